@@ -3,7 +3,7 @@ import { errorCode } from '../kernel/index.ts'
 /** Every SQLSTATE has a digit. EPIPE, a system error code of the same form, has none. */
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** The SQLSTATE of an error, undefined if it is not one of the database's. */
+/** Returns the SQLSTATE of an error; undefined if the error is not from the database. */
 export const sqlState = (error: unknown): string | undefined => {
   const code = errorCode(error)
   return code !== undefined && sqlStateText.test(code) ? code : undefined
@@ -30,7 +30,7 @@ export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(
       isExhausted(cause)
-        ? 'no connection to PostgreSQL came free in time (database.poolSize)'
+        ? 'no connection to PostgreSQL became free in time (database.poolSize)'
         : 'no connection to PostgreSQL',
       { cause },
     )
@@ -41,7 +41,7 @@ export class NoConnection extends Error {
 /** The embedded store has panicked, usually because it could not write its log. Reopening recovers all commits. */
 export class EmbeddedStoreFailed extends Error {
   constructor(cause: unknown) {
-    super('the embedded store has broken down; restart the process', { cause })
+    super('the embedded store has failed; restart the process', { cause })
     this.name = 'EmbeddedStoreFailed'
   }
 }

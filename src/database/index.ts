@@ -2,7 +2,7 @@
  * The database: one schema over two stores, PGlite in this process (`embedded/`) or a PostgreSQL server (`postgres/`).
  * `openDatabase` opens either of them as an `OpenDatabase` (port.ts), and `inTransaction` runs work in a transaction.
  * Owners of tables declare them in `Tables` and hand their migrations to the migrator (`migrator/`). Stores build their
- * statements with Kysely and the helpers in sql-helpers.ts, validity.ts, pagination.ts and statement.ts.
+ * statements with Kysely and the helpers in predicates.ts and queries.ts. Depends on the kernel only.
  */
 
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'

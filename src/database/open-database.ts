@@ -5,6 +5,7 @@ import type { OpenDatabase } from './port.ts'
 import type { PostgresTarget } from './postgres/open-postgres.ts'
 import type { Database } from './tables.ts'
 
+/** The store to open. */
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
 /** Opens the configured store. Loads only the driver that it needs. */
@@ -13,7 +14,7 @@ export const openDatabase = async (target: DatabaseTarget): Promise<OpenDatabase
   return (await import('./postgres/open-postgres.ts')).openPostgres(target)
 }
 
-/** Throws if the database is read-only. `portico audit verify` skips this check, because it can read a standby. */
+/** Throws if the database is read-only. `portico audit verify` skips this check, so that it can run on a standby. */
 export const assertWritable = async (database: Database): Promise<void> => {
   const { rows } = await sql<{ readOnly: boolean; standby: boolean }>`
     SELECT current_setting('transaction_read_only')::boolean AS "readOnly", pg_is_in_recovery() AS standby`.execute(
@@ -22,14 +23,14 @@ export const assertWritable = async (database: Database): Promise<void> => {
   if (!rows[0]?.readOnly) return
   throw new Error(
     rows[0].standby
-      ? 'the server of DATABASE_URL is a standby, which can only be read'
-      : 'the database of DATABASE_URL can only be read: default_transaction_read_only is on for it, its role or its server',
+      ? 'the server of DATABASE_URL is a read-only standby'
+      : 'the database of DATABASE_URL is read-only: default_transaction_read_only is on for it, its role or its server',
   )
 }
 
 /**
- * How far the database's clock is ahead of this process's clock (negative: behind), in milliseconds. Differences that the
- * round trip explains count as 0.
+ * Returns how far the database's clock is ahead of this process's clock, in milliseconds (negative: behind). Differences
+ * within the round trip count as 0.
  */
 export const measureClockSkew = async (database: Database, clock: Clock): Promise<number> => {
   const sentAt = clock.now()

@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { areWithin, canonicalEmail, type Instant, toDate } from '../kernel/index.ts'
 
-/** An `Instant`, or the placeholder of one, as a timestamptz parameter. A column of it is read as an `Instant`. */
+/** Returns an `Instant`, or its placeholder, as a timestamptz parameter. */
 export const timestamptz = (at: Instant | RawBuilder<Date>): RawBuilder<Instant> =>
   sql<Instant>`${typeof at === 'number' ? toDate(at) : at}::timestamptz`
 
@@ -28,9 +28,8 @@ export const containsEmail = (column: string, part: string): RawBuilder<boolean>
   sql<boolean>`strpos(${sql.ref(column)}, ${canonicalEmail(part)}::text) > 0`
 
 /**
- * The time in which a code, token or session is valid: after `from`, before `until`. It ends early if the clock is set
- * back: a `from` that lies ahead of the clock by more than the whole period counts as expired, so that setting the
- * clock back at most doubles a lifetime.
+ * The period in which a code, token or session is valid: after `from`, before `until`. If the clock is set back by more
+ * than the whole period, it counts as expired. So setting the clock back at most doubles a lifetime.
  */
 export interface Validity {
   from: Instant

@@ -4,7 +4,7 @@ import type { Database, Tx } from './tables.ts'
 
 type Store = Database | Tx
 
-/** The placeholder of a value that is passed by name with each execution. */
+/** Returns the placeholder of a value that each execution passes by name. */
 export type Param<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
 
 /** A statement that is compiled once. */
@@ -13,7 +13,7 @@ export interface Statement<Values extends object, Row> {
   first(store: Store, values: Values): Promise<Row | undefined>
 }
 
-/** A parameter of a compiled statement whose value is not known yet. */
+/** A parameter of a compiled statement, without its value. */
 class Placeholder<Values> {
   readonly valueIn: (values: Values) => unknown
 
@@ -27,12 +27,12 @@ class Placeholder<Values> {
  * it each time, so use this for statements that most requests run.
  */
 export const statement = <Values extends object, Row>(
-  build: (store: Store, given: Param<Values>) => Compilable<Row>,
+  build: (store: Store, param: Param<Values>) => Compilable<Row>,
 ): Statement<Values, Row> => {
-  const given: Param<Values> = (name) => sql`${new Placeholder<Values>((values) => values[name])}`
+  const param: Param<Values> = (name) => sql`${new Placeholder<Values>((values) => values[name])}`
   let compiled: CompiledQuery<Row> | undefined
   const all = async (store: Store, values: Values): Promise<Row[]> => {
-    compiled ??= build(store, given).compile()
+    compiled ??= build(store, param).compile()
     const parameters = compiled.parameters.map((each) => (each instanceof Placeholder ? each.valueIn(values) : each))
     const { rows } = await store.executeQuery<Row>({ ...compiled, parameters })
     return rows

@@ -30,6 +30,7 @@ interface MigrationsTable {
   applied_at: Generated<Timestamp>
 }
 
+/** All tables behind one connection or pool. */
 export type Database = Kysely<Tables>
 /** An open transaction, passed from store to store. */
 export type Tx = Transaction<Tables>
@@ -41,8 +42,8 @@ const toSafeInteger = (text: string): number => {
 }
 
 /**
- * How values are read from both stores, by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our
- * numeric columns hold whole minor units), timestamptz as an Instant.
+ * Parsers of both drivers by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our numeric columns
+ * hold whole minor units), timestamptz as an Instant.
  */
 export const valueParsers: Record<number, (text: string) => unknown> = {
   20: toSafeInteger,

@@ -9,7 +9,7 @@ const maxAttempts = 5
 /** serialization_failure and deadlock_detected: nothing was written, so the work can run again. */
 const conflicts = new Set(['40001', '40P01'])
 
-/** Runs work, and runs it again after a serialization failure or a deadlock, up to 5 times. The work must be repeatable. */
+/** Runs work, up to 5 times if it fails by a serialization failure or a deadlock. The work must be repeatable. */
 export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -20,23 +20,24 @@ export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => 
   }
 }
 
-/** Runs work in one transaction, and runs the transaction again after a conflict. */
+/** Runs work in one transaction, and repeats the transaction after a conflict. */
 export const inTransaction = <T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> =>
   retryOnConflict(() => database.transaction().execute(work))
 
-/** A consistent view of the store. The reader must ignore rows written after `asOf`; null if the store does so. */
+/** A consistent view of the store. If `asOf` is not null, the reader must ignore rows written after it. */
 export interface Snapshot {
   store: Database
   asOf: Instant | null
 }
 
+/** Runs reads on one snapshot, and ends it when they are done. */
 export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
 
 /**
- * Reads many pages as of one instant (docs/decisions). PostgreSQL: one REPEATABLE READ transaction, which blocks nobody.
- * PGlite has one connection, which a transaction would hold for its whole length. So each page is a statement of its
- * own there, and the reader is limited to rows up to `asOf`. That is exact because statements run in order: every row
- * with an earlier timestamp is queued before the statement that is awaited here.
+ * Reads many pages as of one instant. PostgreSQL: one REPEATABLE READ transaction, which blocks nobody. PGlite has one
+ * connection, which a transaction would hold for its whole length. So each page is a separate statement there, and the
+ * reader is limited to rows up to `asOf`. That is exact because statements run in order: every row with an earlier
+ * timestamp is queued before the statement that is awaited here.
  */
 export const createSnapshotReader =
   ({ database, kind }: Pick<OpenDatabase, 'database' | 'kind'>, clock: Clock): ReadSnapshot =>
@@ -44,7 +45,7 @@ export const createSnapshotReader =
     if (kind === 'postgres') {
       const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       return transaction.execute(async (store) => {
-        // The transaction is idle while the client reads a page, and holds no locks meanwhile.
+        // The transaction is idle while the client reads a page. It holds no locks.
         await sql.raw(setIdleTimeout(0)).execute(store)
         return work({ store, asOf: null })
       })

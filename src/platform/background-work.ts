@@ -3,20 +3,21 @@ import type { Logger } from 'pino'
 import { createConcurrencyLimiter, maxTimerMs, type Randomness } from '../kernel/index.ts'
 
 /**
- * Work in this process that no response waits for, such as mails whose sending a response must not reveal, by its content
- * or its time. Work that must survive the process is a job (platform/jobs).
+ * Runs tasks in this process that no response waits for, such as a mail whose sending neither the content nor the timing
+ * of a response may reveal. A task that must survive the process is a job (platform/jobs).
  */
 export interface BackgroundWork {
-  /** Never throws. Work that exceeds the capacity or fails on every attempt is logged as an error. */
+  /** Never throws. A task that exceeds the capacity or fails on every attempt is logged as an error. */
   run(name: string, work: () => Promise<void>): void
-  /** Number of tasks dropped so far, for any reason. */
+  /** Number of tasks dropped since the start. */
   dropped(): number
   /** Resolves once nothing is running or waiting. */
   idle(): Promise<void>
-  /** Accepts no more work, and waits up to `closeMs` for the rest. */
+  /** Accepts no more tasks, and waits up to `closeMs` for the running and waiting ones. */
   close(): Promise<void>
 }
 
+/** Limits and delays. Times are in milliseconds. */
 export interface BackgroundSettings {
   /** Maximum number of running tasks, and of running and waiting ones. Further tasks are dropped. */
   concurrency: number
@@ -26,7 +27,7 @@ export interface BackgroundSettings {
   /** Maximum number of attempts, and the wait after the first one, which doubles each time. */
   attempts: number
   retryMs: number
-  /** How long `close` waits. */
+  /** Maximum time that `close` waits. */
   closeMs: number
 }
 
@@ -35,6 +36,7 @@ interface Task {
   work(): Promise<void>
 }
 
+/** Creates a bounded queue of background tasks. */
 export const createBackgroundWork = (
   settings: BackgroundSettings,
   log: Pick<Logger, 'warn' | 'error'>,
@@ -42,7 +44,7 @@ export const createBackgroundWork = (
 ): BackgroundWork => {
   const stopping = new AbortController()
   // `run` limits the number of waiting tasks.
-  const { runLimited: inTurn } = createConcurrencyLimiter({
+  const { runLimited } = createConcurrencyLimiter({
     concurrency: settings.concurrency,
     waiting: Number.POSITIVE_INFINITY,
   })
@@ -63,8 +65,8 @@ export const createBackgroundWork = (
         return await work()
       } catch (error) {
         if (attempt >= settings.attempts || stopping.signal.aborted)
-          return drop({ err: error, task: name, attempt }, 'background work was given up')
-        log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
+          return drop({ err: error, task: name, attempt }, 'background task failed; giving up')
+        log.warn({ err: error, task: name, attempt }, 'background task failed; retrying')
         await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), maxTimerMs))
       }
     }
@@ -72,7 +74,7 @@ export const createBackgroundWork = (
 
   const execute = async (task: Task): Promise<void> => {
     await wait(randomness.integer(settings.spreadMs + 1))
-    await inTurn(() => runWithRetries(task))
+    await runLimited(() => runWithRetries(task))
   }
 
   const idle = async (): Promise<void> => {
@@ -81,8 +83,8 @@ export const createBackgroundWork = (
 
   return {
     run: (name, work) => {
-      if (stopping.signal.aborted) return drop({ task: name }, 'background work came too late')
-      if (tasks.size >= settings.capacity) return drop({ task: name }, 'too much background work: given up')
+      if (stopping.signal.aborted) return drop({ task: name }, 'background task dropped: shutting down')
+      if (tasks.size >= settings.capacity) return drop({ task: name }, 'background task dropped: queue full')
       const done = execute({ name, work }).finally(() => tasks.delete(done))
       tasks.add(done)
     },

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { fetchText } from './http-client.ts'
 
+/** Checks passwords against known data breaches. */
 export interface BreachCheck {
-  /** Whether a password is known from a data breach. */
+  /** Whether a data breach has disclosed a password. */
   isBreached(password: string): Promise<boolean>
 }
 
+/** The range service to query. */
 export interface BreachCheckSettings {
   /** A range API such as https://api.pwnedpasswords.com/range/. Five hexadecimal digits are appended. */
   url: string
@@ -17,11 +19,12 @@ const prefixDigits = 5
 /** In bytes. A response holds about 800 suffixes, a padded one 1,000, of about 40 bytes each. */
 const maxResponseBytes = 1_000_000
 
+/** For a deployment without a breach check: no password is known. */
 export const noBreachCheck: BreachCheck = { isBreached: async () => false }
 
 /**
  * A k-anonymity range query (haveibeenpwned.com/API/v3#PwnedPasswords): sends only the first five digits of the SHA-1.
- * It adds to the strength estimate, so if the service is unavailable the password passes and a warning is logged.
+ * If the service is unavailable, logs a warning and accepts the password: the strength estimate still applies.
  */
 export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck => {
   const range = async (prefix: string): Promise<string> => {
@@ -31,7 +34,7 @@ export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: 
       timeoutMs,
       maxBytes: maxResponseBytes,
     })
-    if (!ok) throw new Error(`the breach check answered ${status}`)
+    if (!ok) throw new Error(`the breach check returned status ${status}`)
     return text
   }
   return {
@@ -43,7 +46,7 @@ export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: 
         // Padding has a count of 0.
         return line !== undefined && Number(line.split(':')[1]) > 0
       } catch (error) {
-        log.warn({ err: error }, 'the breach check could not be asked; the password passes without it')
+        log.warn({ err: error }, 'breach check unavailable; password accepted without it')
         return false
       }
     },

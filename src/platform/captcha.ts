@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { Refusal } from '../kernel/index.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
-/** Checks that a client has solved a challenge against bots. */
+/** Verifies that a client has solved a challenge against bots. */
 export interface Captcha {
   passes(token: string, clientIp: string): Promise<boolean>
 }
 
+/** The Turnstile service to query. */
 export interface TurnstileSettings {
   secret: string
   /** Cloudflare's URL, or one of a compatible service. */
@@ -19,7 +20,7 @@ const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string
 /** Failures of the service or of our configuration. Every other code means that the token is invalid. */
 const faults = new Set(['internal-error', 'bad-request', 'missing-input-secret', 'invalid-input-secret'])
 
-/** In bytes. A response has some hundred. */
+/** In bytes. A response takes a few hundred. */
 const maxResponseBytes = 65_536
 
 const unavailable = (internal: string, cause?: unknown): Refusal =>
@@ -40,14 +41,14 @@ export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSetti
         (await fetchText(verifyUrl, { method: 'POST', body, timeoutMs, maxBytes: maxResponseBytes })).text,
       )
     } catch (cause) {
-      throw unavailable('no answer', cause)
+      throw unavailable('no response', cause)
     }
   }
   return {
     passes: async (token, clientIp) => {
       if (token === '') return false
       const verdict = Verdict.safeParse(await requestVerdict(token, clientIp)).data
-      if (!verdict) throw unavailable('an answer of another form')
+      if (!verdict) throw unavailable('unexpected response')
       const fault = verdict['error-codes'].find((code) => faults.has(code))
       if (!verdict.success && fault) throw unavailable(fault)
       return verdict.success

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { areWithin, type Clock, type Instant, isCurrency, isRate, toInstant } from '../kernel/index.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
+/** One exchange rate. */
 export interface Rate {
   source: string
   target: string
@@ -23,6 +24,7 @@ export const fixedRates = (rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): 
   return { list: () => table, close: () => undefined }
 }
 
+/** The rate service to poll. Times are in milliseconds. */
 export interface ProviderSettings {
   url: string
   refreshMs: number
@@ -36,16 +38,16 @@ const RateResponse = z.object({
   rates: z.record(z.string(), z.string().refine(isRate)),
 })
 
-/** In bytes. The pairs of our currencies take some hundred. */
+/** In bytes. The pairs of our currencies take a few hundred. */
 const maxResponseBytes = 1_000_000
 
 /**
- * One invalid rate makes the whole response invalid. An `asOf` in the future counts as now. If a pair is listed in both
- * directions, the first one counts, and its inverse is used for the other direction.
+ * Rejects if any rate is invalid. An `asOf` in the future counts as now. If a pair is listed in both directions, the first
+ * one applies to both.
  */
 const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
   const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
-  if (!ok) throw new Error(`the rate provider answered ${status}`)
+  if (!ok) throw new Error(`the rate provider returned status ${status}`)
   const response = RateResponse.parse(parseJson(text))
   const asOf = toInstant(Math.min(Date.parse(response.asOf), clock.now()))
   const rates = new Map<string, Rate>()
@@ -58,8 +60,8 @@ const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): P
 }
 
 /**
- * Fetches rates from an HTTP service, now and then at intervals in the background. While the service is unavailable, the
- * last rates are used until they are stale; then the list is empty, and no quotes are given.
+ * Fetches rates from an HTTP service, at the start and then at intervals. While the service is unavailable, the last rates
+ * apply until they are stale. After that the list is empty and quotes are refused.
  */
 export const openRateProvider = async (
   settings: ProviderSettings,

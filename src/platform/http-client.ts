@@ -1,6 +1,7 @@
 import { globalAgent } from 'node:https'
 import { setDeadline } from './runtime/index.ts'
 
+/** A request and the limits of its response. */
 export interface FetchOptions {
   method?: 'POST'
   headers?: Record<string, string>
@@ -11,6 +12,7 @@ export interface FetchOptions {
   maxBytes: number
 }
 
+/** A response with its decoded body. */
 export interface TextResponse {
   status: number
   ok: boolean

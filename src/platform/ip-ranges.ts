@@ -19,6 +19,7 @@ export const parseRange = (text: string): IpRange => {
   return [address, bits]
 }
 
+/** The IP version of a range. */
 export const ipVersion = ([network]: IpRange): 4 | 6 => (network.kind() === 'ipv4' ? 4 : 6)
 
 /** Whether a range contains an address. False if the text is not a valid address. */

@@ -1,8 +1,8 @@
 import type { RedisConnection } from './redis/index.ts'
 
 /**
- * Messages to all replicas, including this one. Messages can be lost, so a subscriber must be correct without them: they
- * only make it react sooner.
+ * Publishes messages to all replicas, including this one. Messages can be lost. A subscriber must be correct without them:
+ * they only make it react sooner.
  */
 export interface PubSub {
   /** Delivers to local subscribers before it returns, and to other replicas soon after. Never throws. */
@@ -18,7 +18,7 @@ export type Topic = 'session-changed'
 const topics: readonly Topic[] = ['session-changed']
 const channelOf = (topic: Topic): string => `portico:${topic}`
 
-/** Within this process only. */
+/** Delivers within this process only. */
 export const createLocalPubSub = (): PubSub => {
   const listeners = new Map<Topic, Listener[]>()
   return {
@@ -29,7 +29,7 @@ export const createLocalPubSub = (): PubSub => {
   }
 }
 
-/** Over Redis pub/sub, which reaches every node of a cluster. Drops messages while Redis is unavailable. */
+/** Delivers through Redis pub/sub, which reaches every node of a cluster. Drops messages while Redis is unavailable. */
 export const createRedisPubSub = (redis: RedisConnection): PubSub => {
   const local = createLocalPubSub()
   for (const topic of topics) redis.subscribe(channelOf(topic), (text) => local.publish(topic, text))

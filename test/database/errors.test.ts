@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { isDatabaseUnavailable, sqlState } from '../../src/database/errors.ts'
 
-test('a socket that broke is no word of the server’s, whatever its code looks like', () => {
+test('a broken socket: unavailable, and its code is not an SQLSTATE', () => {
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT']) {
     const broken = Object.assign(new Error(`write ${code}`), { code })
     expect([code, sqlState(broken), isDatabaseUnavailable(broken)]).toEqual([code, undefined, true])
   }
 })
 
-test('a network that leads nowhere any more is no word of the server’s either', () => {
+test('an unreachable network: unavailable', () => {
   for (const code of ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'])
     expect([code, isDatabaseUnavailable(Object.assign(new Error(`read ${code}`), { code }))]).toEqual([code, true])
 })
@@ -33,11 +33,11 @@ test.each([
   ['EAI_AGAIN', true],
   ['ENOSPC', true],
   ['ENOENT', false],
-])('%s means that the store is not to be had just now: %s', (code, fault) => {
+])('%s means that the store is unavailable: %s', (code, fault) => {
   expect(isDatabaseUnavailable(Object.assign(new Error('no'), { code }))).toBe(fault)
 })
 
-test('what the driver says of a connection that is none is no word of the server’s either', () => {
+test('the driver’s connection errors: unavailable', () => {
   for (const message of [
     'timeout exceeded when trying to connect',
     'Connection terminated unexpectedly',

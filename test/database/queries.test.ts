@@ -14,13 +14,13 @@ interface Values {
 let pglite: PGlite
 let database: Database
 let built = 0
-const asked = statement((store, given: Param<Values>) => {
+const select = statement((store, param: Param<Values>) => {
   built += 1
   return store.selectNoFrom([
-    sql<string | null>`${given('text')}::text`.as('text'),
-    sql<string>`coalesce(${given('text')}::text, 'none')`.as('again'),
-    sql<string>`encode(${given('bytes')}::bytea, 'hex')`.as('bytes'),
-    sql<string>`to_char(${given('at')}::timestamptz AT TIME ZONE 'UTC', 'YYYY')`.as('year'),
+    sql<string | null>`${param('text')}::text`.as('text'),
+    sql<string>`coalesce(${param('text')}::text, 'none')`.as('again'),
+    sql<string>`encode(${param('bytes')}::bytea, 'hex')`.as('bytes'),
+    sql<string>`to_char(${param('at')}::timestamptz AT TIME ZONE 'UTC', 'YYYY')`.as('year'),
     sql<number>`${7}::int`.as('fixed'),
   ])
 })
@@ -44,11 +44,11 @@ const rowOf = (n: number) => ({
   fixed: 7,
 })
 
-test('a statement is built once, and asks with the values of each asking, in transactions and beside each other', async () => {
+test('statement: built once, executed with the values of each call, also in transactions', async () => {
   const numbers = Array.from({ length: 40 }, (_, n) => n)
-  const beside = numbers.map((n) => asked.first(database, valuesOf(n)))
-  const within = database.transaction().execute((tx) => asked.all(tx, valuesOf(41)))
-  expect(await Promise.all(beside)).toEqual(numbers.map(rowOf))
+  const concurrent = numbers.map((n) => select.first(database, valuesOf(n)))
+  const within = database.transaction().execute((tx) => select.all(tx, valuesOf(41)))
+  expect(await Promise.all(concurrent)).toEqual(numbers.map(rowOf))
   expect(await within).toEqual([rowOf(41)])
   expect(built).toBe(1)
 })

@@ -267,6 +267,6 @@ describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on'
     expect(asked).toEqual([`/range/${digest.slice(0, 5)}`])
     broken = true
     expect((await call()).status).toBe(200)
-    expect(portico.log.some(({ msg }) => String(msg).includes('breach check could not be asked'))).toBe(true)
+    expect(portico.log.some(({ msg }) => String(msg).includes('breach check unavailable'))).toBe(true)
   })
 })

@@ -77,7 +77,7 @@ describe.skipIf(!storeIsAvailable())('signing in through a real mail server', ()
 
   test('where the server takes no mail a code is 503, and «forgot» answers as ever and logs a fault', async () => {
     refusing = true
-    portico.expectFault((line) => JSON.stringify(line).includes('mail server took no mail'))
+    portico.expectFault((line) => JSON.stringify(line).includes('mail server did not accept the mail'))
     const by = client(portico)
     const email = 'owner@demo.test'
     const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))

@@ -10,7 +10,7 @@ import { rowsRead } from '../harness/rows-read.ts'
 import { testClock } from '../identity/clock.ts'
 import { embeddedStore, everyStore, type TestStore } from '../ledger/stores.ts'
 
-describe('the audit log’s chain', () => {
+describe('the audit chain', () => {
   let stores: TestStore[]
   beforeAll(async () => {
     stores = await everyStore()
@@ -25,21 +25,21 @@ describe('the audit log’s chain', () => {
       for (const { database } of stores) await work(database)
     })
 
-  each('several sealers at once seal each entry once, without a gap', async (database) => {
+  each('concurrent sealers seal each entry once, without a gap', async (database) => {
     const sealed = await Promise.all([1, 2, 3].map(() => sealAuditLog(database)))
     expect(sealed.reduce((sum, count) => sum + count)).toBe(1_203)
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
     expect(await sealAuditLog(database)).toBe(0)
   })
 
-  each('what comes later is chained to what is there', async (database) => {
+  each('later entries extend the chain', async (database) => {
     await write(database, 2_000)
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
     expect(await sealAuditLog(database)).toBe(1)
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_204, broken: null })
   })
 
-  each('what is sealed while it is followed is beyond the head that it had', async (database) => {
+  each('verification ignores entries sealed after its start', async (database) => {
     await write(database, 2_500)
     let isRead = false
     const meanwhile = database.withPlugin({
@@ -56,14 +56,14 @@ describe('the audit log’s chain', () => {
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_205, broken: null })
   })
 
-  each('what lies beside the chain is looked for at its ends, without another look at the chain', async (database) => {
+  each('the search for unlinked entries does not read the chain', async (database) => {
     const read = await rowsRead(database, unlinkedEntry)
     expect(read('audit_log')).toBe(0)
   })
 
-  each('what is sealed at once is chained by its time, and what is of one moment by its id', async (database) => {
-    const moment = clock.now()
-    for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, addMs(moment, -back))
+  each('a batch is sealed by time, then by id', async (database) => {
+    const now = clock.now()
+    for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, addMs(now, -back))
     expect(await sealAuditLog(database)).toBe(7)
     const { rows } = await sql<{ sequence: number; id: string; back: string }>`
       SELECT sequence, biz_id AS id, detail->>'b' AS back FROM audit_log ORDER BY sequence DESC LIMIT 7`.execute(
@@ -75,7 +75,7 @@ describe('the audit log’s chain', () => {
     expect(ids).toEqual(ids.toSorted())
   })
 
-  each('the database refuses every change of what was written, sealed or not', async (database) => {
+  each('the database refuses every change of an entry, sealed or not', async (database) => {
     await write(database, 3_000)
     const statements = [
       sql`UPDATE audit_log SET action = 'nothing' WHERE sequence = 5`,
@@ -93,7 +93,7 @@ describe('the audit log’s chain', () => {
     await sealAuditLog(database)
   })
 
-  const tampered = async (database: Database, statement: ReturnType<typeof sql>) => {
+  const tamper = async (database: Database, statement: ReturnType<typeof sql>) => {
     for (const table of ['audit_log', 'audit_chain'])
       await sql`ALTER TABLE ${sql.table(table)} DISABLE TRIGGER USER`.execute(database)
     await statement.execute(database)
@@ -102,22 +102,22 @@ describe('the audit log’s chain', () => {
     return verifyAuditLog(database)
   }
 
-  each('an entry that brings its seal along is refused; put in all the same it is found', async (database) => {
+  each('an entry inserted with a seal is refused, or found if triggers were disabled', async (database) => {
     for (const place of [-1, 0, 90_000]) {
       const forged = sql`
         INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip, sequence, previous_hash, hash)
         VALUES (now(), 'SYSTEM', 'test.forge', 'SUCCESS', 'x', '', ${place}, '', '')`
       await expect(forged.execute(database)).rejects.toThrow(/append-only/)
-      expect((await tampered(database, forged)).broken, String(place)).toMatchObject({
+      expect((await tamper(database, forged)).broken, String(place)).toMatchObject({
         sequence: place,
         reason: 'unlinked',
       })
-      await tampered(database, sql`DELETE FROM audit_log WHERE action = 'test.forge'`)
+      await tamper(database, sql`DELETE FROM audit_log WHERE action = 'test.forge'`)
     }
     expect((await verifyAuditLog(database)).broken).toBeNull()
   })
 
-  each('a head that was set back, or taken away, hides nothing', async (database) => {
+  each('a head that was set back or deleted is found', async (database) => {
     const head = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
     const { biz_id: bizId } = await database
       .selectFrom('audit_log')
@@ -125,11 +125,11 @@ describe('the audit log’s chain', () => {
       .where('sequence', '=', 701)
       .executeTakeFirstOrThrow()
     const back = sql`UPDATE audit_chain SET sequence = 700, hash = (SELECT hash FROM audit_log WHERE sequence = 700)`
-    expect(await tampered(database, back)).toEqual({
+    expect(await tamper(database, back)).toEqual({
       entriesChecked: 700,
       broken: { sequence: 701, bizId, reason: 'unlinked' },
     })
-    expect(await tampered(database, sql`DELETE FROM audit_chain`)).toEqual({
+    expect(await tamper(database, sql`DELETE FROM audit_chain`)).toEqual({
       entriesChecked: 0,
       broken: { sequence: 0, bizId: null, reason: 'missing' },
     })
@@ -137,43 +137,43 @@ describe('the audit log’s chain', () => {
     expect((await verifyAuditLog(database)).broken).toBeNull()
   })
 
-  each('a head that is not the last entry’s hash is found', async (database) => {
+  each('a head that differs from the last entry’s hash is found', async (database) => {
     const { sequence, hash } = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
     const other = sql`UPDATE audit_chain SET hash = decode(repeat('11', 32), 'hex')`
-    expect(await tampered(database, other)).toEqual({
+    expect(await tamper(database, other)).toEqual({
       entriesChecked: sequence,
       broken: { sequence, bizId: null, reason: 'unlinked' },
     })
-    expect((await tampered(database, sql`UPDATE audit_chain SET hash = ${Buffer.from(hash)}`)).broken).toBeNull()
+    expect((await tamper(database, sql`UPDATE audit_chain SET hash = ${Buffer.from(hash)}`)).broken).toBeNull()
   })
 
-  each('entries cut off at the end are missed', async (database) => {
+  each('entries deleted at the end are found', async (database) => {
     const last = await database.selectFrom('audit_chain').select('sequence').executeTakeFirstOrThrow()
-    const verdict = await tampered(database, sql`DELETE FROM audit_log WHERE sequence = ${last.sequence}`)
+    const verdict = await tamper(database, sql`DELETE FROM audit_log WHERE sequence = ${last.sequence}`)
     expect(verdict.broken).toEqual({ sequence: last.sequence, bizId: null, reason: 'missing' })
   })
 
-  each('a changed entry is found and named; so is the first of several', async (database) => {
+  each('a changed, relinked or deleted entry is found; the first of several is reported', async (database) => {
     const { biz_id: bizId } = await database
       .selectFrom('audit_log')
       .select('biz_id')
       .where('sequence', '=', 1_100)
       .executeTakeFirstOrThrow()
     const detail = sql`UPDATE audit_log SET detail = '{"amount": "1000000"}' WHERE sequence = 1100`
-    expect(await tampered(database, detail)).toEqual({
+    expect(await tamper(database, detail)).toEqual({
       entriesChecked: 1_099,
       broken: { sequence: 1_100, bizId, reason: 'changed' },
     })
-    const moment = sql`UPDATE audit_log SET at = at + interval '1 microsecond' WHERE sequence = 700`
-    expect((await tampered(database, moment)).broken).toMatchObject({ sequence: 700, reason: 'changed' })
+    const changedTime = sql`UPDATE audit_log SET at = at + interval '1 microsecond' WHERE sequence = 700`
+    expect((await tamper(database, changedTime)).broken).toMatchObject({ sequence: 700, reason: 'changed' })
     const linked = sql`UPDATE audit_log SET previous_hash = decode(repeat('11', 32), 'hex') WHERE sequence = 300`
-    expect((await tampered(database, linked)).broken).toMatchObject({ sequence: 300, reason: 'unlinked' })
+    expect((await tamper(database, linked)).broken).toMatchObject({ sequence: 300, reason: 'unlinked' })
     const removed = sql`DELETE FROM audit_log WHERE sequence = 20`
-    expect((await tampered(database, removed)).broken).toEqual({ sequence: 20, bizId: null, reason: 'missing' })
+    expect((await tamper(database, removed)).broken).toEqual({ sequence: 20, bizId: null, reason: 'missing' })
   })
 })
 
-test('one sealer alone goes on until nothing is left, batch after batch, unless its process goes down', async () => {
+test('sealAuditLog: seals all batches unless its signal is aborted', async () => {
   const { database, close } = await embeddedStore()
   await sql`
     INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip)
@@ -186,7 +186,7 @@ test('one sealer alone goes on until nothing is left, batch after batch, unless 
   await close()
 })
 
-test('an entry’s link is SHA-256 over the one before, and all that the entry holds as one JSON text', () => {
+test('hashEntry: SHA-256 over the previous hash and the content as JSON', () => {
   const entry = {
     bizId: 'an id',
     atMicros: '1767614400000001',

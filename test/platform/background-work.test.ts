@@ -17,7 +17,7 @@ const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomn
   return { background, logged }
 }
 
-/** Work that ends when it is told to. */
+/** Work that ends when its gate opens. */
 const gate = () => {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
@@ -26,7 +26,7 @@ const gate = () => {
   return { open, work: () => opened }
 }
 
-test('so many run at once, so many wait, and what comes beyond is given up with a logged fault', async () => {
+test('run: tasks beyond the concurrency wait; beyond the capacity they are dropped and logged', async () => {
   const { background, logged } = created()
   const gates = Array.from({ length: 7 }, gate)
   let begun = 0
@@ -45,7 +45,7 @@ test('so many run at once, so many wait, and what comes beyond is given up with 
   expect(begun).toBe(5)
 })
 
-test('a failure is tried again, and given up after the last attempt with a logged fault; nothing is thrown', async () => {
+test('run: retries failures, logs an error after the last attempt, and never throws', async () => {
   const { background, logged } = created()
   let tries = 0
   background.run('heals', async () => {
@@ -54,7 +54,7 @@ test('a failure is tried again, and given up after the last attempt with a logge
   })
   background.run('fails', () => Promise.reject(new Error('never')))
   background.run('throws', () => {
-    throw new Error('at once')
+    throw new Error('synchronously')
   })
   await background.idle()
   expect(tries).toBe(3)
@@ -63,7 +63,7 @@ test('a failure is tried again, and given up after the last attempt with a logge
   expect(background.dropped()).toBe(2)
 })
 
-test('closing waits for what is under way, for a bounded time, and cuts the pauses short', async () => {
+test('close: waits for running tasks up to closeMs, and skips retry delays', async () => {
   const { background, logged } = created({ retryMs: 60_000, closeMs: 20_000 })
   let tries = 0
   background.run('fails', async () => {
@@ -85,7 +85,7 @@ test('closing waits for what is under way, for a bounded time, and cuts the paus
   await stuck.background.close()
 })
 
-test('work is tried so often and no more, and each pause is twice the one before', async () => {
+test('run: at most `attempts` attempts, each delay twice the previous one', async () => {
   const { background } = created({ retryMs: 40 })
   const tries: number[] = []
   background.run('fails', async () => {
@@ -100,7 +100,7 @@ test('work is tried so often and no more, and each pause is twice the one before
   expect(third - second).toBeGreaterThan(78)
 })
 
-test('a pause that has doubled beyond what a timer holds is as long as one holds, and no storm of tries', async () => {
+test('run: a retry delay is capped at the maximum of a timer', async () => {
   const { background } = created({ retryMs: 2 ** 31 })
   let tries = 0
   background.run('fails', async () => {
@@ -112,24 +112,24 @@ test('a pause that has doubled beyond what a timer holds is as long as one holds
   await background.close()
 })
 
-test('work begins at some moment of the spread, its last one included', async () => {
+test('run: starts after a random delay up to and including spreadMs', async () => {
   const limits: number[] = []
   const integer = (limit: number): number => {
     limits.push(limit)
     return 60
   }
   const { background } = created({ spreadMs: 100 }, { integer })
-  const asked = performance.now()
+  const startedAt = performance.now()
   let begun = 0
   background.run('work', async () => {
     begun = performance.now()
   })
   await background.idle()
   expect(limits).toEqual([101])
-  expect(begun - asked).toBeGreaterThan(58)
+  expect(begun - startedAt).toBeGreaterThan(58)
 })
 
-test('what work asks for is waited for as well, and closing leaves no timer behind', async () => {
+test('idle waits for tasks that tasks have started; close leaves no timer', async () => {
   const { background } = created({ closeMs: 60_000 })
   const done: string[] = []
   background.run('first', async () => {

@@ -9,52 +9,52 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createBreachCheck } from '../../src/platform/breached-passwords.ts'
 import { createTurnstile } from '../../src/platform/captcha.ts'
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
+type Respond = (response: ServerResponse, request: IncomingMessage) => unknown
 
 let service: Server
 let url = ''
-let answer: Answer
-let asked: { path: string; padding: unknown; body: string }[] = []
+let respond: Respond
+let requests: { path: string; padding: unknown; body: string }[] = []
 
 beforeAll(async () => {
   service = createServer(async (request, response) => {
-    asked.push({ path: request.url ?? '', padding: request.headers['add-padding'], body: await text(request) })
-    await answer(response, request)
+    requests.push({ path: request.url ?? '', padding: request.headers['add-padding'], body: await text(request) })
+    await respond(response, request)
   }).listen(0, '127.0.0.1')
   await once(service, 'listening')
   const address = service.address()
-  url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/asked/`
+  url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/requests/`
 })
 afterAll(() => {
   service.closeAllConnections()
   service.close()
 })
 beforeEach(() => {
-  asked = []
+  requests = []
 })
 
-/** Sends on to itself once, and there says what would have been the answer. */
-const elsewhere =
-  (said: string): Answer =>
+/** Redirects to itself and serves the body there. */
+const redirected =
+  (body: string): Respond =>
   (response, { url: path }) =>
-    path === '/elsewhere' ? response.end(said) : response.writeHead(307, { location: '/elsewhere' }).end()
+    path === '/elsewhere' ? response.end(body) : response.writeHead(307, { location: '/elsewhere' }).end()
 
-/** Says it after more blanks than anybody reads; JSON and a list of lines alike may hold them. */
+/** Sends the body after more white space than the client reads. JSON and a list of lines both allow it. */
 const atLength =
-  (said: string, size: number): Answer =>
+  (body: string, size: number): Respond =>
   (response) => {
     response.on('error', () => undefined)
-    response.end(`${' \n'.repeat(size / 2)}${said}`)
+    response.end(`${' \n'.repeat(size / 2)}${body}`)
   }
 
-/** Says it, but later than anybody waits. */
+/** Sends the body after the client's timeout. */
 const late =
-  (said: string): Answer =>
+  (body: string): Respond =>
   async (response) => {
     await pause(600)
-    response.end(said)
+    response.end(body)
   }
-const patience = (what: string): number => (what === 'a late answer' ? 300 : 20_000)
+const timeoutFor = (name: string): number => (name === 'a late response' ? 300 : 20_000)
 
 describe('the breach check', () => {
   const password = 'Quartz-Lemon-Harbour-9'
@@ -62,20 +62,20 @@ describe('the breach check', () => {
   const [shown, rest] = [digest.slice(0, 5), digest.slice(5)]
   const padding = `0018A45C4D1DEF81644B54AB7F969B88D65:0`
   const warned: string[] = []
-  const check = async (given: Answer, asking = password, timeoutMs = 20_000): Promise<[boolean, number]> => {
-    answer = given
+  const check = async (handler: Respond, candidate = password, timeoutMs = 20_000): Promise<[boolean, number]> => {
+    respond = handler
     warned.length = 0
     const log = pino({}, { write: (line) => void warned.push(line) })
-    return [await createBreachCheck({ url, timeoutMs }, log).isBreached(asking), warned.length]
+    return [await createBreachCheck({ url, timeoutMs }, log).isBreached(candidate), warned.length]
   }
-  const says =
-    (said: string, status = 200): Answer =>
+  const respondWith =
+    (body: string, status = 200): Respond =>
     (response) =>
-      response.writeHead(status).end(said)
+      response.writeHead(status).end(body)
 
-  test('five digits of the SHA-1 are all that leaves, and padding is asked for', async () => {
-    expect(await check(says(`${padding}\r\n${rest}:42\r\n`))).toEqual([true, 0])
-    expect(asked).toEqual([{ path: `/asked/${shown}`, padding: 'true', body: '' }])
+  test('sends five digits of the SHA-1 and requests padding', async () => {
+    expect(await check(respondWith(`${padding}\r\n${rest}:42\r\n`))).toEqual([true, 0])
+    expect(requests).toEqual([{ path: `/requests/${shown}`, padding: 'true', body: '' }])
   })
 
   test.each([
@@ -86,96 +86,93 @@ describe('the breach check', () => {
     ['without a count', `${rest}\r\n`, false],
     ['as the beginning of another', `${rest}F:7\r\n`, false],
     ['not at all', `${padding}\r\n`, false],
-  ])('a password that is listed %s', async (_name, said, isBreached) => {
-    expect(await check(says(said))).toEqual([isBreached, 0])
+  ])('a password listed %s', async (_name, body, isBreached) => {
+    expect(await check(respondWith(body))).toEqual([isBreached, 0])
   })
 
-  test('a password counts in NFKC', async () => {
-    expect(await check(says(`${rest}:42`), password.replace('Q', 'Ｑ'))).toEqual([true, 0])
+  test('the password is normalized to NFKC', async () => {
+    expect(await check(respondWith(`${rest}:42`), password.replace('Q', 'Ｑ'))).toEqual([true, 0])
   })
 
-  test.each<[string, Answer]>([
-    ['a fault', says(`${rest}:42`, 500)],
-    ['a redirect', elsewhere(`${rest}:42`)],
-    ['a late answer', late(`${rest}:42`)],
-    ['an answer longer than any range', atLength(`${rest}:42`, 1_000_000)],
+  test.each<[string, Respond]>([
+    ['a fault', respondWith(`${rest}:42`, 500)],
+    ['a redirect', redirected(`${rest}:42`)],
+    ['a late response', late(`${rest}:42`)],
+    ['a response above the maximum size', atLength(`${rest}:42`, 1_000_000)],
     ['a reset', (response) => response.destroy()],
-  ])('%s is no answer: the password passes, with a line in the log', async (name, given) => {
-    expect(await check(given, password, patience(name))).toEqual([false, 1])
+  ])('%s: the password is accepted and a warning logged', async (name, handler) => {
+    expect(await check(handler, password, timeoutFor(name))).toEqual([false, 1])
   })
 })
 
 describe('Turnstile', () => {
   const good = JSON.stringify({ success: true, 'error-codes': [] })
-  const passes = (given: Answer, token = 'token', timeoutMs = 20_000): Promise<unknown> => {
-    answer = given
+  const passes = (handler: Respond, token = 'token', timeoutMs = 20_000): Promise<unknown> => {
+    respond = handler
     const settings = { secret: 'the-secret', verifyUrl: url, timeoutMs }
     return createTurnstile(settings)
       .passes(token, '192.0.2.1')
       .catch(({ code, detail }) => [code, detail.retryAfter])
   }
-  const says =
-    (verdict: unknown): Answer =>
+  const respondWith =
+    (verdict: unknown): Respond =>
     (response) =>
       response.end(JSON.stringify(verdict))
 
-  test('is asked with our secret, the token and the address', async () => {
-    expect(await passes(says({ success: true }))).toBe(true)
-    expect(asked.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
+  test('sends the secret, the token and the address', async () => {
+    expect(await passes(respondWith({ success: true }))).toBe(true)
+    expect(requests.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
       { secret: 'the-secret', response: 'token', remoteip: '192.0.2.1' },
     ])
   })
 
-  test('a verdict of as many bytes as are read, blanks and all, is one', async () => {
+  test('accepts a response of exactly the maximum size', async () => {
     expect(await passes((response) => response.end(good.padEnd(65_536)))).toBe(true)
     expect(await passes((response) => response.end(good.padEnd(65_537)))).toEqual(['SYSTEM.UNAVAILABLE', 5])
   })
 
-  test('an answer that says back what was asked is not quoted: the log is not to hold our secret', async () => {
-    answer = (response) => response.end('secret=planted')
+  test('an echoed secret is not quoted in the error', async () => {
+    respond = (response) => response.end('secret=planted')
     const turnstile = createTurnstile({ secret: 'planted', verifyUrl: url, timeoutMs: 10_000 })
     const refused = await turnstile.passes('token', '192.0.2.1').catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     expect(inspect(refused, { depth: 9 })).not.toContain('planted')
   })
 
-  test('an empty token fails, and nobody is asked', async () => {
-    expect(await passes(says({ success: true }), '')).toBe(false)
-    expect(asked).toEqual([])
+  test('an empty token fails without a request', async () => {
+    expect(await passes(respondWith({ success: true }), '')).toBe(false)
+    expect(requests).toEqual([])
   })
 
-  test.each(['invalid-input-response', 'timeout-or-duplicate', 'one that is new'])(
-    '%s: the token fails',
-    async (code) => {
-      expect(await passes(says({ success: false, 'error-codes': [code] }))).toBe(false)
-    },
-  )
-
-  test('a verdict that gives no reason says no', async () => {
-    expect(await passes(says({ success: false }))).toBe(false)
+  test.each(['invalid-input-response', 'timeout-or-duplicate', 'unknown-code'])('%s: the token fails', async (code) => {
+    expect(await passes(respondWith({ success: false, 'error-codes': [code] }))).toBe(false)
   })
 
-  test('a token that passes does so whatever else is told', async () => {
-    expect(await passes(says({ success: true, 'error-codes': ['internal-error'] }))).toBe(true)
+  test('a failure without a code: the token fails', async () => {
+    expect(await passes(respondWith({ success: false }))).toBe(false)
+  })
+
+  test('success with error codes: the token passes', async () => {
+    expect(await passes(respondWith({ success: true, 'error-codes': ['internal-error'] }))).toBe(true)
   })
 
   test.each(['internal-error', 'bad-request', 'missing-input-secret', 'invalid-input-secret'])(
-    '%s is no fault of the token: SYSTEM.UNAVAILABLE',
+    '%s SYSTEM.UNAVAILABLE: not a failure of the token',
     async (code) => {
       const verdict = { success: false, 'error-codes': ['invalid-input-response', code] }
-      expect(await passes(says(verdict))).toEqual(['SYSTEM.UNAVAILABLE', 5])
+      expect(await passes(respondWith(verdict))).toEqual(['SYSTEM.UNAVAILABLE', 5])
     },
   )
 
-  test.each<[string, Answer]>([
-    ['a verdict that is none', says({ success: 'true' })],
-    ['null', says(null)],
+  test.each<[string, Respond]>([
+    ['an invalid verdict', respondWith({ success: 'true' })],
+    ['null', respondWith(null)],
     ['HTML', (response) => response.end('<h1>success</h1>')],
-    ['a redirect', elsewhere(good)],
-    ['a late answer', late(good)],
-    ['an answer longer than any verdict', atLength(good, 65_536)],
+    ['a redirect', redirected(good)],
+    ['a late response', late(good)],
+    ['a response above the maximum size', atLength(good, 65_536)],
     ['a reset', (response) => response.destroy()],
-  ])('%s is no answer, and nobody passes: SYSTEM.UNAVAILABLE', async (name, given) => {
-    expect(await passes(given, 'token', patience(name))).toEqual(['SYSTEM.UNAVAILABLE', 5])
+  ])('%s SYSTEM.UNAVAILABLE: the token does not pass', async (name, handler) => {
+    expect(await passes(handler, 'token', timeoutFor(name))).toEqual(['SYSTEM.UNAVAILABLE', 5])
   })
 })

@@ -14,7 +14,7 @@ describe('the secret box', () => {
   const box = createSecretBox(key, systemRandomness)
   const sealed = box.seal('signing-key', 'row-1', Buffer.from('secret'))
 
-  test('opens what it sealed, and seals the same text differently each time', () => {
+  test('opens what it sealed; the same text is sealed differently each time', () => {
     expect(text(box.open('signing-key', 'row-1', sealed))).toBe('secret')
     expect(box.seal('signing-key', 'row-1', Buffer.from('secret'))).not.toEqual(sealed)
   })
@@ -32,7 +32,7 @@ describe('the secret box', () => {
     }
   })
 
-  test('takes a key of 32 bytes and no other', () => {
+  test('requires a key of 32 bytes', () => {
     for (const length of [16, 31, 33, 64])
       expect(() => createSecretBox(new Uint8Array(length), systemRandomness).seal('signing-key', '', key)).toThrow(
         RangeError,
@@ -40,8 +40,8 @@ describe('the secret box', () => {
   })
 })
 
-/** A store outlives a version: what an earlier one has written there must be found and opened by the next. */
-test('what lies in a store already is opened, and found again by its digest', () => {
+/** Stored values outlive a version of the software. */
+test('values of earlier versions are opened, and found by their digest', () => {
   const sealed = Buffer.from('01090909090909090909090909beeda86d05d4f4f172459c57dd6f8d1801324093303b', 'hex')
   expect(text(createSecretBox(key, systemRandomness).open('withdrawal-account', 'row-1', sealed))).toBe('secret')
   expect(Buffer.from(createKeyedDigest(key)('withdrawal-account', 'ab', 'c')).toString('hex')).toBe(
@@ -50,7 +50,7 @@ test('what lies in a store already is opened, and found again by its digest', ()
 })
 
 describe('keyed digests', () => {
-  test('differ by key, purpose and the borders between their parts', () => {
+  test('differ by key, purpose and the boundaries between parts', () => {
     const digest = createKeyedDigest(key)
     const all = [
       digest('api-key', 'ab', 'c'),
@@ -65,7 +65,7 @@ describe('keyed digests', () => {
 })
 
 describe('the password hasher', () => {
-  test('makes argon2id hashes of 19 MiB and two passes, and compares in NFKC', async () => {
+  test('hashes with argon2id, 19 MiB and two passes, and normalizes to NFKC', async () => {
     const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('ﬁnanz-pass')
     expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -75,7 +75,7 @@ describe('the password hasher', () => {
     expect(await hasher.verify(null, 'finanz-pass')).toBe(false)
   })
 
-  test('knows a hash of another cost from one of today’s', async () => {
+  test('isOutdated: true for a hash with other costs', async () => {
     const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('x')
     expect(hasher.isOutdated(hashed)).toBe(false)
@@ -87,7 +87,7 @@ describe('the password hasher', () => {
       expect(hasher.isOutdated(hashed.replace(now, before))).toBe(true)
   })
 
-  test('takes as long where there is nobody as where there is somebody', async () => {
+  test('verify: takes the same time without an account', async () => {
     const hasher = createPasswordHasher({ concurrency: 1, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('x')
     const timeOf = async (against: string | null): Promise<number> => {
@@ -96,34 +96,34 @@ describe('the password hasher', () => {
       return performance.now() - start
     }
     await timeOf(null)
-    // What else runs here makes one or another slower: the fastest of several is least of that.
-    const [nobody, somebody]: [number[], number[]] = [[], []]
+    // Take the fastest of several runs: other processes slow some of them.
+    const [withoutAccount, withAccount]: [number[], number[]] = [[], []]
     for (let time = 0; time < 5; time++) {
-      nobody.push(await timeOf(null))
-      somebody.push(await timeOf(hashed))
+      withoutAccount.push(await timeOf(null))
+      withAccount.push(await timeOf(hashed))
     }
-    // A cheap one would take a hundredth.
-    expect(Math.min(...nobody) / Math.min(...somebody)).toBeGreaterThan(0.2)
+    // A cheap comparison would take a hundredth.
+    expect(Math.min(...withoutAccount) / Math.min(...withAccount)).toBeGreaterThan(0.2)
   })
 
-  test('looks at every character of a long password', async () => {
+  test('verify: compares every character of a long password', async () => {
     const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('x'.repeat(256))
     expect(await hasher.verify(hashed, `${'x'.repeat(255)}y`)).toBe(false)
   })
 
   test.each([
-    ['verifies', (hasher: PasswordHasher) => hasher.verify(null, 'x')],
-    ['makes', (hasher: PasswordHasher) => hasher.hash('x')],
-  ])('%s a bounded number at once, and refuses with SYSTEM.UNAVAILABLE beyond the waiting room', async (_, work) => {
+    ['verify', (hasher: PasswordHasher) => hasher.verify(null, 'x')],
+    ['hash', (hasher: PasswordHasher) => hasher.hash('x')],
+  ])('%s SYSTEM.UNAVAILABLE: refused when the queue is full', async (_, work) => {
     const hasher = createPasswordHasher({ concurrency: 1, waiting: 3 }, systemRandomness)
-    // The first comparison waits for what it compares with.
+    // The first comparison waits for the decoy.
     await hasher.verify(null, 'x')
-    const asked = Array.from({ length: 10 }, () => work(hasher))
+    const calls = Array.from({ length: 10 }, () => work(hasher))
     await Promise.resolve()
     await Promise.resolve()
     expect(hasher.waiting()).toBe(3)
-    const all = await Promise.allSettled(asked)
+    const all = await Promise.allSettled(calls)
     expect(hasher.waiting()).toBe(0)
     const refused = all.filter((each) => each.status === 'rejected')
     expect(refused).toHaveLength(6)

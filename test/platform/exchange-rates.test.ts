@@ -9,11 +9,11 @@ import { testClock } from '../domains/world.ts'
 
 let provider: Server
 let url = ''
-let answer: (response: ServerResponse) => void
+let respond: (response: ServerResponse) => void
 const json = (body: unknown) => (response: ServerResponse) => response.end(JSON.stringify(body))
 
 beforeAll(async () => {
-  provider = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1')
+  provider = createServer((_request, response) => respond(response)).listen(0, '127.0.0.1')
   await once(provider, 'listening')
   const address = provider.address()
   url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
@@ -22,7 +22,7 @@ afterAll(() => provider.close())
 
 const clock = testClock()
 const asOf = () => new Date(clock.now()).toISOString()
-const told = (rate: unknown) => ({ asOf: asOf(), rates: { 'USD/JPY': '150', 'USD/EUR': rate } })
+const rateResponse = (rate: unknown) => ({ asOf: asOf(), rates: { 'USD/JPY': '150', 'USD/EUR': rate } })
 let faults: unknown[] = []
 beforeEach(() => {
   faults = []
@@ -32,22 +32,22 @@ const open = (settings = {}): Promise<Rates> =>
   openRateProvider({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings }, clock, (error) =>
     faults.push(error),
   )
-const known = async (given: typeof answer, settings = {}): Promise<string[]> => {
-  answer = given
+const fetchOnce = async (handler: typeof respond, settings = {}): Promise<string[]> => {
+  respond = handler
   const rates = await open(settings)
   rates.close()
   return rates.list().map(({ source, target, rate }) => `${source}/${target} ${rate}`)
 }
 
-test('rates of known currencies are known; others are left out', async () => {
+test('pairs of unknown currencies are ignored', async () => {
   const rates = { 'USD/EUR': '0.8', 'XXX/YYY': '1', 'USD/USD': '1', USD: '1' }
-  expect(await known(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8'])
+  expect(await fetchOnce(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8'])
   expect(faults).toEqual([])
 })
 
-test('a pair that is told both ways is known once, as it stands first: what is quoted and what is listed are one rate', async () => {
+test('a pair listed in both directions counts once, in the first direction', async () => {
   const rates = { 'USD/EUR': '0.8', 'EUR/USD': '1.3', 'JPY/USD': '0.007', 'USD/JPY': '150' }
-  expect(await known(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8', 'JPY/USD 0.007'])
+  expect(await fetchOnce(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8', 'JPY/USD 0.007'])
 })
 
 test.each([
@@ -64,42 +64,42 @@ test.each([
   '01',
   '1000000000000',
   '0.0000000000001',
-])('a rate of %j is refused, and the whole answer with it', async (rate) => {
-  expect(await known(json(told(rate)))).toEqual([])
+])('a rate of %j makes the whole response invalid', async (rate) => {
+  expect(await fetchOnce(json(rateResponse(rate)))).toEqual([])
   expect(faults).toHaveLength(1)
 })
 
 test.each<[string, (response: ServerResponse) => void]>([
-  ['a number in place of a text', (response) => json(told(0.8))(response)],
+  ['a number in place of a text', (response) => json(rateResponse(0.8))(response)],
   ['null', json(null)],
   ['no rates', (response) => json({ asOf: asOf() })(response)],
   ['no time', json({ rates: {} })],
   ['a time without a zone', json({ asOf: '2026-03-01T09:00:00', rates: {} })],
   ['HTML', (response) => response.end('<h1>rates</h1>')],
-  ['half of a JSON', (response) => response.end('{"asOf": ')],
-  ['a fault', (response) => json(told('0.8'))(response.writeHead(500))],
+  ['truncated JSON', (response) => response.end('{"asOf": ')],
+  ['a server error', (response) => json(rateResponse('0.8'))(response.writeHead(500))],
   ['a redirect', (response) => response.writeHead(302, { location: url }).end()],
   ['a reset', (response) => response.destroy()],
   ['silence', () => undefined],
-])('%s is no answer', async (name, given) => {
-  expect(await known(given, name === 'silence' ? { timeoutMs: 300 } : {})).toEqual([])
+])('%s is an invalid response', async (name, handler) => {
+  expect(await fetchOnce(handler, name === 'silence' ? { timeoutMs: 300 } : {})).toEqual([])
   expect(faults).toHaveLength(1)
 })
 
-test('an answer that is no JSON is not quoted: the log is not to hold a key that a provider says back', async () => {
-  await known((response) => response.end('planted-key'))
+test('a response that is not JSON is not quoted: it may echo a key', async () => {
+  await fetchOnce((response) => response.end('planted-key'))
   expect(faults).toHaveLength(1)
   expect(inspect(faults)).not.toContain('planted')
 })
 
 test.each([
-  ['an endless answer', {}],
+  ['an endless response', {}],
   ['a bomb', { 'content-encoding': 'gzip' }],
-])('%s is no answer, and is not read on', async (_name, headers: Record<string, string>) => {
+])('%s is invalid and not read to its end', async (_name, headers: Record<string, string>) => {
   const blanks = Buffer.alloc(1024 * 1024, ' ')
   const chunk = headers['content-encoding'] ? gzipSync(blanks) : blanks
   let sent = 0
-  const given = async (response: ServerResponse): Promise<void> => {
+  const handler = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, headers)
     response.on('error', () => undefined)
     while (!response.destroyed && sent < 4_000) {
@@ -109,61 +109,61 @@ test.each([
     }
     response.end()
   }
-  answer = (response) => void given(response)
+  respond = (response) => void handler(response)
   const rates = await open()
   rates.close()
   expect([rates.list(), faults.length]).toEqual([[], 1])
   expect(sent).toBeLessThan(1_000)
 })
 
-test('the configuration’s own rates are of the moment when the process began, and stay', () => {
+test('fixedRates: as of the start, and never stale', () => {
   const began = clock.now()
   const rates = fixedRates([{ source: 'USD', target: 'EUR', rate: '0.8' }], clock)
   clock.advance(3_600_000)
   expect(rates.list()).toEqual([{ source: 'USD', target: 'EUR', rate: '0.8', asOf: began }])
 })
 
-test('a provider that is down at the start is asked again', async () => {
-  answer = (response) => response.destroy()
+test('a provider that is down at the start is polled again', async () => {
+  respond = (response) => response.destroy()
   const rates = await open({ refreshMs: 50 })
   expect(rates.list()).toEqual([])
-  answer = (response) => json(told('0.8'))(response)
+  respond = (response) => json(rateResponse('0.8'))(response)
   await expect.poll(() => rates.list().length).toBe(2)
   rates.close()
 })
 
-test('a provider slower than it is asked is asked one question at a time: no older answer comes after a newer', async () => {
-  answer = (response) => json(told('0.8'))(response)
+test('a slow provider gets one request at a time', async () => {
+  respond = (response) => json(rateResponse('0.8'))(response)
   const rates = await open({ refreshMs: 20 })
-  const asked: ServerResponse[] = []
-  answer = (response) => asked.push(response)
-  await expect.poll(() => asked.length).toBe(1)
+  const requests: ServerResponse[] = []
+  respond = (response) => requests.push(response)
+  await expect.poll(() => requests.length).toBe(1)
   await pause(100)
-  expect(asked).toHaveLength(1)
-  for (const response of asked) json(told('0.9'))(response)
+  expect(requests).toHaveLength(1)
+  for (const response of requests) json(rateResponse('0.9'))(response)
   await expect.poll(() => rates.list().find(({ target }) => target === 'EUR')?.rate).toBe('0.9')
-  await expect.poll(() => asked.length).toBe(2)
+  await expect.poll(() => requests.length).toBe(2)
   rates.close()
-  for (const response of asked) response.destroy()
+  for (const response of requests) response.destroy()
 })
 
-test('while it does not answer the last rates serve, until they are stale to the millisecond', async () => {
-  answer = (response) => json(told('0.8'))(response)
+test('an unavailable provider: the last rates apply until exactly staleAfterMs', async () => {
+  respond = (response) => json(rateResponse('0.8'))(response)
   const rates = await open({ refreshMs: 50 })
-  answer = (response) => response.destroy()
+  respond = (response) => response.destroy()
   await expect.poll(() => faults.length).toBeGreaterThan(0)
   clock.advance(10_000)
   expect(rates.list()).toHaveLength(2)
   clock.advance(1)
   expect(rates.list()).toEqual([])
-  // A clock that is set back makes them no fresher.
+  // Setting the clock back does not make them fresh.
   clock.advance(-3_600_000)
   expect(rates.list()).toEqual([])
   rates.close()
 })
 
-test('rates of the future are as old as their answer: they grow stale all the same', async () => {
-  answer = json({ asOf: '2099-01-01T00:00:00Z', rates: { 'USD/EUR': '0.8' } })
+test('an asOf in the future counts as now', async () => {
+  respond = json({ asOf: '2099-01-01T00:00:00Z', rates: { 'USD/EUR': '0.8' } })
   const rates = await open()
   expect(rates.list()).toHaveLength(1)
   clock.advance(10_001)

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fetchText } from '../../src/platform/http-client.ts'
 import { startRelay } from '../harness/relay.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'portico-ask-'))
+const folder = mkdtempSync(join(tmpdir(), 'portico-http-client-'))
 const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
 const trusted = getCACertificates('default')
 const versions: string[] = []
@@ -23,10 +23,10 @@ beforeAll(async () => {
   execFileSync('openssl', ['req', '-x509', ...key, ...name], { stdio: 'ignore' })
   const cert = readFileSync(certFile, 'utf8')
   setDefaultCACertificates([...trusted, cert])
-  // It would rather speak HTTP/2.
+  // The service prefers HTTP/2.
   service = createSecureServer({ allowHTTP1: true, key: readFileSync(keyFile), cert }, (request, response) => {
     versions.push(request.httpVersion)
-    response.end('told')
+    response.end('response')
   })
   await once(service.listen(0, '127.0.0.1'), 'listening')
 })
@@ -36,16 +36,16 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-test('a service whose connection has gone dead without a word is asked by another one next time', async () => {
+test('fetchText: replaces a connection that has become silent', async () => {
   const relay = await startRelay((service.address() as AddressInfo).port)
-  const question = { timeoutMs: 1_000, maxBytes: 100 }
+  const options = { timeoutMs: 1_000, maxBytes: 100 }
   const url = `https://127.0.0.1:${relay.port}/`
-  expect(await fetchText(url, { ...question, timeoutMs: 20_000 })).toEqual({ status: 200, ok: true, text: 'told' })
-  // Until the connection is free for what comes next.
+  expect(await fetchText(url, { ...options, timeoutMs: 20_000 })).toEqual({ status: 200, ok: true, text: 'response' })
+  // Wait until the connection is reusable.
   await pause(200)
   relay.silence()
-  await expect(fetchText(url, question)).rejects.toMatchObject({ name: 'TimeoutError' })
-  expect(await fetchText(url, { ...question, timeoutMs: 20_000 })).toMatchObject({ text: 'told' })
+  await expect(fetchText(url, options)).rejects.toMatchObject({ name: 'TimeoutError' })
+  expect(await fetchText(url, { ...options, timeoutMs: 20_000 })).toMatchObject({ text: 'response' })
   expect(versions).toEqual(['1.1', '1.1'])
   relay.cut()
   await relay.close()

@@ -26,34 +26,34 @@ const expected = [
   ]),
 ]
 
-/** Names that are the same everywhere. */
+/** Names that are the same in every language. */
 const universal = new Set(['CSV', 'XLSX', 'JSONL'])
 
 describe.each(locales)('the texts in %s', (locale) => {
   const texts = catalogue.get(locale) ?? {}
 
-  test('every code, coded value and permission is said, and nothing in English by accident', () => {
+  test('every code, coded value and permission has a translated text', () => {
     const missing = expected.filter((key) => !texts[key] || texts[key].trim() !== texts[key])
     const untranslated = locale === 'en' ? [] : Object.keys(english).filter((key) => texts[key] === english[key])
     expect(missing).toEqual([])
     expect(untranslated.filter((key) => !universal.has(english[key] ?? ''))).toEqual([])
   })
 
-  test('the same keys with the same placeholders as in English, and no others', () => {
+  test('keys and placeholders are the same as in English', () => {
     const placeholders = (text = '') => [...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1]).sort()
     expect(Object.keys(texts).sort()).toEqual(Object.keys(english).sort())
     for (const [key, text] of Object.entries(texts)) expect(placeholders(text), key).toEqual(placeholders(english[key]))
   })
 })
 
-test('simplified and traditional Chinese are two texts, mostly', () => {
+test('simplified and traditional Chinese differ in most texts', () => {
   const [simplified, traditional] = [catalogue.get('zh') ?? {}, catalogue.get('zh-Hant') ?? {}]
   const same = Object.keys(simplified).filter((key) => simplified[key] === traditional[key])
   expect(same.length / Object.keys(simplified).length).toBeLessThan(0.25)
 })
 
 describe('createWords', () => {
-  test('speaks the interface’s sentences and names a field', () => {
+  test('refusal: the sentence, with the name of a field if given', () => {
     expect(words.refusal('ACCESS.TOKEN_MISSING', 'en')).toBe('authentication token is required')
     expect(words.refusal('VALIDATION.INVALID_PARAMETER', 'en')).toBe('invalid request parameters')
     expect(words.refusal('VALIDATION.INVALID_PARAMETER', 'en', 'a.$t(b) {{c}}')).toBe(
@@ -63,47 +63,47 @@ describe('createWords', () => {
     expect(words.refusal('ACCESS.PERMISSION_DENIED', 'zh-Hant')).toBe('拒絕存取')
   })
 
-  test('gives coded values, the same object each time', () => {
+  test('coded: returns the same frozen object each time', () => {
     const owner = words.coded(roleType, 'OWNER', 'ja')
     expect(owner).toMatchObject({ code: 'OWNER', value: 10010901, label: '所有者' })
     expect(words.coded(roleType, 'OWNER', 'ja')).toBe(owner)
     expect(Object.isFrozen(owner)).toBe(true)
   })
 
-  test('takes a deployment’s own numbers', () => {
+  test('coded: a deployment can override numbers', () => {
     const own = createWords({ directory, codes, families: codedFamilies, codedOverrides: { roleType: { CUSTOM: 7 } } })
     expect(own.coded(roleType, 'CUSTOM', 'en').value).toBe(7)
     expect(own.coded(roleType, 'OWNER', 'en').value).toBe(10010901)
   })
 
-  test('fills placeholders without escaping, and answers the key for what nobody says', () => {
+  test('text: fills placeholders without escaping, and returns an unknown key', () => {
     expect(words.text('refusal.VALIDATION.INVALID_PARAMETER_field', 'vi', { field: '<a>' })).toContain('<a>')
     expect(words.text('no.such.key', 'ja')).toBe('no.such.key')
   })
 
-  test('every code has its sentence', () => {
+  test('refusal: every code has a sentence', () => {
     for (const code of codes) expect(words.refusal(code, 'ja')).not.toBe(code)
   })
 })
 
-test('what a language lacks, or leaves empty, is said in English', () => {
+test('a missing or empty text falls back to English', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
   cpSync(directory, folder, { recursive: true })
   for (const locale of ['ja', 'zh-Hant'])
     writeFileSync(join(folder, `${locale}.yaml`), 'refusal: { ROUTE.NOT_FOUND: "" }')
-  const lacking = createWords({ directory: folder, codes, families: codedFamilies })
+  const incomplete = createWords({ directory: folder, codes, families: codedFamilies })
   for (const code of ['RESOURCE.NOT_FOUND', 'ROUTE.NOT_FOUND'] as const)
     for (const locale of ['ja', 'zh-Hant'] as const)
-      expect(lacking.refusal(code, locale)).toBe(lacking.refusal(code, 'en'))
-  expect(lacking.refusal('ROUTE.NOT_FOUND', 'en')).not.toContain('ROUTE')
+      expect(incomplete.refusal(code, locale)).toBe(incomplete.refusal(code, 'en'))
+  expect(incomplete.refusal('ROUTE.NOT_FOUND', 'en')).not.toContain('ROUTE')
   rmSync(folder, { recursive: true })
 })
 
 test.each([
-  ['that is no YAML', 'refusal: { a: b'],
-  ['with a text that is none', 'refusal: { ROUTE.NOT_FOUND: 404 }'],
-  ['that says nothing', ''],
-])('a file %s is named at the start, whichever language it is of', (_which, yaml) => {
+  ['that is not YAML', 'refusal: { a: b'],
+  ['with a number instead of a text', 'refusal: { ROUTE.NOT_FOUND: 404 }'],
+  ['that is empty', ''],
+])('a file %s fails the start with its path, in every language', (_which, yaml) => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
   for (const locale of locales) {
     cpSync(directory, folder, { recursive: true })

@@ -20,11 +20,11 @@ test.each([
   ['0.0.0.0/0', '2001:db8::1', false],
   ['0.0.0.0/0', 'nobody', false],
   ['0.0.0.0/0', '', false],
-])('%s covers %j: %s', (range, address, covered) => {
-  expect(containsAddress(parseRange(range), address)).toBe(covered)
+])('%s contains %j: %s', (range, address, expected) => {
+  expect(containsAddress(parseRange(range), address)).toBe(expected)
 })
 
-test('what is IPv4 inside IPv6 is IPv4; a range that holds more of IPv6 than that is IPv6', () => {
+test('ipVersion: an IPv4-mapped range is 4; a wider IPv6 range is 6', () => {
   const versions = ['192.0.2.0/24', '::ffff:192.0.2.7', '::ffff:0:0/96', '::ffff:0:0/95', '2001:db8::/32'].map((text) =>
     ipVersion(parseRange(text)),
   )

@@ -3,7 +3,7 @@ import { createLimits } from '../../src/platform/limits/limits.ts'
 import { systemClock } from '../../src/platform/runtime/index.ts'
 import { testClock } from '../identity/clock.ts'
 
-test('of many that spend in the same moment as many pass as the limit says', async () => {
+test('concurrent requests: exactly the limit is allowed', async () => {
   const limits = createLimits(1, systemClock)
   const rule = { limit: 20, windowMs: 60_000 }
   const spent = await Promise.all(Array.from({ length: 100 }, () => limits.spend('test', 'somebody', rule)))
@@ -12,7 +12,7 @@ test('of many that spend in the same moment as many pass as the limit says', asy
   limits.close()
 })
 
-test('a limit that two portals give windows of their own ends each window by the portal’s rule', async () => {
+test('one limit with two windows: each has its own counter', async () => {
   const limits = createLimits(1, systemClock)
   const minute = await limits.spend('login-address', 'CONSUMER:192.0.2.1', { limit: 1, windowMs: 60_000 })
   const hour = await limits.spend('login-address', 'SYSTEM:192.0.2.1', { limit: 1, windowMs: 3_600_000 })
@@ -26,13 +26,13 @@ test.each([
   [0.5, 5, 2],
   [0.1, 5, 1],
   [10, 3, 30],
-])('a scale of %d makes of %i in a window %i: rounded down, and one at least', async (scale, limit, scaled) => {
+])('a scale of %d turns a limit of %i into %i: rounded down, at least 1', async (scale, limit, scaled) => {
   const limits = createLimits(scale, systemClock)
   expect(await limits.spend('test', 'somebody', { limit, windowMs: 60_000 })).toMatchObject({ limit: scaled })
   limits.close()
 })
 
-test('what is spent beyond a limit leaves nothing, and a window that has ended by our clock ends now', async () => {
+test('remaining and resetMs are never negative', async () => {
   const clock = testClock()
   clock.set(systemClock.now())
   const limits = createLimits(1, clock)
@@ -44,7 +44,7 @@ test('what is spent beyond a limit leaves nothing, and a window that has ended b
   limits.close()
 })
 
-test('a clock that was set back by an hour prolongs no window: whoever keeps to the limit is let in', async () => {
+test('a clock set back by an hour: requests within the limit are allowed', async () => {
   vi.useFakeTimers()
   const limits = createLimits(1, systemClock)
   const spend = () => limits.spend('test', 'somebody', { limit: 10, windowMs: 60_000 })
@@ -60,7 +60,7 @@ test('a clock that was set back by an hour prolongs no window: whoever keeps to 
   vi.useRealTimers()
 })
 
-test('a window that is longer than a timer can be counts for as long as it says', async () => {
+test('a window longer than a timer’s maximum has its full length', async () => {
   vi.useFakeTimers()
   const limits = createLimits(1, systemClock)
   const day = 86_400_000
@@ -76,7 +76,7 @@ test('a window that is longer than a timer can be counts for as long as it says'
   vi.useRealTimers()
 })
 
-test('two limits of one window count apart, though somebody is known to both by the same key', async () => {
+test('two limits with the same key: separate counters', async () => {
   const limits = createLimits(1, systemClock)
   const rule = { limit: 1, windowMs: 60_000 }
   for (const name of ['login', 'general'])
@@ -84,7 +84,7 @@ test('two limits of one window count apart, though somebody is known to both by 
   limits.close()
 })
 
-test('an IPv6 address counts by its prefix, an IPv4 address by itself', () => {
+test('addressKey: the prefix of an IPv6 address, a whole IPv4 address', () => {
   const limits = createLimits(1, systemClock)
   const [one, same, other] = ['2001:db8:1:1::1', '2001:db8:1:1:ffff::2', '2001:db8:1:2::1']
   const key = (address: string, prefix = 64) => limits.addressKey(address, prefix)
@@ -95,7 +95,7 @@ test('an IPv6 address counts by its prefix, an IPv4 address by itself', () => {
   limits.close()
 })
 
-test('the network of an address is its IPv4 /24 or its IPv6 /48', () => {
+test('networkKey: an IPv4 /24 or an IPv6 /48', () => {
   const limits = createLimits(1, systemClock)
   expect(limits.networkKey('192.0.2.1')).toBe(limits.networkKey('192.0.2.254'))
   expect(limits.networkKey('192.0.2.1')).not.toBe(limits.networkKey('192.0.3.1'))

@@ -3,9 +3,10 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The folder of PGlite's files in a data directory. */
+/** Returns the folder of PGlite's files in a data directory. */
 export const embeddedStorePath = (directory: string): string => join(directory, 'pg')
 
+/** Whether a data directory contains an embedded store. */
 export const hasEmbeddedStore = (directory: string): boolean => existsSync(embeddedStorePath(directory))
 
 const isDirectory = async (path: string): Promise<boolean> =>
@@ -24,7 +25,7 @@ export const makeDirectory = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    // Another process may have created it meanwhile.
+    // Another process may have created it in the meantime.
     if (!(await isDirectory(path))) throw error
   }
 }

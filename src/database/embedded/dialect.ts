@@ -1,4 +1,4 @@
-import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { type PGlite, parse, protocol, type Results } from '@electric-sql/pglite'
 import {
   AbortedTransactionError,
@@ -17,7 +17,7 @@ import { EmbeddedStoreFailed } from '../errors.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
-/** An array as text (PostgreSQL documentation, "Array Input and Output Syntax"). */
+/** Formats an array as text (PostgreSQL documentation, "Array Input and Output Syntax"). */
 const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
 
 const elementText = (value: unknown): string => {
@@ -30,10 +30,7 @@ const elementText = (value: unknown): string => {
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-/**
- * A parameter in the wire format, the same as node-postgres sends: text, which PostgreSQL converts to the parameter's
- * type, or bytes unchanged.
- */
+/** Formats a parameter as node-postgres does: as text, which PostgreSQL converts to the parameter's type, or as bytes. */
 const wireValue = (value: unknown): string | ArrayBufferView | null => {
   if (value === null || value === undefined) return null
   if (ArrayBuffer.isView(value)) return value
@@ -54,8 +51,8 @@ const isPanic = (error: unknown): boolean => error instanceof Error && 'severity
 
 /**
  * PGlite's one connection. PGlite's own `query` enters WebAssembly five times per statement, and parses and plans it each
- * time. This sends all messages of the extended query protocol (PostgreSQL documentation, "Message Flow") in one batch
- * and reuses prepared statements, which takes a quarter of the time.
+ * time. This class sends all messages of the extended query protocol (PostgreSQL documentation, "Message Flow") in one
+ * batch and reuses prepared statements, which takes a quarter of the time.
  */
 class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
@@ -63,11 +60,11 @@ class EmbeddedConnection implements DatabaseConnection {
   readonly #names = new LRUCache<string, string>({ max: maxStatements, dispose: (name) => this.#unused.push(name) })
   /** Names to deallocate with the next statement. */
   readonly #unused: string[] = []
-  #named = 0
-  /** Set after a panic. A server would restart; PGlite keeps its locks and would block this thread forever. */
+  #nameCount = 0
+  /** Set after a panic. A server would restart; PGlite would hold its locks and block this thread forever. */
   #panicked: EmbeddedStoreFailed | undefined
   /** The BEGIN of a transaction, sent in one batch with its first statement. */
-  #opening = ''
+  #pendingBegin = ''
 
   constructor(pglite: PGlite, onPanic: OnPanic) {
     this.#pglite = pglite
@@ -81,13 +78,13 @@ class EmbeddedConnection implements DatabaseConnection {
   }
 
   begin(statement: string): void {
-    this.#opening = statement
+    this.#pendingBegin = statement
   }
 
   /** Returns how the transaction ended: COMMIT only if no statement in it failed. */
   async end(statement: 'COMMIT' | 'ROLLBACK'): Promise<string | undefined> {
-    const isEmpty = this.#opening !== ''
-    this.#opening = ''
+    const isEmpty = this.#pendingBegin !== ''
+    this.#pendingBegin = ''
     return isEmpty ? statement : (await this.#run(statement, [])).command
   }
 
@@ -105,9 +102,9 @@ class EmbeddedConnection implements DatabaseConnection {
     if (this.#panicked) throw this.#panicked
     const values = parameters.map(wireValue)
     const known = this.#names.get(sql)
-    const name = known ?? `s${this.#named++}`
+    const name = known ?? `s${this.#nameCount++}`
     const bytes = Buffer.concat([
-      ...(this.#opening === '' ? [] : [serialize.query(this.#opening)]),
+      ...(this.#pendingBegin === '' ? [] : [serialize.query(this.#pendingBegin)]),
       ...this.#unused.splice(0).map((each) => serialize.close({ type: 'S', name: each })),
       ...(known === undefined ? [serialize.parse({ name, text: sql })] : []),
       serialize.bind({ statement: name, values }),
@@ -115,7 +112,7 @@ class EmbeddedConnection implements DatabaseConnection {
       serialize.execute({}),
       serialize.sync(),
     ])
-    this.#opening = ''
+    this.#pendingBegin = ''
     // Files are written through, so there is nothing to sync.
     const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       if (isPanic(error)) throw this.#panic(error)
@@ -128,15 +125,15 @@ class EmbeddedConnection implements DatabaseConnection {
   }
 }
 
-/** Yield to the event loop if the last yield is longer ago than this. */
+/** Maximum time between two yields to the event loop. */
 const yieldAfterMs = 20
 
-/** Hands out the one connection in order of request, for a statement or a whole transaction. */
+/** Lends the one connection in order of request, for a statement or a whole transaction. */
 class EmbeddedDriver implements Driver {
   readonly #connection: EmbeddedConnection
   #last: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
-  #turnedAt = performance.now()
+  #yieldedAt = performance.now()
 
   constructor(pglite: PGlite, onPanic: OnPanic) {
     this.#connection = new EmbeddedConnection(pglite, onPanic)
@@ -150,9 +147,9 @@ class EmbeddedDriver implements Driver {
     this.#last = turn.promise
     await before
     // PGlite runs in this thread: a caller with many statements would block all incoming requests.
-    if (performance.now() - this.#turnedAt >= yieldAfterMs) {
-      await turnOfLoop()
-      this.#turnedAt = performance.now()
+    if (performance.now() - this.#yieldedAt >= yieldAfterMs) {
+      await nextLoopTurn()
+      this.#yieldedAt = performance.now()
     }
     this.#release = turn.resolve
     return this.#connection

@@ -24,7 +24,7 @@ const writeMark = (file: string): void => {
 export const recoverIncompleteStore = (directory: string): void => {
   const isCreated = existsSync(versionFile(directory))
   const wasOpened = existsSync(openedMark(directory))
-  if (wasOpened && !isCreated) throw new Error('it has been in use, and its file PG_VERSION is missing')
+  if (wasOpened && !isCreated) throw new Error('it has been opened before, but its file PG_VERSION is missing')
   if (wasOpened) return
   if (existsSync(creationMark(directory))) rmSync(embeddedStorePath(directory), { recursive: true, force: true })
   else if (!isCreated) writeMark(creationMark(directory))

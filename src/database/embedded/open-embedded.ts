@@ -13,12 +13,13 @@ import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
 /** Applied when a store is created. Small, because there is one connection and PGlite's main cost is memory. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
 
+/** Where and how to open the embedded store. */
 export interface EmbeddedTarget {
   kind: 'embedded'
   directory: string
-  /** Whether a commit is on disk before it is acknowledged, as with a PostgreSQL server. */
+  /** Flush each commit to disk before acknowledging it, as a PostgreSQL server does. */
   isDurable: boolean
-  /** The store is read-only while the disk has less free space. */
+  /** Minimum free disk space in bytes. The store is read-only while there is less. */
   minimumFreeBytes: number
   /** Called when the store becomes read-only for lack of space, and when it is writable again. */
   onDiskFull(isFull: boolean): void
@@ -28,11 +29,11 @@ const createDataDirectory = async (directory: string): Promise<void> => {
   try {
     await makeDirectory(directory)
   } catch (error) {
-    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be made`, { cause: error })
+    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be created`, { cause: error })
   }
 }
 
-/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
+/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. Makes them errors. */
 const toError = (error: unknown): unknown =>
   isRecord(error) && !(error instanceof Error) && 'errno' in error
     ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)

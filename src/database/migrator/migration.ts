@@ -29,6 +29,7 @@ export interface AppliedMigration {
   name: string
 }
 
+/** A migration that the store has not applied yet. */
 export interface PendingMigration extends Migration {
   owner: string
 }
@@ -46,8 +47,8 @@ const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
 }
 
 /**
- * What an owner still has to run, given the names it has applied. The store may be ahead, because a newer version has
- * migrated it: during a rollout replicas of both versions run. Rejects a removed, renamed or inserted migration.
+ * Returns the migrations of an owner that are not applied. The store may be ahead of this version: during a rollout,
+ * replicas of both versions run. Throws if a migration was removed, renamed or inserted.
  */
 const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[]): PendingMigration[] => {
   for (const [index, { name }] of migrations.entries()) {

@@ -54,8 +54,8 @@ interface Shared {
  * A pooled connection. It is closed, not reused, after a failure that the server did not report (a timeout, a broken
  * socket), because the next caller would receive the lost response. A read-only connection retires all others, too.
  *
- * With a preamble, every transaction begins with it, and a single statement gets a transaction of its own, sent in one
- * batch: behind a pooler each transaction may run in another session.
+ * With a preamble, every transaction begins with it, and a single statement is sent in one batch with BEGIN and COMMIT:
+ * behind a pooler each transaction may run in another session.
  */
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient

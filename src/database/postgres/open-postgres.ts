@@ -6,6 +6,7 @@ import { valueParsers } from '../tables.ts'
 import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
+/** Where and how to open a PostgreSQL database. Times are in milliseconds. */
 export interface PostgresTarget {
   kind: 'postgres'
   url: string
@@ -37,7 +38,7 @@ const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> 
     }
   } catch (error) {
     if (sqlState(error) === '08P01') return false
-    throw new Error('no connection to PostgreSQL by DATABASE_URL', { cause: error })
+    throw new Error('cannot connect to PostgreSQL (DATABASE_URL)', { cause: error })
   }
 }
 
@@ -47,7 +48,7 @@ const assertEncoding = async (pool: Pool): Promise<void> => {
   const encoding = rows[0]?.server_encoding
   if (encoding !== 'UTF8')
     throw new Error(
-      `the database of DATABASE_URL has the encoding ${encoding}; make one with ENCODING 'UTF8' TEMPLATE template0 instead`,
+      `the database of DATABASE_URL has the encoding ${encoding}; create one with ENCODING 'UTF8' TEMPLATE template0 instead`,
     )
 }
 

@@ -6,8 +6,8 @@ import { createGuardedPool } from './guarded-pool.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /**
- * A client that closes its socket if it fails to connect. The pool drops such a client and leaves its socket open unless
- * the server closes it. A server that asks for a password we lack keeps each for a minute, until it has none left.
+ * A client that closes its socket if it fails to connect. The pool drops such a client, but leaves its socket open until
+ * the server closes it. A server that waits for a password does so after a minute, and may run out of connections.
  */
 class ClosingClient extends Client {
   override connect(): Promise<Client>
@@ -48,7 +48,7 @@ interface Server {
 }
 
 /**
- * Runs work on a connection of its own without statement timeouts, and closes the connection. If the signal is aborted,
+ * Runs work on a dedicated connection without statement timeouts, and closes the connection. If the signal is aborted,
  * cuts the connection and rejects with the signal's reason.
  */
 export const runWithoutTimeouts = async <T>(

@@ -2,12 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { defaultBegin, maxIdleMs as defaultIdleMs, setIdleTimeout, withoutTimeoutsPreamble } from './session.ts'
 
-/** An arbitrary number. Nothing else may use it. */
+/** An arbitrary number, reserved for this lock. */
 const lockKey = 7_095_213_844_127
 /** How long to wait for a predecessor that is shutting down. */
 const takeoverMs = 2_000
 const retryMs = 250
 
+/** The right to be the only gateway on a database. */
 export interface SingletonLock {
   /** Rejects unless this process holds the lock. */
   check(): Promise<void>
@@ -17,45 +18,47 @@ export interface SingletonLock {
 interface Options {
   url: string
   connectTimeoutMs: number
-  /** The server releases the lock if the connection is idle for longer. */
-  silenceMs?: number
+  /** Maximum time in milliseconds that the connection may be idle. After that the server releases the lock. */
+  maxIdleMs?: number
   /** `lost`: the connection broke. `held`: the lock is held again. `taken`: another process holds it. */
   onChange(state: 'lost' | 'held' | 'taken'): void
 }
 
-/** The connection whose open transaction holds the advisory lock. Takes the lock again after the connection breaks. */
+/** Holds an advisory lock by an open transaction. Acquires it again after the connection breaks. */
 class AdvisoryLock implements SingletonLock {
   readonly #options: Required<Options>
   #holder: Client | undefined
   #isReleased = false
-  #regaining: Promise<void> = Promise.resolve()
+  #reacquiring: Promise<void> = Promise.resolve()
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(options: Required<Options>) {
     this.#options = options
   }
 
-  /** Tries to take the lock once, on a new connection. */
+  /** Tries to acquire the lock once, on a new connection. */
   async tryAcquire(): Promise<boolean> {
-    const { url, connectTimeoutMs, silenceMs } = this.#options
+    const { url, connectTimeoutMs, maxIdleMs } = this.#options
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
-      // We must notice a lost lock well before the server gives it to another process.
-      query_timeout: silenceMs / 3,
+      // Detect a lost lock well before the server grants it to another process.
+      query_timeout: maxIdleMs / 3,
       keepAlive: true,
-      application_name: 'portico-alone',
+      application_name: 'portico-singleton',
     })
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await client.query(`${defaultBegin}; ${withoutTimeoutsPreamble}; ${setIdleTimeout(silenceMs)}`)
-      const { rows } = await client.query<{ got: boolean }>(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS got`)
-      // `release` may have been called meanwhile.
-      if (!rows[0]?.got || this.#isReleased) return false
+      await client.query(`${defaultBegin}; ${withoutTimeoutsPreamble}; ${setIdleTimeout(maxIdleMs)}`)
+      const { rows } = await client.query<{ acquired: boolean }>(
+        `SELECT pg_try_advisory_xact_lock(${lockKey}) AS acquired`,
+      )
+      // `release` may have been called in the meantime.
+      if (!rows[0]?.acquired || this.#isReleased) return false
       this.#holder = client
       client.once('end', () => {
-        this.#regaining = this.#regain(client)
+        this.#reacquiring = this.#reacquire(client)
       })
       return true
     } finally {
@@ -63,7 +66,7 @@ class AdvisoryLock implements SingletonLock {
     }
   }
 
-  async #regain(client: Client): Promise<void> {
+  async #reacquire(client: Client): Promise<void> {
     const { onChange } = this.#options
     if (this.#holder !== client || this.#isReleased) return
     this.#holder = undefined
@@ -84,33 +87,33 @@ class AdvisoryLock implements SingletonLock {
     this.#heartbeat = setInterval(() => {
       const client = this.#holder
       void client?.query('SELECT 1').catch(() => client.end())
-    }, this.#options.silenceMs / 6).unref()
+    }, this.#options.maxIdleMs / 6).unref()
   }
 
   async check(): Promise<void> {
-    if (!this.#holder) throw new Error('another gateway may run on this database')
+    if (!this.#holder) throw new Error('another gateway may be running on this database')
   }
 
   async release(): Promise<void> {
     this.#isReleased = true
     clearInterval(this.#heartbeat)
     await this.#holder?.end().catch(() => undefined)
-    await this.#regaining
+    await this.#reacquiring
   }
 }
 
 /**
- * Acquires the right to be the only gateway on a database. It is an advisory lock of a transaction that stays open on a
- * connection of its own, which also works behind a pooler in transaction mode. The transaction has read nothing, so it
- * does not hold back VACUUM. Throws if another gateway keeps the lock for 2 seconds.
+ * Acquires the right to be the only gateway on a database: an advisory lock of a transaction that stays open on a
+ * dedicated connection. This also works behind a pooler in transaction mode. The transaction has read nothing, so it does
+ * not hold back VACUUM. Throws if another gateway still holds the lock after 2 seconds.
  */
 export const acquireSingletonLock = async (options: Options): Promise<SingletonLock> => {
-  const lock = new AdvisoryLock({ ...options, silenceMs: options.silenceMs ?? defaultIdleMs })
+  const lock = new AdvisoryLock({ ...options, maxIdleMs: options.maxIdleMs ?? defaultIdleMs })
   const deadline = performance.now() + takeoverMs
   while (!(await lock.tryAcquire())) {
     if (performance.now() >= deadline)
       throw new Error(
-        'another gateway runs on this database. Several gateways share their limits, channels and news by Redis: set REDIS_URL for each of them',
+        'another gateway runs on this database. Several gateways share their state through Redis: set REDIS_URL for each of them',
       )
     await pause(retryMs)
   }

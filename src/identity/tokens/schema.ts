@@ -36,7 +36,7 @@ declare module '../../database/tables.ts' {
 
 /**
  * Refresh tokens: all tokens of a session form one family. Signing keys: the private half is encrypted
- * (platform/crypto/secret-box.ts), so that replicas can share it.
+ * (platform/crypto/secret-key.ts), so that replicas can share it.
  */
 export const tokens = [
   `CREATE TABLE refresh_tokens (

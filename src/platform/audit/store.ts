@@ -58,6 +58,7 @@ export interface Head {
   hash: Uint8Array
 }
 
+/** An entry with its place in the chain. */
 export interface SealedEntry {
   sequence: number
   previousHash: Uint8Array
@@ -123,6 +124,7 @@ export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> 
     .limit(limit)
     .execute()
 
+/** The sealing columns of one entry. */
 export interface Seal {
   bizId: string
   sequence: number

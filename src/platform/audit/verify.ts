@@ -2,6 +2,7 @@ import type { Database } from '../../database/index.ts'
 import { hashEntry } from './seal.ts'
 import { type Head, readHead, type SealedEntry, sealedEntries, unlinkedEntry } from './store.ts'
 
+/** The first entry at which the chain is broken. */
 export interface ChainBreak {
   /** Sequence number of the first broken or missing entry; 0 if the head is missing. */
   sequence: number
@@ -10,6 +11,7 @@ export interface ChainBreak {
   reason: 'missing' | 'changed' | 'unlinked'
 }
 
+/** The result of a verification. `broken` is null if the chain is intact. */
 export interface ChainVerdict {
   entriesChecked: number
   broken: ChainBreak | null

@@ -26,7 +26,7 @@ const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
 
 /** Returns the key. Throws a TypeError unless it is an area and an id, because keys become paths. */
 export const assertBlobKey = (key: string): string => {
-  if (!keyPattern.test(key)) throw new TypeError('no blob key')
+  if (!keyPattern.test(key)) throw new TypeError('not a blob key')
   return key
 }
 
@@ -41,6 +41,7 @@ export class BlobsUnavailable extends Error {
 /** Whether an error means that the blob store is unavailable. The request then fails with 503. */
 export const isBlobStoreUnavailable = (error: unknown): boolean => error instanceof BlobsUnavailable
 
+/** A stream that measures the bytes that pass through it. */
 export interface ByteMeter {
   through: Transform
   size(): number
@@ -48,7 +49,7 @@ export interface ByteMeter {
   sha256(): string
 }
 
-/** A transform stream that counts and hashes its bytes. `assertSize` gets the size so far and may throw to stop it. */
+/** Creates a stream that counts and hashes its bytes. `assertSize` gets the size so far and may throw to stop it. */
 export const createByteMeter = (assertSize: (size: number) => void = () => undefined): ByteMeter => {
   const hash = createHash('sha256')
   let size = 0

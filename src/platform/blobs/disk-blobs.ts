@@ -29,13 +29,13 @@ const flush = async (path: string): Promise<void> => {
 }
 
 /**
- * Files in a directory, in 256 folders by the end of their ids. A blob is written to a temporary file next to its final
+ * Stores blobs as files in a directory, in 256 folders by the end of their ids. A blob is written to a temporary file next to its final
  * path and renamed when it is complete. Several replicas need a shared directory, or S3.
  */
 export const createDiskBlobs = (directory: string): Blobs => {
   const pathOf = (key: string): string => {
-    const [room = '', id = ''] = assertBlobKey(key).split('/')
-    return join(directory, room, id.slice(-2), id)
+    const [area = '', id = ''] = assertBlobKey(key).split('/')
+    return join(directory, area, id.slice(-2), id)
   }
   return {
     put: async (key, source) => {

@@ -2,13 +2,14 @@ import { Readable } from 'node:stream'
 import { matchesIfNoneMatch, Refusal, type RequestContext, StreamReply } from '../../kernel/index.ts'
 import { type Blobs, BlobsUnavailable, type ByteRange } from './blobs.ts'
 
+/** A range, the whole blob, or a range that the blob does not have. */
 export type RequestedRange = ByteRange | 'whole' | 'unsatisfiable'
 
 const single = /^bytes=(\d{0,15})-(\d{0,15})$/
 
 /**
- * The range that a Range header requests of `size` bytes (RFC 9110, section 14.1). Unknown units and invalid ranges are
- * ignored, as section 14.2 requires. Multiple ranges are rejected: a client could choose how expensive they are.
+ * Returns the range that a Range header requests of `size` bytes (RFC 9110, section 14.1). Unknown units and invalid ranges
+ * are ignored, as section 14.2 requires. Multiple ranges are rejected, because a client could make them expensive.
  */
 export const parseByteRange = (header: string | null, size: number): RequestedRange => {
   if (header === null || !/^bytes=/.test(header)) return 'whole'
@@ -25,6 +26,7 @@ export const parseByteRange = (header: string | null, size: number): RequestedRa
   return { first, last: to === '' ? size - 1 : Math.min(Number(to), size - 1) }
 }
 
+/** A blob with the facts that its response headers need. */
 export interface Downloadable {
   key: string
   fileName: string
@@ -36,7 +38,7 @@ export interface Downloadable {
 
 type Conditions = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>
 
-/** An attachment's Content-Disposition (RFC 6266): the name in ASCII for old clients, and in UTF-8 (RFC 8187). */
+/** Formats an attachment's Content-Disposition (RFC 6266): its name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 const disposition = (name: string): string => {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
   const encoded = encodeURIComponent(name).replace(

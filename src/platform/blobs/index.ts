@@ -1,7 +1,8 @@
 /**
  * Files outside the database, on disk or in S3. Start with the `Blobs` port in blobs.ts; `openBlobs` opens the configured
- * store. A blob without a referencing row is an orphan: orphan-store.ts records it before it is written, and
- * orphan-cleanup.ts deletes it. download.ts serves a blob with ranges and conditions.
+ * store. A blob that no row references is an orphan: orphan-store.ts records its key before it is written, and
+ * orphan-cleanup.ts deletes it. download.ts serves a blob with Range and conditional requests. Depends on the kernel, the
+ * database and platform/runtime.
  */
 
 export { type Blobs, createByteMeter, isBlobStoreUnavailable } from './blobs.ts'

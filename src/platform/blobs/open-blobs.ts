@@ -4,7 +4,7 @@ import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 import { createDiskBlobs } from './disk-blobs.ts'
 import type { S3Settings } from './s3-blobs.ts'
 
-const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
+const withUnavailable = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (cause) {
@@ -14,34 +14,35 @@ const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
 
 /**
  * Wraps a store so that its failures are `BlobsUnavailable`. Failures of a source are thrown unchanged. Piped streams fail
- * together, so a stream in between records which side failed first.
+ * together, so a relay stream shows which side failed first.
  */
 const withStoreErrors = (blobs: Blobs): Blobs => ({
   put: async (key, source: Readable) => {
-    const between = new PassThrough()
+    const relay = new PassThrough()
     // It may fail before the store begins to read.
-    between.on('error', () => undefined)
+    relay.on('error', () => undefined)
     let sourceError: Error | undefined
     const failSource = (error: Error): void => {
       sourceError ??= error
-      between.destroy(error)
+      relay.destroy(error)
     }
     source.on('error', failSource).on('close', () => {
-      if (!source.readableEnded) failSource(new Error('the source broke off'))
+      if (!source.readableEnded) failSource(new Error('the source closed before its end'))
     })
     try {
-      await blobs.put(assertBlobKey(key), source.pipe(between))
+      await blobs.put(assertBlobKey(key), source.pipe(relay))
     } catch (cause) {
       const error = sourceError ?? new BlobsUnavailable(cause)
       source.destroy()
       throw error
     }
   },
-  get: async (key, range) => orUnavailable(blobs.get(assertBlobKey(key), range)),
-  delete: async (key) => orUnavailable(blobs.delete(assertBlobKey(key))),
+  get: async (key, range) => withUnavailable(blobs.get(assertBlobKey(key), range)),
+  delete: async (key) => withUnavailable(blobs.delete(assertBlobKey(key))),
   close: () => blobs.close(),
 })
 
+/** Where blobs are stored. */
 export type BlobStorage = { kind: 'disk' } | ({ kind: 's3' } & S3Settings)
 
 /** Opens the configured store. Loads the AWS SDK, which is large, only for S3. */

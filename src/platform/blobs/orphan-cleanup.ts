@@ -4,13 +4,13 @@ import type { Blobs } from './blobs.ts'
 import { markForDeletion, postponeDeletion, removeDeleted } from './orphan-store.ts'
 
 const batchSize = 200
-/** After this many failures in a row the store is considered down: each further one might take a full timeout. */
+/** Consider the store down after this many failures in a row: each further one may take a full timeout. */
 const maxConsecutiveFailures = 10
 
 /**
  * Deletes the due orphans of an area and returns their number. A blob that cannot be deleted does not block the others:
- * the next cleanup tries it again, last, and this one rejects at its end. The store is not listed: it may hold millions
- * of blobs, some of other deployments.
+ * this call rejects at its end, and the next cleanup tries the blob last. The store is not listed: it may hold millions of
+ * blobs, including those of other deployments.
  */
 export const deleteOrphanBlobs = async (
   { database, blobs }: { database: Database; blobs: Blobs },
@@ -46,5 +46,5 @@ export const deleteOrphanBlobs = async (
   }
   if (failed.length === 0) return deleted
   await postponeDeletion(database, failed, at)
-  throw new Error(`of the bytes that no row names ${failed.length} could not be deleted, ${failure}`)
+  throw new Error(`orphan blobs not deleted: ${failed.length}; last failure: ${failure}`)
 }

@@ -4,6 +4,7 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { isRecord } from '../../kernel/index.ts'
 import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 
+/** The bucket and how to reach it. */
 export interface S3Settings {
   bucket: string
   region: string
@@ -30,7 +31,7 @@ const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
   const through = new PassThrough()
   const checkProgress = (): void => {
     if (body.isPaused()) timer.refresh()
-    else body.destroy(new BlobsUnavailable(new Error('the store fell silent in the middle of an answer')))
+    else body.destroy(new BlobsUnavailable(new Error('no data before the read timeout')))
   }
   const timer = setTimeout(checkProgress, timeoutMs)
   for (const event of ['data', 'resume']) body.on(event, () => timer.refresh())
@@ -38,7 +39,7 @@ const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
 }
 
 /**
- * An S3-compatible store. Credentials come from the AWS SDK's default chain: environment, profile, or machine role.
+ * Opens an S3-compatible store. The AWS SDK's default chain provides credentials: environment, profile, or machine role.
  * Checksums are sent only where the protocol requires them, because other stores support few. Configure a lifecycle rule
  * on the bucket (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
  */
@@ -85,7 +86,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       try {
         const Range = range && `bytes=${range.first}-${range.last}`
         const { Body } = await client.send(new GetObjectCommand({ ...at(key), Range }))
-        if (!(Body instanceof Readable)) throw new TypeError('the store answered without a stream')
+        if (!(Body instanceof Readable)) throw new TypeError('the response has no body')
         return Body
       } catch (error) {
         if (isMissing(error)) return undefined

@@ -1,9 +1,9 @@
 import type { MaybePromise } from '../../kernel/index.ts'
 
 /**
- * Counters and replay windows, which may be lost. Each call is atomic across all replicas. Keys of one script share a
- * `{tag}`, so that a Redis Cluster keeps them on one node. All times are milliseconds. If the cache is unavailable, calls
- * reject and the request fails.
+ * Stores counters and replay windows, which may be lost. Each call is atomic across all replicas. Keys of one script share
+ * a `{tag}`, so that a Redis Cluster stores them on one node. All times are in milliseconds. If the cache is unavailable,
+ * calls reject and the request fails.
  */
 export interface Cache {
   /** Counts in a fixed window that opens with its first count. */
@@ -36,6 +36,7 @@ export interface WindowName {
   member: string
 }
 
+/** A counter after an increment. */
 export interface Count {
   count: number
   /** Milliseconds until the window closes. */

@@ -3,16 +3,17 @@ import { isValidAt, type Validity } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
 import type { Cache, WindowName } from './cache.ts'
 
-/** The spent sequence numbers: the highest, and a bit for each of the preceding ones (RFC 4303, section 3.4.3). */
+/** The spent sequence numbers: the highest one, and a bit for each number below it (RFC 4303, section 3.4.3). */
 export interface ReplayWindow {
   highest: number
   /** Bit n: whether `highest - n` is spent. */
   bits: bigint
 }
 
+/** A window in which no number is spent. */
 export const emptyWindow: ReplayWindow = { highest: 0, bits: 0n }
 
-/** The window after spending a number; undefined if the number is spent, too old, or not a positive integer. */
+/** Returns the window after spending a number; undefined if it is spent, too old, or not a positive integer. */
 export const spendIn = (window: ReplayWindow, sequence: number, size: number): ReplayWindow | undefined => {
   if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined
   const age = window.highest - sequence
@@ -36,7 +37,7 @@ interface Entry extends Validity {
   value: number | WindowGroup
 }
 
-/** Evict up to 10 expired entries per insert, so that no insert has to remove all entries of a burst. */
+/** Evict up to 10 expired entries per insert, so that no insert must remove all entries of a burst. */
 const maxEvictions = 10
 
 /** A cache for a single process. Evicts the least recently used entry beyond `maximumEntries`. */

@@ -77,9 +77,9 @@ return 1`)
 const Text = z.string().nullable()
 const Pair = z.tuple([z.number(), z.number()])
 
-const parseReply = <T>(schema: z.ZodType<T>, answer: unknown): T => {
-  const result = schema.safeParse(answer)
-  if (!result.success) throw new RedisUnavailable(new Error('an answer of an unknown form'))
+const parseReply = <T>(schema: z.ZodType<T>, reply: unknown): T => {
+  const result = schema.safeParse(reply)
+  if (!result.success) throw new RedisUnavailable(new Error('unexpected reply'))
   return result.data
 }
 
@@ -90,8 +90,8 @@ export const createRedisCache = (redis: RedisConnection) => {
     (await redis.script(script, [redisKey(group)], [epoch, member, ...values])) === 1
   return {
     increment: async (key, window) => {
-      const answer = await redis.script(incrementScript, [redisKey(key)], [Math.ceil(window)])
-      const [count, remaining] = parseReply(Pair, answer)
+      const reply = await redis.script(incrementScript, [redisKey(key)], [Math.ceil(window)])
+      const [count, remaining] = parseReply(Pair, reply)
       return { count, remaining }
     },
     joinGroup: async (group, { epoch, max, ttl }) =>

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock, Instant, MaybePromise } from '../../kernel/index.ts'
 
-/** Keeps results of look-ups for a fixed time. */
+/** Caches the results of look-ups for a fixed time. */
 export interface TtlCache<T> {
   /** Returns the cached value, synchronously if it is resolved; otherwise the result of `load`. */
   read(key: string, load: () => Promise<T>): MaybePromise<T>
-  /** The next read loads the value again. Call this after the change is committed. */
+  /** Removes a value, so that the next read loads it again. Call this after the change is committed. */
   invalidate(key: string): void
   clear(): void
 }
@@ -17,8 +17,8 @@ interface Entry<T> {
 }
 
 /**
- * A value's TTL of `ms` starts when its load starts. A load that was pending when its key was forgotten is not used
- * again. Errors are not cached. Beyond `max` keys the least recently used one is evicted.
+ * A value's TTL of `ms` starts when its load starts. A load that was pending when its key was invalidated is not
+ * used again. Errors are not cached. Beyond `max` keys the least recently used one is evicted.
  */
 export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: number }): TtlCache<T> => {
   const entries = new LRUCache<string, Entry<T>>({ max })

@@ -1,12 +1,13 @@
 import { hash, verify } from '@node-rs/argon2'
 import { type ConcurrencyLimits, createConcurrencyLimiter, type Randomness } from '../../kernel/index.ts'
 
+/** Hashes and verifies passwords. */
 export interface PasswordHasher {
   /** Returns a PHC string. Normalizes the password to NFKC (NIST SP 800-63B-4, section 3.1.1.2). */
   hash(password: string): Promise<string>
-  /** Whether a password matches. With null (no account or no password) takes the same time and returns false. */
+  /** Whether a password matches. Null (no account or no password) takes the same time and returns false. */
   verify(hashed: string | null, password: string): Promise<boolean>
-  /** Whether a hash has other costs than today's and must be replaced at the next sign-in. */
+  /** Whether a hash was made with other costs than the current ones and must be replaced at the next sign-in. */
   isOutdated(hashed: string): boolean
   /** Number of waiting hashes. */
   waiting(): number

@@ -1,6 +1,6 @@
 /**
- * The texts of config/locales: refusal sentences, labels of coded values and other texts, in every language.
- * `createWords` in words.ts is the entry.
+ * The texts of config/locales: refusal sentences, labels of coded values and other texts, in every language. Start with
+ * `createWords` in words.ts. Depends on the kernel only.
  */
 
 export { createWords } from './words.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import i18next from 'i18next'
+import i18next, { type i18n as I18n } from 'i18next'
 import { load } from 'js-yaml'
 import {
   type Code,
@@ -20,7 +20,7 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
     into[key] = node
     return
   }
-  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} holds no text`)
+  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
   for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
 }
 
@@ -39,7 +39,7 @@ export const readTexts = (directory: string, locale: Locale): Texts => {
 /** A deployment's own numbers, by family and code (`codedValues` in the configuration). */
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** All coded values of one language by `<family>.<code>`. The values are frozen, because all responses share them. */
+/** Returns all coded values of one language by `<family>.<code>`. They are frozen, because all responses share them. */
 const codedValues = (
   families: Iterable<CodedFamily>,
   textOf: (key: string) => string,
@@ -56,6 +56,7 @@ const codedValues = (
   return result
 }
 
+/** The texts to load. */
 export interface WordsOptions {
   /** Contains `<locale>.yaml` for each language: config/locales. */
   directory: string
@@ -65,12 +66,10 @@ export interface WordsOptions {
   codedOverrides?: CodedOverrides
 }
 
-type Translate = (key: string, values?: Record<string, string>) => string
-
 /** The placeholder of a field's name while a sentence is prepared. No text contains it. */
 const fieldPlaceholder = '\u0000'
 
-const loadTranslations = (directory: string): ((locale: Locale) => Translate) => {
+const loadTranslations = (directory: string): I18n => {
   const i18n = i18next.createInstance({
     resources: Object.fromEntries(locales.map((locale) => [locale, { translation: readTexts(directory, locale) }])),
     lng: fallbackLocale,
@@ -85,51 +84,55 @@ const loadTranslations = (directory: string): ((locale: Locale) => Translate) =>
     interpolation: { escapeValue: false },
   })
   void i18n.init()
-  return (locale) => {
-    const translate = i18n.getFixedT(locale)
-    return (key, values) => translate(key, values ?? {})
-  }
+  return i18n
 }
 
 /** Prepares the texts of one language that every request needs. */
-const prepare = (translate: Translate, { codes, families, codedOverrides = {} }: WordsOptions) => {
+const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides = {} }: WordsOptions) => {
+  const fixed = i18n.getFixedT(locale)
+  const translate = (key: string, values: Record<string, string> = {}): string => fixed(key, values)
   const sentences = new Map<string, string>()
-  const named = new Map<string, readonly [before: string, after: string]>()
+  const withField = new Map<string, readonly [before: string, after: string]>()
   for (const code of codes) {
     const plain = translate(`refusal.${code}`)
     const [before = '', after] = translate(`refusal.${code}`, { context: 'field', field: fieldPlaceholder }).split(
       fieldPlaceholder,
     )
     sentences.set(code, plain)
-    if (after !== undefined) named.set(code, [before, after])
+    if (after !== undefined) withField.set(code, [before, after])
   }
-  return { translate, sentences, named, coded: codedValues(families.values(), (key) => translate(key), codedOverrides) }
+  return {
+    translate,
+    sentences,
+    withField,
+    coded: codedValues(families.values(), (key) => translate(key), codedOverrides),
+  }
 }
 
 /**
- * The texts of config/locales. Reads all files at the start, so that a broken file fails the start and not a request.
+ * Creates the texts of config/locales. Reads all files at the start, so that a broken file fails the start and not a request.
  * Missing texts fall back to English. Other languages are prepared at their first use, because that is the slow part.
  */
 export const createWords = (options: WordsOptions): Words => {
-  const translateTo = loadTranslations(options.directory)
-  const languages = new Map([[fallbackLocale, prepare(translateTo(fallbackLocale), options)]])
-  const language = (locale: Locale) => {
-    const found = languages.get(locale) ?? prepare(translateTo(locale), options)
-    languages.set(locale, found)
-    return found
+  const i18n = loadTranslations(options.directory)
+  const languages = new Map([[fallbackLocale, prepare(i18n, fallbackLocale, options)]])
+  const prepared = (locale: Locale) => {
+    const language = languages.get(locale) ?? prepare(i18n, locale, options)
+    languages.set(locale, language)
+    return language
   }
 
   return {
     refusal: (code, locale, field) => {
-      const { sentences, named } = language(locale)
-      const frame = field === undefined ? undefined : named.get(code)
+      const { sentences, withField } = prepared(locale)
+      const frame = field === undefined ? undefined : withField.get(code)
       return frame ? `${frame[0]}${field}${frame[1]}` : (sentences.get(code) ?? code)
     },
     coded: (family, code, locale) => {
-      const value = language(locale).coded.get(`${family.name}.${code}`)
+      const value = prepared(locale).coded.get(`${family.name}.${code}`)
       if (!value) throw new RangeError(`${family.name} has no ${code}`)
       return value
     },
-    text: (key, locale, values) => language(locale).translate(key, values),
+    text: (key, locale, values) => prepared(locale).translate(key, values),
   }
 }

@@ -23,14 +23,14 @@ export interface JobKind {
   /** Whether a job may take minutes. One worker of each process is reserved for other kinds. */
   isLong?: boolean
   work(payload: unknown, facts: JobFacts): Promise<void>
-  /** Runs before a job is given up. Must be idempotent, too. */
+  /** Runs before a job is marked as failed. Must be idempotent, too. */
   abandon?(payload: unknown): Promise<void>
 }
 
 interface Ports {
   database: Database
   clock: Clock
-  /** How long failed jobs are kept for inspection. */
+  /** How long failed jobs stay in the table for inspection, in milliseconds. */
   failedKeptMs: number
 }
 

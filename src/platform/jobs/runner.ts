@@ -3,6 +3,7 @@ import { addMs, type Clock, type Ids, messageOf } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
 import { deleteJob, type Lease, leaseJob, maxBackoffMs, renewLease, returnJob, upsertRecurringJob } from './store.ts'
 
+/** Limits and intervals of a runner. Times are in milliseconds. */
 export interface JobSettings {
   /** Maximum number of concurrent jobs in this process. */
   concurrency: number
@@ -11,6 +12,7 @@ export interface JobSettings {
   leaseMs: number
 }
 
+/** Runs due jobs in this process. */
 export interface JobRunner {
   start(): Promise<void>
   /** Runs one due job. Returns false if none is due. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
+/** A leased job. `leaseId` distinguishes the leases of one job. */
 export interface Lease {
   jobId: string
   leaseId: string
@@ -55,9 +56,9 @@ export const upsertRecurringJob = async (
 export const maxBackoffMs = 300_000
 
 /**
- * Leases the job that is due longest: a waiting one, or one whose lease has expired. Skips rows that other replicas are
- * leasing. A job due later than its longest possible wait was scheduled before the clock was set back, and is due now;
- * the clocks of replicas may differ by up to a lease.
+ * Leases the job with the earliest due time: a waiting one, or one whose lease has expired. Skips rows that other replicas
+ * are leasing. A job due later than its maximum wait was scheduled before the clock was set back, and is due now. The
+ * clocks of replicas may differ by up to a lease.
  */
 export const leaseJob = async (
   database: Database,
@@ -94,14 +95,14 @@ export const leaseJob = async (
 
 /** Extends a lease. Returns false if it was lost. */
 export const renewLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
-  const kept = await database
+  const renewed = await database
     .updateTable('jobs')
     .set({ lease_until: toDate(until) })
     .where('biz_id', '=', lease.jobId)
     .where('lease_biz_id', '=', lease.leaseId)
     .returning('biz_id')
     .executeTakeFirst()
-  return kept !== undefined
+  return renewed !== undefined
 }
 
 /** Deletes a completed job. */
@@ -113,7 +114,7 @@ export const deleteJob = async (database: Database, lease: Lease): Promise<void>
     .execute()
 }
 
-/** Schedules a job's next attempt. If `runAt` is null, marks it as failed. */
+/** Schedules a job's next attempt, or marks the job as failed if `runAt` is null. */
 export const returnJob = async (
   database: Database,
   lease: Lease,

@@ -3,9 +3,9 @@ import { type Clock, type MaybePromise, maxTimerMs, thenSync } from '../../kerne
 
 /**
  * express-rate-limit's MemoryStore with three changes. It returns a copy of the count: MemoryStore returns its live
- * record, which concurrent callers would all read after the last increment. It returns synchronously, because MemoryStore
- * has counted when it returns its promise. And it closes a window that ends too far in the future, because it was opened
- * before the clock was set back and would block its client until then.
+ * record, which concurrent callers would all read after the last increment. It returns synchronously: MemoryStore has
+ * counted before its promise resolves. And it closes a window that ends too far in the future: the window was opened before
+ * the clock was set back, and would block its client until then.
  */
 class MemoryLimitStore extends MemoryStore {
   readonly #clock: Clock
@@ -19,14 +19,14 @@ class MemoryLimitStore extends MemoryStore {
     this.windowMs = windowMs
     // A timer above the maximum fires immediately and would reset the counters, so a long window is timed in parts.
     const parts = Math.ceil(windowMs / maxTimerMs)
-    let passed = 0
-    const part = (): void => {
-      passed = (passed + 1) % parts
-      if (passed > 0) return
+    let elapsedParts = 0
+    const onPart = (): void => {
+      elapsedParts = (elapsedParts + 1) % parts
+      if (elapsedParts > 0) return
       this.previous = this.current
       this.current = new Map()
     }
-    this.interval = setInterval(part, Math.ceil(windowMs / parts)).unref()
+    this.interval = setInterval(onPart, Math.ceil(windowMs / parts)).unref()
   }
 
   #isAhead({ resetTime }: ClientRateLimitInfo): boolean {
@@ -58,9 +58,13 @@ interface LimitState {
   resetMs: number
 }
 
+/** Counts requests against rate limits. */
 export interface Limits {
+  /** Counts a request against a limit. `name` and `key` select the counter. */
   spend(name: string, key: string, rule: Rule): MaybePromise<LimitState>
+  /** The key of a client address. IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
   addressKey(address: string, ipv6Prefix: number): string
+  /** The key of a client's network: /24 for IPv4, /48 for IPv6. */
   networkKey(address: string): string
   close(): void
 }
@@ -72,9 +76,9 @@ export type StoreFactory = (name: string) => Store
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 
 /**
- * Rate limits on express-rate-limit's stores. Creates one store per limit and window, because a store has one window and
- * portals may configure different ones. `scale` multiplies every limit (PORTICO_RATE_LIMIT_SCALE). If a store fails,
- * `spend` rejects and the request fails.
+ * Creates rate limits on express-rate-limit's stores: one store per limit and window, because portals may configure
+ * different windows. `scale` multiplies every limit (PORTICO_RATE_LIMIT_SCALE). If a store fails, `spend` rejects and the
+ * request fails.
  */
 export const createLimits = (
   scale: number,

@@ -9,12 +9,12 @@ const isReply = (value: unknown): value is Reply => ['boolean', 'number', 'strin
 const replyOf = (value: unknown): Reply | Reply[] => {
   if (isReply(value)) return value
   if (Array.isArray(value) && value.every(isReply)) return value
-  throw new RedisUnavailable(new Error('an answer of an unknown form'))
+  throw new RedisUnavailable(new Error('unexpected reply'))
 }
 
 /**
- * Limit stores that all replicas share, on rate-limit-redis. That package loads its scripts once and would fail forever if
- * Redis were unavailable at that moment. So "loading" only remembers a script, and our connection sends it when needed.
+ * Creates limit stores that all replicas share, on rate-limit-redis. That package loads its scripts once, and would fail
+ * forever if Redis were unavailable then. So "loading" only records a script, and our connection sends it when needed.
  * Each script uses one key, so it works in a cluster. If a TTL is longer than the window (Redis's clock was set back, or
  * a new master has another clock), it is set to the window.
  */

@@ -1,7 +1,7 @@
 /**
  * Mails from templates in each language. `Mailer` (mailer.ts) has two implementations: SMTP, and a development outbox
- * that is read at /mail, in memory or shared through the database. templates.ts reads and checks the texts, render.ts
- * fills them in.
+ * that is read at /mail, in memory or shared through the database. templates.ts reads and validates the texts, render.ts
+ * fills them in. Depends on the kernel and the database.
  */
 
 export type { Mailer, MailTemplate } from './mailer.ts'

@@ -17,6 +17,7 @@ export type MailTemplate = keyof typeof mailTemplates
 export const mailTemplateNames = Object.keys(mailTemplates) as MailTemplate[]
 export type MailValues<T extends MailTemplate> = Record<(typeof mailTemplates)[T][number], string>
 
+/** One mail to one recipient. */
 export interface Mail<T extends MailTemplate> {
   to: string
   template: T

@@ -18,7 +18,7 @@ const insertMail = async (database: Database, mail: object, limit: number): Prom
   `.execute(database)
 }
 
-/** Newest first. */
+/** Reads all mails, newest first. */
 const readMails = async (database: Database): Promise<unknown[]> => {
   const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
   return rows.map(({ mail }) => mail)
@@ -34,7 +34,7 @@ const StoredMail = z.object({
   at: z.int().transform(toInstant),
 })
 
-/** The development mailer of several processes. Keeps mails in the database, so that each process shows all of them. */
+/** Creates the development mailer of several processes. Stores mails in the database, so that each process shows all. */
 export const createSharedOutbox = (
   texts: MailTexts,
   clock: Clock,

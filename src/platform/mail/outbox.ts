@@ -4,6 +4,7 @@ import type { Mail, Mailer, MailTemplate } from './mailer.ts'
 import { escapeHtml, renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'
 
+/** A rendered mail in the development outbox. */
 export interface OutboxMail extends MailText {
   to: string
   template: MailTemplate
@@ -11,11 +12,13 @@ export interface OutboxMail extends MailText {
   at: Instant
 }
 
+/** A mailer that stores mails instead of sending them. */
 export interface ReadableOutbox extends Mailer {
   /** Newest first. */
   list(): readonly OutboxMail[] | Promise<readonly OutboxMail[]>
 }
 
+/** An outbox in memory, which lists its mails synchronously. */
 export interface Outbox extends ReadableOutbox {
   list(): readonly OutboxMail[]
 }
@@ -29,7 +32,7 @@ export const composeMail = <T extends MailTemplate>(texts: MailTexts, clock: Clo
   at: clock.now(),
 })
 
-/** The development mailer of a single process. Keeps the last `limit` mails in memory and sends none. */
+/** Creates the development mailer of a single process. Stores the last `limit` mails in memory and sends none. */
 export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Outbox => {
   let mails: readonly OutboxMail[] = []
   return {

@@ -3,12 +3,13 @@ import type { Mailer } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'
 
+/** The mail server and the sender. */
 export interface SmtpSettings {
   /** smtp:// or smtps://, with credentials. */
   url: string
   /** `name <address>`, or an address alone. */
   from: string
-  /** Maximum time until the server accepts a mail, including the wait in the queue, and for each of its responses. */
+  /** Maximum time until the server accepts a mail, including the wait in our queue; also for each of its responses. */
   timeoutMs: number
 }
 
@@ -26,7 +27,7 @@ const rejectAt = (deadline: AbortSignal): Promise<never> =>
  * the mail.
  */
 const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
-  const internal = 'the mail server took no mail'
+  const internal = 'the mail server did not accept the mail'
   if (!(error instanceof Error && 'response' in error)) return { internal, cause: error }
   const { code, responseCode, command }: Record<string, unknown> = { ...error }
   return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
@@ -48,7 +49,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
     disableUrlAccess: true,
   })
   // A mail whose deadline passes in the queue is not sent; one that is being sent loses its connection.
-  const { runLimited: inTurn } = createConcurrencyLimiter({
+  const { runLimited } = createConcurrencyLimiter({
     concurrency: maxConnections,
     waiting: Number.POSITIVE_INFINITY,
   })
@@ -57,7 +58,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
       const to = { name: '', address: parseMailbox(mail.to) }
       const content = renderMail(texts, mail)
       const deadline = AbortSignal.timeout(settings.timeoutMs)
-      const delivery = inTurn(async () => {
+      const delivery = runLimited(async () => {
         deadline.throwIfAborted()
         await transport.sendMail({ from, to, headers, ...content, signal: deadline })
       })

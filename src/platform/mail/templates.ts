@@ -8,6 +8,7 @@ import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts
 const parts = ['subject', 'text', 'html'] as const
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
+/** Returns the text of a mail in a language. */
 export type MailTexts = (template: MailTemplate, locale: Locale) => MailText
 
 /** `{{name}}` in a text. */
@@ -55,10 +56,10 @@ export const readMailTexts = async (directory: string): Promise<MailTexts> => {
     else errors.push(...found.errors.map((error) => `${path}: ${error}`))
   }
   await Promise.all(mailTemplateNames.flatMap((template) => locales.map((locale) => readOne(template, locale))))
-  if (errors.length > 0) throw new Error(`the texts of mails are faulty:\n${errors.sort().join('\n')}`)
+  if (errors.length > 0) throw new Error(`invalid mail texts:\n${errors.sort().join('\n')}`)
   return (template, locale) => {
     const mail = known.get(join(template, `${locale}.yaml`))
-    if (!mail) throw new TypeError(`no mail ${template} in ${locale}`)
+    if (!mail) throw new TypeError(`no mail text ${template} in ${locale}`)
     return mail
   }
 }

@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { maxTimerMs } from '../../kernel/index.ts'
 
+/** Where and how to connect to Redis. Times are in milliseconds. */
 export interface RedisTarget {
   url: string
   /** Whether the URL names a node of a Redis Cluster. */
@@ -17,8 +18,8 @@ export interface RedisTarget {
   onEvicting(policy: string): void
 }
 
-/** Reconnect if a command gets no data for this long. */
-const silenceMs = 4_000
+/** Reconnect if a command gets no data within this time. */
+const maxSilenceMs = 4_000
 const maxRetryMs = 250
 
 /** Maximum number of redirections and retries of a command that a cluster has not executed. */
@@ -43,7 +44,7 @@ const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
-    socketTimeout: silenceMs,
+    socketTimeout: maxSilenceMs,
     // After a failover the old master rejects writes. Reconnect to the new one.
     reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
   }) satisfies RedisOptions
@@ -56,14 +57,14 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   const { hostname, port, username, password, protocol } = new URL(target.url)
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...failFast,
-    // For this option 0 means no time at all, unlike elsewhere in ioredis.
+    // Here, unlike elsewhere in ioredis, 0 would mean no time at all.
     slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,
     // Without this, ioredis drops a node whose connection breaks and sends its pending commands again to another node.
     clusterNodeRetryStrategy: retryDelay,
     maxRedirections,
     // Keep host names: ioredis would resolve them and check the certificate against the address.
-    ...(protocol === 'rediss:' && { dnsLookup: (name, answer) => answer(null, name) }),
+    ...(protocol === 'rediss:' && { dnsLookup: (name, callback) => callback(null, name) }),
     redisOptions: {
       ...options,
       ...(username && { username: decodeURIComponent(username) }),
@@ -77,6 +78,6 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
 export const connectOnce = (client: Redis | Cluster): Promise<void> =>
   new Promise((resolve, reject) => {
     client.connect().then(resolve, reject)
-    const message = 'the connection ended before it was ready; of a cluster `CLUSTER INFO` tells whether it is'
+    const message = 'the connection closed before it was ready; for a cluster, check `CLUSTER INFO`'
     client.once('close', () => reject(new Error(message)))
   })

@@ -12,7 +12,7 @@ export class RedisUnavailable extends Error {
 
 const quotedArguments = /, with args beginning with:.*/
 
-/** Removes the arguments that Redis quotes in the error of an unknown command. They may be a password. */
+/** Removes the arguments that Redis quotes in the error of an unknown command. They may include a password. */
 const withoutArguments = <E>(error: E): E => {
   if (error instanceof Error) {
     error.message = error.message.replace(quotedArguments, '')
@@ -30,6 +30,7 @@ export interface Script {
   sha: string
 }
 
+/** Creates a script from its Lua source. */
 export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) })
 
 type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
@@ -57,7 +58,7 @@ const runScript = async (
 
 type CommandParts = [command: string, ...values: (string | number)[]]
 
-/** A connection to Redis. Every failure and timeout is a `RedisUnavailable`. */
+/** A connection to Redis. Every failure and timeout rejects with `RedisUnavailable`. */
 export interface RedisConnection {
   command(...parts: CommandParts): Promise<unknown>
   /** Runs a Lua script, atomically. All its keys must share one hash tag. */
@@ -69,7 +70,7 @@ export interface RedisConnection {
   close(): Promise<void>
 }
 
-/** Every request needs a script that writes. This one writes a key that expires within a second. */
+/** Tests whether Redis runs scripts that write, as every request needs. The key expires after a second. */
 const readyScript = scriptOf("return redis.call('SET', KEYS[1], 1, 'PX', 1000)")
 
 const unavailable = (cause: unknown): never => {
@@ -88,11 +89,11 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(send, text, keys, values).catch(unavailable)
 
-  // A failed `connect` reports only that the connection is closed, so keep the reason.
-  let broken: Error | undefined
+  // A failed `connect` reports only that the connection is closed. This is the reason.
+  let lastError: Error | undefined
   const onError = (error: Error): void => {
-    broken = withoutArguments(error)
-    target.onError(broken)
+    lastError = withoutArguments(error)
+    target.onError(lastError)
   }
   client.on('error', onError)
   client.on('ready', async () => {
@@ -115,10 +116,10 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   try {
     await Promise.all([connectOnce(client), connectOnce(subscriber)])
     // For example if the database number does not exist: the server would use database 0.
-    if (broken) throw broken
+    if (lastError) throw lastError
   } catch (cause) {
     await close()
-    throw new Error('Redis does not answer at REDIS_URL', { cause: broken ?? cause })
+    throw new Error('cannot connect to Redis (REDIS_URL)', { cause: lastError ?? cause })
   }
   return {
     command,

@@ -1,6 +1,7 @@
 /**
  * The connection to Redis, one server or a cluster. Commands fail fast: nothing is queued or sent twice, and every
- * failure is a `RedisUnavailable`. client.ts configures ioredis; script.ts runs Lua scripts by their SHA-1.
+ * failure is a `RedisUnavailable`. Start with connection.ts, which also runs Lua scripts by their
+ * SHA-1; client.ts configures ioredis. Depends on the kernel and platform/runtime.
  */
 
 export {

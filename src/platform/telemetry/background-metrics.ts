@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
+/** Metrics of the ledger check. */
 export interface LedgerMetrics {
   /** Sets the result of a ledger check. `epochMs` is its time in epoch milliseconds. */
   checked(violations: number, epochMs: number): void

@@ -23,7 +23,7 @@ const openLine = (start: string, fields: object): string | undefined => {
 
 /**
  * Formats plain lines with one JSON.stringify call, in a fifth of the time that pino needs to format each field. The
- * logger must use level names, and have no fields of its own and no serializers or redaction except for `err`. Lines with
+ * logger must use level names, and have no own fields, and no serializers or redaction except for `err`. Lines with
  * an error and child loggers still go through pino, whose serializers remove secrets.
  */
 export const speedUpPlainLines = (logger: Logger): void => {

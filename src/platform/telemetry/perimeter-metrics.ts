@@ -8,6 +8,7 @@ export interface PerimeterMetrics {
   malformedRequest(status: number): void
 }
 
+/** Registers the counters of the perimeter. */
 export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => {
   const registers = [registry]
   const limits = new Counter({

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
+/** A histogram with two labels. */
 export interface BatchedHistogram {
   /** Takes the values of both labels, in order. */
   observe(first: string, second: string, seconds: number): void
@@ -58,6 +59,7 @@ export const createBatchedHistogram = (options: HistogramOptions): BatchedHistog
   }
 }
 
+/** Metrics of requests, and the registry of all metrics. */
 export interface Metrics {
   /** Starts timing a request. Call the result with the outcome; it records it and returns the duration in milliseconds. */
   startRequest(): (outcome: { operation: string; status: number; code: string | null }) => number

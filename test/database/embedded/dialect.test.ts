@@ -26,14 +26,14 @@ const stateOf = (work: Promise<unknown>): Promise<string | undefined> =>
   )
 
 describe('a statement', () => {
-  test('answers its rows, and how many it changed', async () => {
+  test('returns its rows and the number of changed rows', async () => {
     expect(await all()).toEqual([{ id: 1, n: 0 }])
     const changed = await database.updateTable('things').set({ n: 5 }).where('id', 'in', [1, 2]).executeTakeFirst()
     expect(changed.numUpdatedRows).toBe(1n)
     expect((await sql`SELECT 1 WHERE false`.execute(database)).rows).toEqual([])
   })
 
-  test('that fails leaves the next ones alone, the first time and when it is known', async () => {
+  test('that fails does not affect later statements, prepared or not', async () => {
     const twice = () => stateOf(database.insertInto('things').values({ id: 1, n: 1 }).execute())
     for (let round = 0; round < 3; round++) {
       expect(await twice()).toBe('23505')
@@ -42,18 +42,17 @@ describe('a statement', () => {
       expect(await stateOf(sql`SELECT 1 / ${round - round}::int`.execute(database))).toBe('22012')
       expect(await all()).toEqual([{ id: 1, n: 0 }])
     }
-    // Succeeds where it has failed before.
     await database.deleteFrom('things').execute()
     expect(await twice()).toBe('done')
   })
 
-  test('whose answer cannot be read is known all the same', async () => {
+  test('whose result cannot be parsed stays usable', async () => {
     const count = (n: bigint) => sql<{ n: number }>`SELECT ${n}::int8 AS n`.execute(database)
     for (let round = 0; round < 3; round++) await expect(count(2n ** 60n)).rejects.toThrow(RangeError)
     expect((await count(7n)).rows).toEqual([{ n: 7 }])
   })
 
-  test('that takes its time is followed by a turn of the event loop, however many are asked one after another', async () => {
+  test('that runs long yields to the event loop afterwards', async () => {
     let turns = 0
     let next = setImmediate(function again() {
       turns += 1
@@ -64,17 +63,18 @@ describe('a statement', () => {
     expect(turns).toBeGreaterThanOrEqual(4)
   })
 
-  test('is kept by the store, a bounded number of them', async () => {
-    const kept = async () =>
-      (await sql<{ kept: number }>`SELECT count(*) AS kept FROM pg_prepared_statements`.execute(database)).rows[0]?.kept
+  test('is prepared in the store, up to the maximum number of statements', async () => {
+    const countPrepared = async () =>
+      (await sql<{ total: number }>`SELECT count(*) AS total FROM pg_prepared_statements`.execute(database)).rows[0]
+        ?.total
     for (let round = 0; round < 2; round++) for (let n = 0; n < 300; n++) await sql.raw(`SELECT ${n}`).execute(database)
-    expect(await kept()).toBeGreaterThan(200)
-    expect(await kept()).toBeLessThanOrEqual(252)
+    expect(await countPrepared()).toBeGreaterThan(200)
+    expect(await countPrepared()).toBeLessThanOrEqual(252)
     for (let n = 0; n < 300; n++)
       expect((await sql.raw<{ n: number }>(`SELECT ${n} AS n`).execute(database)).rows).toEqual([{ n }])
   })
 
-  test('that is known follows a schema that changes', async () => {
+  test('that is prepared follows schema changes', async () => {
     const read = () => sql.raw<object>('SELECT n + 1 AS more FROM things').execute(database)
     await read()
     await sql`ALTER TABLE things ADD COLUMN added text DEFAULT 'x'`.execute(database)
@@ -103,7 +103,7 @@ describe('a parameter', () => {
     [new Uint8Array([0, 255, 92, 39]), 'bytea', new Uint8Array([0, 255, 92, 39])],
     [[new Uint8Array([1, 2])], 'bytea[]', [new Uint8Array([1, 2])]],
     [new Date(1_767_614_400_123), 'timestamptz', 1_767_614_400_123],
-  ])('%o as %s arrives as it was', async (value, type, back) => {
+  ])('%o as %s arrives unchanged', async (value, type, back) => {
     expect(await echo(value, type)).toEqual(back)
   })
 
@@ -115,7 +115,7 @@ describe('a parameter', () => {
 })
 
 describe('a transaction', () => {
-  test('happens wholly, or not at all', async () => {
+  test('commits all of its statements or none', async () => {
     await database.transaction().execute(async (tx) => {
       await tx.insertInto('things').values({ id: 2, n: 0 }).execute()
       await tx.insertInto('things').values({ id: 3, n: 0 }).execute()
@@ -128,7 +128,7 @@ describe('a transaction', () => {
     expect(await all()).toHaveLength(3)
   })
 
-  test('whose very first statement fails is over, and the next one begins anew', async () => {
+  test('whose first statement fails ends, and the next one works', async () => {
     const failing = () =>
       database.transaction().execute((tx) => tx.insertInto('things').values({ id: 1, n: 1 }).execute())
     for (let round = 0; round < 3; round++) expect(await stateOf(failing())).toBe('23505')
@@ -136,8 +136,8 @@ describe('a transaction', () => {
     expect(await all()).toEqual([])
   })
 
-  test('in which a failure was passed over is not committed, and says so', async () => {
-    const passing = database.transaction().execute(async (tx) => {
+  test('with an ignored failure rejects instead of committing', async () => {
+    const ignoring = database.transaction().execute(async (tx) => {
       await tx.insertInto('things').values({ id: 2, n: 0 }).execute()
       await tx
         .insertInto('things')
@@ -145,11 +145,11 @@ describe('a transaction', () => {
         .execute()
         .catch(() => undefined)
     })
-    await expect(passing).rejects.toThrow(AbortedTransactionError)
+    await expect(ignoring).rejects.toThrow(AbortedTransactionError)
     expect(await all()).toEqual([{ id: 1, n: 0 }])
   })
 
-  test('of nothing is nothing, and leaves none open', async () => {
+  test('without statements leaves no transaction open', async () => {
     await database.transaction().execute(async () => undefined)
     await expect(
       database.transaction().execute(async () => {
@@ -157,13 +157,13 @@ describe('a transaction', () => {
       }),
     ).rejects.toThrow('before anything')
     await database.updateTable('things').set({ n: 9 }).execute()
-    // In a transaction that were still open, the update would have given it a number.
+    // A transaction that were still open would have an id since the update.
     const { rows } = await sql<{ number: string | null }>`
       SELECT pg_current_xact_id_if_assigned()::text AS number`.execute(database)
     expect(rows).toEqual([{ number: null }])
   })
 
-  test('is what it was asked to be', async () => {
+  test('has the requested isolation level and access mode', async () => {
     const settings = await database
       .transaction()
       .setIsolationLevel('serializable')
@@ -181,7 +181,7 @@ describe('a transaction', () => {
     expect(level).toEqual([{ transaction_isolation: 'serializable' }])
   })
 
-  test('has the store to itself: two hundred in turn add up, and statements beside them wait', async () => {
+  test('is isolated: 200 concurrent ones add up, and other statements wait', async () => {
     const order: number[] = []
     const add = (turn: number) =>
       database.transaction().execute(async (tx) => {
@@ -194,29 +194,29 @@ describe('a transaction', () => {
           .execute()
         order.push(turn)
       })
-    const beside = async (turn: number) => {
+    const readAt = async (turn: number) => {
       const { n = -1 } = (await all())[0] ?? {}
-      // It sees what came before it, and nothing of whoever comes after.
+      // A statement sees all earlier transactions and no later one.
       expect(n).toBe(turn)
     }
     const turns = Array.from({ length: 200 }, (_, turn) => turn)
-    await Promise.all(turns.flatMap((turn) => [add(turn), beside(turn + 1)]))
+    await Promise.all(turns.flatMap((turn) => [add(turn), readAt(turn + 1)]))
     expect(order).toEqual(turns)
   })
 })
 
-test('a store that has panicked is asked nothing any more, for it would never answer: all is refused as not available', async () => {
+test('a store that has panicked rejects every statement as unavailable without a query', async () => {
   const own = await PGlite.create({ parsers: valueParsers })
   const onPanic = vi.fn()
   const broken = new Kysely<object>({ dialect: embeddedDialect(own, onPanic) })
   const refused = () => sql`SELECT 1`.execute(broken).then(() => false, isDatabaseUnavailable)
   expect(await refused()).toBe(false)
   const panic = Object.assign(new Error('could not write to log file'), { severity: 'PANIC', code: '58030' })
-  const asked = vi.spyOn(own, 'execProtocolStream').mockRejectedValueOnce(panic)
+  const exec = vi.spyOn(own, 'execProtocolStream').mockRejectedValueOnce(panic)
   const commit = broken.transaction().execute((tx) => sql`SELECT 1`.execute(tx))
   expect(await commit.then(() => false, isDatabaseUnavailable)).toBe(true)
   expect([await refused(), await refused()]).toEqual([true, true])
-  expect([asked.mock.calls.length, onPanic.mock.calls.length]).toEqual([1, 1])
-  asked.mockRestore()
+  expect([exec.mock.calls.length, onPanic.mock.calls.length]).toEqual([1, 1])
+  exec.mockRestore()
   await own.close()
 })

@@ -23,7 +23,7 @@ const replaceAll = async (): Promise<void> => {
 const size = async () =>
   (await sql<{ bytes: number }>`SELECT pg_relation_size('things')::int AS bytes`.execute(database)).rows[0]?.bytes ?? 0
 
-test('the embedded store gives the room of rows that are gone to others, which it never does by itself', async () => {
+test('vacuum: reuses the space of deleted rows, which PGlite does not do alone', async () => {
   await replaceAll()
   const once = await size()
   await replaceAll()
@@ -37,7 +37,7 @@ test('the embedded store gives the room of rows that are gone to others, which i
   expect(await size()).toBeLessThanOrEqual(twice)
 })
 
-test('the planner knows afterwards how many rows there are, in every table', async () => {
+test('vacuum: updates the row estimates of every table', async () => {
   await replaceAll()
   await vacuum(database, inUse)
   const { rows } = await sql`SELECT relname, reltuples::int FROM pg_class
@@ -48,9 +48,9 @@ test('the planner knows afterwards how many rows there are, in every table', asy
   ])
 })
 
-test('others are served between two tables, and a process that goes down waits for one of them at most', async () => {
+test('vacuum: yields between tables and stops there when aborted', async () => {
   const stopping = new AbortController()
-  setImmediate(() => stopping.abort(new Error('going down')))
-  await expect(vacuum(database, stopping.signal)).rejects.toThrow('going down')
+  setImmediate(() => stopping.abort(new Error('shutting down')))
+  await expect(vacuum(database, stopping.signal)).rejects.toThrow('shutting down')
   expect((await sql`SELECT 1 AS one`.execute(database)).rows).toEqual([{ one: 1 }])
 })

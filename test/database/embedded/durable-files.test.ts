@@ -34,7 +34,7 @@ const open = async (name: string, isDurable: boolean) => {
   return store
 }
 
-/** The number of flushes of the write-ahead log during some work, and those after which it held a text. */
+/** Counts the flushes of the write-ahead log during some work, and those after which it contained a text. */
 const walFlushes = async (text: string, work: () => Promise<unknown>) => {
   const flushed = { all: 0, withText: 0 }
   onFsync((path) => {
@@ -47,7 +47,7 @@ const walFlushes = async (text: string, work: () => Promise<unknown>) => {
   return flushed
 }
 
-test('open durable: a new store is flushed, file by file, before it counts as made', async () => {
+test('open durable: every file of a new store is flushed before the store is marked as opened', async () => {
   const flushed = new Set<string>()
   let missing: string[] = ['the mark is never flushed']
   onFsync((path) => {
@@ -62,7 +62,7 @@ test('open durable: a new store is flushed, file by file, before it counts as ma
   await store.close()
 })
 
-test('commit durable: the log that holds it is on disk before it is acknowledged', async () => {
+test('commit durable: its log is on disk before it is acknowledged', async () => {
   const { database, close } = await open('new', true)
   const { rows } = await sql`
     SELECT current_setting('fsync') AS fsync, current_setting('wal_sync_method') AS method,
@@ -91,7 +91,7 @@ test('checkpoint durable: the data files are flushed', async () => {
   await close()
 })
 
-test('commit durable: a flush that fails is not acknowledged, and the store is not used again', async () => {
+test('commit durable: a failed flush is not acknowledged, and the store is not used again', async () => {
   const store = await open('new', true)
   const insert = () =>
     sql`INSERT INTO notes VALUES ('lost')`.execute(store.database).then(
@@ -102,13 +102,13 @@ test('commit durable: a flush that fails is not acknowledged, and the store is n
     throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
   })
   expect(await insert()).toBe(true)
-  expect((await store.fatal).message).toContain('has broken down')
+  expect((await store.fatal).message).toContain('has failed')
   replaceFsync(fsync)
   expect(await insert()).toBe(true)
   await store.close()
 })
 
-test('commit not durable: nothing is flushed, which development does not wait for', async () => {
+test('commit not durable: nothing is flushed', async () => {
   const { database, close } = await open('fast', false)
   const statement = () => sql`INSERT INTO notes VALUES ('written')`.execute(database)
   expect((await walFlushes('written', statement)).all).toBe(0)

@@ -9,10 +9,10 @@ import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
 import { openPool } from '../../../src/database/postgres/pool.ts'
 import { acquireSingletonLock } from '../../../src/database/postgres/singleton-lock.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
-import { emptyPostgres } from '../../harness/prepared-postgres.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 import { startRelay } from '../../harness/relay.ts'
 
-const server = await emptyPostgres()
+const server = await startPostgres()
 const pooler = server && (await startPgBouncer(server.url, 2))
 afterAll(async () => {
   await pooler?.stop()
@@ -29,60 +29,54 @@ const open = (url: string, poolSize = 1, connectTimeoutMs = 2_000, statementTime
     lockTimeoutMs: 200,
     onConnectionBroken: () => undefined,
   })
-const failure = (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
-const plainly = async (): Promise<Client> => {
+const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined).catch((error) => error)
+const connectDirectly = async (): Promise<Client> => {
   const client = new Client({ connectionString: server?.url })
   await client.connect()
   return client
 }
 
-test.skipIf(!server)(
-  'a connection that has fallen silent is used no more: whoever comes next has another',
-  async () => {
-    const url = new URL(server?.url ?? '')
-    const relay = await startRelay(Number(url.port))
-    url.host = `127.0.0.1:${relay.port}`
-    const store = await open(url.href)
-    const ask = () => sql<{ n: number }>`SELECT 1 AS n`.execute(store.database)
-    await ask()
-    relay.silence()
-    expect(isDatabaseUnavailable(await failure(ask()))).toBe(true)
-    expect((await ask()).rows).toEqual([{ n: 1 }])
-    await store.close()
-    await relay.close()
-  },
-)
+test.skipIf(!server)('a silent connection: its request fails, and the next one gets a new connection', async () => {
+  const url = new URL(server?.url ?? '')
+  const relay = await startRelay(Number(url.port))
+  url.host = `127.0.0.1:${relay.port}`
+  const store = await open(url.href)
+  const query = () => sql<{ n: number }>`SELECT 1 AS n`.execute(store.database)
+  await query()
+  relay.silence()
+  expect(isDatabaseUnavailable(await failure(query()))).toBe(true)
+  expect((await query()).rows).toEqual([{ n: 1 }])
+  await store.close()
+  await relay.close()
+})
+
+test.skipIf(!server)('concurrent queries: share poolSize connections and all succeed', async () => {
+  const store = await open(server?.url ?? '', 3)
+  const query = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.02)`.execute(store.database)
+  const results = await Promise.all(Array.from({ length: 12 }, query))
+  expect(new Set(results.map(({ rows }) => rows[0]?.pid)).size).toBe(3)
+  await store.close()
+})
 
 test.skipIf(!server)(
-  'has as many connections as poolSize says, however many ask at once; all are answered',
-  async () => {
-    const store = await open(server?.url ?? '', 3)
-    const ask = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.02)`.execute(store.database)
-    const answers = await Promise.all(Array.from({ length: 12 }, ask))
-    expect(new Set(answers.map(({ rows }) => rows[0]?.pid)).size).toBe(3)
-    await store.close()
-  },
-)
-
-test.skipIf(!server)(
-  'whoever finds all connections in use is counted while waiting, and told that it was these, not the server',
+  'an exhausted pool: the caller counts as waiting, and its error names database.poolSize',
   async () => {
     const store = await open(server?.url ?? '', 1, 1_000)
-    const [held, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [acquired, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = store.database.connection().execute(() => {
-      held.resolve()
-      return letGo.promise
+      acquired.resolve()
+      return release.promise
     })
-    await held.promise
-    const asking = failure(sql`SELECT 1`.execute(store.database))
+    await acquired.promise
+    const waiting = failure(sql`SELECT 1`.execute(store.database))
     await pause(0)
     expect(store.waiting()).toBe(1)
-    const error = await asking
+    const error = await waiting
     expect(isDatabaseUnavailable(error)).toBe(true)
-    expect(error).toMatchObject({ message: 'no connection to PostgreSQL came free in time (database.poolSize)' })
-    letGo.resolve()
+    expect(error).toMatchObject({ message: 'no connection to PostgreSQL became free in time (database.poolSize)' })
+    release.resolve()
     await holding
-    // Who is about to get one that nobody uses does not wait.
+    // A caller that gets an idle connection does not count as waiting.
     const served = sql`SELECT 1`.execute(store.database)
     expect(store.waiting()).toBe(0)
     await served
@@ -90,10 +84,10 @@ test.skipIf(!server)(
   },
 )
 
-test('a connection whose server asks for what we do not have is closed at once', async () => {
+test('a server that requires unknown credentials: the connection is closed', async () => {
   const closed = Promise.withResolvers<void>()
   const server = createServer((socket) => {
-    // AuthenticationSASL, by a way that nobody knows: it waits for an answer a minute long, and counts this among its connections.
+    // AuthenticationSASL with an unknown mechanism. A server would wait for a minute, and count this connection.
     socket.once('data', () => socket.write(Buffer.from('R\0\0\0\x0f\0\0\0\x0aOTHER\0\0', 'latin1')))
     socket.on('error', () => undefined).on('close', () => closed.resolve())
   }).listen(0, '127.0.0.1')
@@ -112,12 +106,12 @@ test('a connection whose server asks for what we do not have is closed at once',
 describe.each([
   ['PostgreSQL', server],
   ['PgBouncer in transaction mode', pooler],
-] as const)('%s', (_, way) => {
-  if (!way) return void test.skip('none could be started')
+] as const)('%s', (_, target) => {
+  if (!target) return void test.skip('no server available')
 
   test.each(['COMMIT', 'ROLLBACK'])('a statement after %s on the same connection has a timeout', async (end) => {
-    // The server's own setting is read instead of waited for: a slow machine answers the same.
-    const store = await open(way.url, 1, 20_000, 20_000)
+    // Read the setting instead of waiting for the timeout, which would depend on the machine.
+    const store = await open(target.url, 1, 20_000, 20_000)
     await store.database.connection().execute(async (one) => {
       const ended = await failure(
         one.transaction().execute(async (tx) => {
@@ -133,13 +127,13 @@ describe.each([
   })
 
   test('a statement that exceeds its timeout fails with 57014', async () => {
-    const store = await open(way.url)
+    const store = await open(target.url)
     expect(sqlState(await failure(sql`SELECT pg_sleep(60)`.execute(store.database)))).toBe('57014')
     await store.close()
   })
 
-  test('a statement alone that is refused only as it is committed has failed', async () => {
-    const store = await open(way.url)
+  test('a single statement that fails at its commit has failed', async () => {
+    const store = await open(target.url)
     await sql`CREATE TABLE IF NOT EXISTS late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`.execute(store.database)
     await sql`DELETE FROM late`.execute(store.database)
     await sql`INSERT INTO late VALUES (1)`.execute(store.database)
@@ -149,15 +143,15 @@ describe.each([
   })
 })
 
-describe.skipIf(!server)('who is alone on a database', () => {
-  const hold = (told: string[] = []) =>
+describe.skipIf(!server)('the singleton lock', () => {
+  const hold = (states: string[] = []) =>
     acquireSingletonLock({
       url: server?.url ?? '',
       connectTimeoutMs: 2_000,
-      onChange: (state) => void told.push(state),
+      onChange: (state) => void states.push(state),
     })
 
-  test('waits a while for a predecessor that is going down', async () => {
+  test('waits for a predecessor that is shutting down', async () => {
     const first = await hold()
     const second = hold()
     await pause(600)
@@ -167,12 +161,12 @@ describe.skipIf(!server)('who is alone on a database', () => {
     await next.release()
   })
 
-  test('is not certain of it once the right is lost, is told once that another has it, and has it again afterwards', async () => {
-    const told: string[] = []
-    const first = await hold(told)
+  test('check fails once the lock is lost; reports one takeover and the return', async () => {
+    const states: string[] = []
+    const first = await hold(states)
     const holder = "SELECT objid, classid, pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
-    const other = await plainly()
-    const admin = await plainly()
+    const other = await connectDirectly()
+    const admin = await connectDirectly()
     const { rows } = await admin.query<{ objid: string; classid: string; pid: number }>(holder)
     const key = (BigInt(rows[0]?.classid ?? 0) << 32n) | BigInt(rows[0]?.objid ?? 0)
     const waiting = other.query(`SELECT pg_advisory_lock(${key})`)
@@ -180,28 +174,28 @@ describe.skipIf(!server)('who is alone on a database', () => {
     await expect.poll(queued).toBe(1)
     await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
     await waiting
-    await expect.poll(() => told).toEqual(['lost', 'taken'])
-    await expect(first.check()).rejects.toThrow('another gateway may run')
+    await expect.poll(() => states).toEqual(['lost', 'taken'])
+    await expect(first.check()).rejects.toThrow('another gateway may be running')
     await pause(800)
-    expect(told).toEqual(['lost', 'taken'])
+    expect(states).toEqual(['lost', 'taken'])
     await other.end()
-    await expect.poll(() => told).toEqual(['lost', 'taken', 'held'])
+    await expect.poll(() => states).toEqual(['lost', 'taken', 'held'])
     await first.check()
     await first.release()
     await admin.end()
   })
 
-  test('whose connection falls silent is not certain of it, and the server lets others have it soon after', async () => {
+  test('a silent connection loses the lock, and the server releases it after maxIdleMs', async () => {
     const url = new URL(server?.url ?? '')
     const relay = await startRelay(Number(url.port))
     url.port = String(relay.port)
-    const told: string[] = []
-    const onChange = (state: string) => void told.push(state)
-    const first = await acquireSingletonLock({ url: url.href, connectTimeoutMs: 2_000, silenceMs: 1_200, onChange })
+    const states: string[] = []
+    const onChange = (state: string) => void states.push(state)
+    const first = await acquireSingletonLock({ url: url.href, connectTimeoutMs: 2_000, maxIdleMs: 1_200, onChange })
     relay.silence()
-    // What was silenced stays open at the server's end: its locks are free by the server's own time alone.
-    await expect.poll(() => told.at(0)).toBe('lost')
-    await expect.poll(() => told.at(-1)).toBe('held')
+    // The silenced connection stays open on the server, which releases its lock by its own timeout.
+    await expect.poll(() => states.at(0)).toBe('lost')
+    await expect.poll(() => states.at(-1)).toBe('held')
     expect(await first.check()).toBeUndefined()
     await first.release()
     await relay.close()

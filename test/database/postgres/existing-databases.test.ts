@@ -7,11 +7,11 @@ import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
 import { startServer } from '../../../src/main.ts'
 
 import { captureLog } from '../../harness/log.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
-import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { testSettings } from '../../harness/settings.ts'
 
-const server = await emptyPostgres()
+const server = await startPostgres()
 afterAll(() => server?.stop())
 
 const urlOf = (name: string, role = 'portico'): string => {
@@ -21,7 +21,7 @@ const urlOf = (name: string, role = 'portico'): string => {
   return url.href
 }
 
-const tell = async (database: string, ...statements: string[]): Promise<void> => {
+const execute = async (database: string, ...statements: string[]): Promise<void> => {
   const client = new Client({ connectionString: urlOf(database) })
   await client.connect()
   try {
@@ -31,49 +31,49 @@ const tell = async (database: string, ...statements: string[]): Promise<void> =>
   }
 }
 
-const made = async (options = ''): Promise<string> => {
+const createDatabase = async (options = ''): Promise<string> => {
   const name = `d${randomUUID().replaceAll('-', '')}`
-  await tell('postgres', `CREATE DATABASE ${name} ${options}`)
+  await execute('postgres', `CREATE DATABASE ${name} ${options}`)
   return name
 }
 
 const open = (url: string): Promise<OpenDatabase> => openDatabase(postgresTarget(url))
 
-const reasonOf = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
+const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
     () => 'none',
     (error: unknown) => (error instanceof Error ? [error.message, error.cause].map(String).join(': ') : error),
   )
 
-const migrating = async (url: string): Promise<unknown> => {
+const migrateError = async (url: string): Promise<unknown> => {
   const store = await open(url)
   return reasonOf(store.migrate(schemaOwners)).finally(() => store.close())
 }
 
-describe.skipIf(!server)('a database as somebody else has made it', () => {
-  test.each(['LATIN1', 'SQL_ASCII'])('%s is refused at the start, since it has not every script', async (encoding) => {
-    const name = await made(`ENCODING '${encoding}' TEMPLATE template0`)
+describe.skipIf(!server)('a database with other defaults', () => {
+  test.each(['LATIN1', 'SQL_ASCII'])('open in %s: refused, because it lacks some scripts', async (encoding) => {
+    const name = await createDatabase(`ENCODING '${encoding}' TEMPLATE template0`)
     expect(await reasonOf(open(urlOf(name)))).toContain(`the encoding ${encoding}`)
   })
 
-  test('a migration that may not write says so: no right to, or a database that is read only', async () => {
-    await tell('postgres', 'CREATE ROLE newcomer LOGIN')
-    const name = await made()
-    expect(await migrating(urlOf(name, 'newcomer'))).toContain('permission denied for schema public')
-    await tell('postgres', `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    expect(await migrating(urlOf(name))).toContain('cannot execute CREATE TABLE in a read-only transaction')
+  test('migrate without write access: the error names the permission or the read-only mode', async () => {
+    await execute('postgres', 'CREATE ROLE newcomer LOGIN')
+    const name = await createDatabase()
+    expect(await migrateError(urlOf(name, 'newcomer'))).toContain('permission denied for schema public')
+    await execute('postgres', `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    expect(await migrateError(urlOf(name))).toContain('cannot execute CREATE TABLE in a read-only transaction')
   })
 
-  test('who serves does not start where nothing can be written, and is told which setting it is', async () => {
-    const name = await made()
-    await tell(name, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+  test('serve on a read-only database: refuses to start and names the setting', async () => {
+    const name = await createDatabase()
+    await execute(name, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const starting = startServer(testSettings({ DATABASE_URL: urlOf(name) }), 'gateway', captureLog().logger)
     expect(await reasonOf(starting)).toContain('default_transaction_read_only is on')
   })
 
-  test('two roles have a schema each, and one has its tables made by another', async () => {
-    const name = await made()
-    await tell(
+  test('roles: one schema each, and a role can use tables that another one created', async () => {
+    const name = await createDatabase()
+    await execute(
       name,
       'CREATE ROLE east LOGIN',
       'CREATE ROLE west LOGIN',
@@ -90,7 +90,7 @@ describe.skipIf(!server)('a database as somebody else has made it', () => {
       expect(rows).toEqual([{ schema: role }])
       await store.close()
     }
-    await tell(
+    await execute(
       name,
       'CREATE ROLE guest LOGIN',
       'ALTER ROLE guest SET search_path = guest, east',

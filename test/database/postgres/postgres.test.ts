@@ -14,9 +14,9 @@ import { readPage } from '../../../src/database/queries.ts'
 import { addMs } from '../../../src/kernel/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
-import { emptyPostgres } from '../../harness/prepared-postgres.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 
-const server = await emptyPostgres()
+const server = await startPostgres()
 const pooler = server && (await startPgBouncer(server.url, 2))
 afterAll(async () => {
   await pooler?.stop()
@@ -34,28 +34,28 @@ const target = (url: string, poolSize = 6) =>
     onConnectionBroken: () => undefined,
   }) as const
 
-const failure = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(() => undefined).catch((error: unknown) => error)
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(() => undefined).catch((error: unknown) => error)
 
-test.skipIf(!server)('a server that lets us in no more is not to be had, whatever it says', async () => {
+test.skipIf(!server)('a server that denies the login: unavailable', async () => {
   const admin = new Client({ connectionString: server?.url })
   await admin.connect()
   await admin.query('CREATE ROLE shut_out LOGIN')
   const url = new URL(server?.url ?? '')
   url.username = 'shut_out'
   const store = await openPostgres(target(url.href))
-  const ask = () => sql`SELECT 1`.execute(store.database)
-  await ask()
+  const query = () => sql`SELECT 1`.execute(store.database)
+  await query()
   await admin.query('ALTER ROLE shut_out NOLOGIN')
   await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shut_out'")
-  await expect.poll(async () => sqlState(((await failure(ask())) as Error | undefined)?.cause)).toBe('28000')
-  expect(isDatabaseUnavailable(await failure(ask()))).toBe(true)
+  await expect.poll(async () => sqlState(((await failure(query())) as Error | undefined)?.cause)).toBe('28000')
+  expect(isDatabaseUnavailable(await failure(query()))).toBe(true)
   await store.close()
   await admin.query('DROP ROLE shut_out')
   await admin.end()
 })
 
-test('a server that takes a connection and says nothing is not to be had, in the time for connecting', async () => {
+test('a server that never responds: fails within connectTimeoutMs', async () => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => void sockets.add(socket))
   await once(silent.listen(0, '127.0.0.1'), 'listening')
@@ -63,28 +63,31 @@ test('a server that takes a connection and says nothing is not to be had, in the
   const url = `postgres://a@127.0.0.1:${typeof address === 'object' ? address?.port : 0}/a`
   const start = performance.now()
   expect(await failure(openPostgres({ ...target(url), connectTimeoutMs: 200 }))).toMatchObject({
-    message: 'no connection to PostgreSQL by DATABASE_URL',
+    message: 'cannot connect to PostgreSQL (DATABASE_URL)',
   })
   expect(performance.now() - start).toBeLessThan(10_000)
   for (const socket of sockets) socket.destroy()
   silent.close()
 })
 
-test.skipIf(!server)('a connection that breaks is told of once', async () => {
-  const told: Error[] = []
-  const store = await openPostgres({ ...target(server?.url ?? '', 1), onConnectionBroken: (error) => told.push(error) })
+test.skipIf(!server)('a broken connection: reported once', async () => {
+  const errors: Error[] = []
+  const store = await openPostgres({
+    ...target(server?.url ?? '', 1),
+    onConnectionBroken: (error) => errors.push(error),
+  })
   const admin = new Client({ connectionString: server?.url })
   await admin.connect()
   const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(store.database)
   await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
-  await expect.poll(() => told.length).toBeGreaterThan(0)
+  await expect.poll(() => errors.length).toBeGreaterThan(0)
   await pause(100)
-  expect(told.map((error) => sqlState(error))).toEqual(['57P01'])
+  expect(errors.map((error) => sqlState(error))).toEqual(['57P01'])
   await admin.end()
   await store.close()
 })
 
-test.skipIf(!server)('how far the server’s clock is from ours: nothing within the time of asking', async () => {
+test.skipIf(!server)('measureClockSkew: zero within the round trip', async () => {
   const store = await openPostgres(target(server?.url ?? '', 1))
   const differenceAt = (shift: number) =>
     measureClockSkew(store.database, { now: () => addMs(systemClock.now(), shift) })
@@ -94,17 +97,17 @@ test.skipIf(!server)('how far the server’s clock is from ours: nothing within 
   await store.close()
 })
 
-describe.skipIf(!server)('a server that may only be read any more', () => {
-  /** Who answers, where all connections of the pool are in use. */
+describe.skipIf(!server)('a server that has become read-only', () => {
+  /** Returns the backend of each connection in the pool. */
   const backends = async (store: Awaited<ReturnType<typeof openPostgres>>) => {
-    const asked = [1, 2].map(() => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)`)
-    const answers = await Promise.all(asked.map((each) => each.execute(store.database)))
-    return answers.map(({ rows }) => rows[0]?.pid)
+    const work = [1, 2].map(() => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)`)
+    const results = await Promise.all(work.map((each) => each.execute(store.database)))
+    return results.map(({ rows }) => rows[0]?.pid)
   }
   const write = (store: Awaited<ReturnType<typeof openPostgres>>) =>
     sql`CREATE TABLE IF NOT EXISTS written (n int)`.execute(store.database)
 
-  test('refuses one write, and none of the connections to it is used again', async () => {
+  test('fails one write, and its connections are not used again', async () => {
     const store = await openPostgres(target(server?.url ?? '', 2))
     const demote = sql`SELECT set_config('default_transaction_read_only', 'on', false), pg_sleep(0.1)`
     await Promise.all([1, 2].map(() => demote.execute(store.database)))
@@ -112,13 +115,13 @@ describe.skipIf(!server)('a server that may only be read any more', () => {
     const error = await failure(write(store))
     expect([sqlState(error), isDatabaseUnavailable(error)]).toEqual(['25006', true])
     for (const pid of await backends(store)) expect(before).not.toContain(pid)
-    // Of two that make the same table at once one fails, IF NOT EXISTS or not.
+    // Of two concurrent CREATE TABLE one fails, even with IF NOT EXISTS.
     await write(store)
     await Promise.all([write(store), write(store)])
     await store.close()
   })
 
-  test('and stays so: those to which nothing was refused are kept for a second', async () => {
+  test('and stays read-only: other connections are retired at most once per second', async () => {
     const admin = new Client({ connectionString: server?.url })
     await admin.connect()
     await admin.query('CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on')
@@ -138,9 +141,9 @@ describe.skipIf(!server)('a server that may only be read any more', () => {
 describe.each([
   ['PostgreSQL', server],
   ['PostgreSQL behind PgBouncer in transaction mode', pooler],
-] as const)('%s', (name, way) => {
-  if (!way) return void test.skip('none could be started')
-  const { url } = way
+] as const)('%s', (name, running) => {
+  if (!running) return void test.skip('no server available')
+  const { url } = running
   let store: Awaited<ReturnType<typeof openPostgres>>
   const isPooled = name.includes('PgBouncer')
 
@@ -151,14 +154,14 @@ describe.each([
   })
   afterAll(() => store?.close())
 
-  test('migrates, by two at once, once', async () => {
+  test('two concurrent migrations: one of them runs', async () => {
     const other = await openPostgres(target(url))
     const done = await Promise.all([store.migrate(schemaOwners), other.migrate(schemaOwners)])
     expect(done.filter((each) => each.length > 0)).toHaveLength(isPooled ? 0 : 1)
     await other.close()
   })
 
-  test('starts on the schema of a newer version, and adds what it lacks', async () => {
+  test('migrate on a newer schema: runs only what is missing', async () => {
     const { database } = store
     await sql`INSERT INTO portico_migrations VALUES ('ledger', '999-of-the-future')`.execute(database)
     expect(await store.migrate(schemaOwners)).toEqual([])
@@ -168,17 +171,19 @@ describe.each([
     await sql`DELETE FROM portico_migrations WHERE owner = 'example' OR name = '999-of-the-future'`.execute(database)
   })
 
-  test.each(['alone', 'in a transaction'])('ends a statement that takes too long, %s', async (how) => {
+  test.each(['on its own', 'in a transaction'])('a statement that exceeds its timeout, %s: 57014', async (how) => {
     const slow = sql`SELECT pg_sleep(5)`
     const start = performance.now()
-    const asked =
-      how === 'alone' ? slow.execute(store.database) : store.database.transaction().execute((tx) => slow.execute(tx))
-    const error = await failure(asked)
+    const work =
+      how === 'on its own'
+        ? slow.execute(store.database)
+        : store.database.transaction().execute((tx) => slow.execute(tx))
+    const error = await failure(work)
     expect([sqlState(error), isDatabaseUnavailable(error)]).toEqual(['57014', true])
     expect(performance.now() - start).toBeLessThan(4_500)
   })
 
-  test('ends a statement that waits for a lock', async () => {
+  test('a statement that waits too long for a lock: 55P03', async () => {
     await store.database.transaction().execute(async (tx) => {
       await sql`UPDATE things SET n = n WHERE id = 1`.execute(tx)
       const error = await failure(sql`UPDATE things SET n = n + 1 WHERE id = 1`.execute(store.database))
@@ -186,15 +191,15 @@ describe.each([
     })
   })
 
-  test('a failed statement leaves nothing behind: neither its effect nor a broken connection', async () => {
+  test('a failed statement: has no effect and leaves its connection usable', async () => {
     const add = (n: number) => sql`UPDATE things SET n = n + ${n} WHERE id = 1`.execute(store.database)
     const read = async () =>
       (await sql<{ n: number }>`SELECT n FROM things WHERE id = 1`.execute(store.database)).rows[0]?.n ?? 0
     const before = await read()
-    const asked = Array.from({ length: 60 }, (_, each) =>
+    const work = Array.from({ length: 60 }, (_, each) =>
       each % 3 === 0 ? failure(sql`INSERT INTO things VALUES (1, ${each})`.execute(store.database)) : add(1),
     )
-    await Promise.all(asked)
+    await Promise.all(work)
     expect(await read()).toBe(before + 40)
     const rolledBack = store.database.transaction().execute(async (tx) => {
       await sql`UPDATE things SET n = 9999 WHERE id = 1`.execute(tx)
@@ -204,7 +209,7 @@ describe.each([
     expect(await read()).toBe(before + 40)
   })
 
-  test('leaves no setting and no lock of the session behind', async () => {
+  test('the session: has no settings or locks left', async () => {
     const plain = new Client({ connectionString: url })
     await plain.connect()
     for (let time = 0; time < 4; time++) {
@@ -216,7 +221,7 @@ describe.each([
     await plain.end()
   })
 
-  test('comes back by itself after its backends were ended', async () => {
+  test('terminated backends: the pool reconnects', async () => {
     await sql`SELECT 1`.execute(store.database)
     const plain = new Client({ connectionString: server?.url ?? '' })
     await plain.connect()
@@ -233,29 +238,29 @@ describe.each([
     await plain.end()
   })
 
-  test('keeps a bounded number of statements parsed, and none behind a pooler', async () => {
+  test('prepared statements: a bounded number, and none behind a pooler', async () => {
     const one = await openPostgres(target(url, 1))
-    const kept = async () =>
+    const prepared = async () =>
       (await sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)).rows[0]?.n
-    const ask = (n: number) => sql`SELECT ${n}::int + ${sql.lit(n)}`.execute(one.database)
-    for (const n of [1, 1, 2, 2]) await ask(n)
-    expect(await kept()).toBe(isPooled ? 0 : 2)
-    for (let n = 3; n <= 320; n++) await ask(n)
-    expect(await kept()).toBe(isPooled ? 0 : 300)
+    const query = (n: number) => sql`SELECT ${n}::int + ${sql.lit(n)}`.execute(one.database)
+    for (const n of [1, 1, 2, 2]) await query(n)
+    expect(await prepared()).toBe(isPooled ? 0 : 2)
+    for (let n = 3; n <= 320; n++) await query(n)
+    expect(await prepared()).toBe(isPooled ? 0 : 300)
     await one.close()
   })
 
-  test('keeps no plan of a list, which would be one for the average of all', async () => {
+  test('list queries: never prepared, because a generic plan would be slow', async () => {
     const one = await openPostgres(target(url, 1))
     const found = one.database.selectFrom('jobs').where('kind', '=', 'none')
     const ordered = found.select('biz_id').orderBy('run_at')
     expect((await readPage(found, ordered, { currentPage: 1, pageSize: 20 })).items).toEqual([])
-    const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
-    expect((await kept).rows).toEqual([{ n: 0 }])
+    const prepared = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
+    expect((await prepared).rows).toEqual([{ n: 0 }])
     await one.close()
   })
 
-  test('migrates an empty database, and leaves no statement behind that the next one would meet', async () => {
+  test('migrate an empty database: leaves no prepared statement', async () => {
     const name = isPooled ? 'empty_pooled' : 'empty'
     const plain = new Client({ connectionString: server?.url ?? '' })
     await plain.connect()
@@ -266,50 +271,50 @@ describe.each([
     const through = isPooled ? await startPgBouncer(empty.href, 1) : undefined
     const one = await openPostgres(target(through?.url ?? empty.href, 1))
     expect(await one.migrate(schemaOwners)).not.toEqual([])
-    const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
-    expect((await kept).rows).toEqual([{ n: 0 }])
+    const prepared = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
+    expect((await prepared).rows).toEqual([{ n: 0 }])
     await one.close()
     await through?.stop()
   })
 
-  describe('what reads all of the store', () => {
-    test('takes what time it needs', async () => {
+  describe('withoutTimeouts', () => {
+    test('has no statement timeout', async () => {
       const slept = await store.withoutTimeouts((database) => sql`SELECT pg_sleep(0.9)`.execute(database))
       expect(slept.rows).toHaveLength(1)
     })
 
-    test('is cut off by its signal, which is no broken connection, and the store closes without it', async () => {
-      const told: Error[] = []
-      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => told.push(error) })
+    test('aborting cuts the connection, which is not reported as broken', async () => {
+      const errors: Error[] = []
+      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => errors.push(error) })
       const cut = new AbortController()
-      const asked = failure(other.withoutTimeouts((database) => sql`SELECT pg_sleep(30)`.execute(database), cut.signal))
+      const work = failure(other.withoutTimeouts((database) => sql`SELECT pg_sleep(30)`.execute(database), cut.signal))
       await pause(200)
       const start = performance.now()
-      cut.abort(new Error('the process goes down'))
-      expect(await asked).toMatchObject({ message: 'the process goes down' })
+      cut.abort(new Error('shutting down'))
+      expect(await work).toMatchObject({ message: 'shutting down' })
       await other.close()
       expect(performance.now() - start).toBeLessThan(20_000)
-      expect(told).toEqual([])
+      expect(errors).toEqual([])
     })
 
-    test('fails where its connection breaks, which is told of', async () => {
-      const told: Error[] = []
-      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => told.push(error) })
+    test('a broken connection: rejects and is reported', async () => {
+      const errors: Error[] = []
+      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => errors.push(error) })
       const endsItself = sql`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)`
       expect(
         isDatabaseUnavailable(await failure(other.withoutTimeouts((database) => endsItself.execute(database)))),
       ).toBe(true)
-      await expect.poll(() => told.length).toBe(1)
+      await expect.poll(() => errors.length).toBe(1)
       await other.close()
     })
 
-    test('does not begin for whoever has given up already', async () => {
-      const asked = failure(store.withoutTimeouts(async () => 'begun', AbortSignal.abort(new Error('too late'))))
-      expect(await asked).toMatchObject({ message: 'too late' })
+    test('does not start with an aborted signal', async () => {
+      const work = failure(store.withoutTimeouts(async () => 'begun', AbortSignal.abort(new Error('too late'))))
+      expect(await work).toMatchObject({ message: 'too late' })
     })
   })
 
-  test('a statement whose columns a migration changes fails once at most', async () => {
+  test('a statement whose columns a migration changes: fails at most once', async () => {
     const one = await openPostgres(target(url, 1))
     await sql`CREATE TABLE IF NOT EXISTS changing (id int PRIMARY KEY, n int NOT NULL)`.execute(one.database)
     await sql`INSERT INTO changing VALUES (1, 7)`.execute(one.database)
@@ -326,7 +331,7 @@ describe.each([
     await one.close()
   })
 
-  test('one gateway at a time may be alone on a database, and the next one once it is gone', async () => {
+  test('acquireSingletonLock: one gateway at a time, regained after a broken connection', async () => {
     const states: string[] = []
     const options = { url, connectTimeoutMs: 2_000, onChange: (state: string) => states.push(state) }
     const first = await acquireSingletonLock(options)
@@ -345,7 +350,7 @@ describe.each([
     await second.release()
   })
 
-  test('a gateway that goes down while it takes its lost right again leaves the right to the next one', async () => {
+  test('acquireSingletonLock: released while being regained, it is free', async () => {
     const gone = Promise.withResolvers<void>()
     const first = await acquireSingletonLock({
       url,

@@ -8,10 +8,10 @@ import type { Database, Tx } from '../../../src/database/tables.ts'
 import { createSnapshotReader } from '../../../src/database/transaction.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
-import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
-const server = await emptyPostgres()
+const server = await startPostgres()
 const admin = async (statement: string) => {
   const client = new Client({ connectionString: server?.url })
   await client.connect()
@@ -33,68 +33,68 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const ways = [
+const targets = [
   ['PostgreSQL', server && { url: databaseUrl('odd') }],
   ['PgBouncer in transaction mode', pooler],
 ] as const
 
-describe('a database whose sessions begin in another way than ours', () => {
-  describe.each(ways)('%s', (name, way) => {
-    if (!way) return void test.skip('none could be started')
-    const { url } = way
+describe('a database with other session defaults', () => {
+  describe.each(targets)('%s', (name, target) => {
+    if (!target) return void test.skip('no server available')
+    const { url } = target
     let store: OpenDatabase
     beforeAll(async () => {
       store = await openDatabase(postgresTarget(url))
     })
     afterAll(() => store?.close())
 
-    const inEachWay = async <T>(read: (asked: Database | Tx) => Promise<T>): Promise<T[]> => [
+    const readEverywhere = async <T>(read: (store: Database | Tx) => Promise<T>): Promise<T[]> => [
       await read(store.database),
       await store.database.transaction().execute(read),
       await store.withoutTimeouts(read),
     ]
 
-    test('the fifth of November is no eleventh of May', async () => {
+    test('dates: parsed in ISO order', async () => {
       const at = '2026-11-05T05:01:44.123Z'
-      const read = async (asked: Database | Tx) =>
-        (await sql<{ at: number }>`SELECT ${at}::timestamptz AS at`.execute(asked)).rows[0]?.at
-      expect(await inEachWay(read)).toEqual([Date.parse(at), Date.parse(at), Date.parse(at)])
+      const read = async (store: Database | Tx) =>
+        (await sql<{ at: number }>`SELECT ${at}::timestamptz AS at`.execute(store)).rows[0]?.at
+      expect(await readEverywhere(read)).toEqual([Date.parse(at), Date.parse(at), Date.parse(at)])
     })
 
-    test('who comes second in a race sees what the first one did; an export has its snapshot', async () => {
-      const read = async (asked: Database | Tx) =>
-        (await sql<{ level: string }>`SELECT current_setting('transaction_isolation') AS level`.execute(asked)).rows[0]
+    test('isolation: read committed by default, repeatable read for a snapshot', async () => {
+      const read = async (store: Database | Tx) =>
+        (await sql<{ level: string }>`SELECT current_setting('transaction_isolation') AS level`.execute(store)).rows[0]
           ?.level
-      expect(await inEachWay(read)).toEqual(['read committed', 'read committed', 'read committed'])
+      expect(await readEverywhere(read)).toEqual(['read committed', 'read committed', 'read committed'])
       const snapshot = store.database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       expect(await snapshot.execute(read)).toBe('repeatable read')
     })
 
-    test('a gateway that falls silent in mid-transaction holds its locks for half a minute; an export takes its time', async () => {
-      const read = async (asked: Database | Tx) =>
+    test('idle in transaction: ended after 30 s, never in a snapshot', async () => {
+      const read = async (store: Database | Tx) =>
         (
           await sql<{
             silence: string
-          }>`SELECT current_setting('idle_in_transaction_session_timeout') AS silence`.execute(asked)
+          }>`SELECT current_setting('idle_in_transaction_session_timeout') AS silence`.execute(store)
         ).rows[0]?.silence
-      expect(await inEachWay(read)).toEqual(['30s', '30s', '30s'])
-      expect(await createSnapshotReader(store, systemClock)(({ store: moment }) => read(moment))).toBe('0')
+      expect(await readEverywhere(read)).toEqual(['30s', '30s', '30s'])
+      expect(await createSnapshotReader(store, systemClock)(({ store: snapshot }) => read(snapshot))).toBe('0')
       expect(await read(store.database)).toBe('30s')
     })
 
-    test('a connection that nobody needs just now is not ended by the server', async () => {
+    test('an idle connection: not ended by the server', async () => {
       const read = async () =>
         (await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(store.database)).rows[0]?.pid
       const before = await read()
       await pause(600)
       const after = await read()
-      // Behind the pooler it is the pooler who has another one made.
+      // The pooler may open another session.
       expect(after).toEqual(name === 'PostgreSQL' ? before : expect.any(Number))
     })
 
-    test('who is alone on it, or reads all of it, has no time that ends', async () => {
+    test('the singleton lock and withoutTimeouts: no timeout', async () => {
       const states: string[] = []
-      const alone = await acquireSingletonLock({
+      const lock = await acquireSingletonLock({
         url,
         connectTimeoutMs: 2_000,
         onChange: (state) => states.push(state),
@@ -102,7 +102,7 @@ describe('a database whose sessions begin in another way than ours', () => {
       const other = new Client({ connectionString: databaseUrl('odd') })
       await other.connect()
       await other.query('SET idle_session_timeout = 0; SELECT pg_advisory_lock(1)')
-      const letGo = pause(800).then(() => other.end())
+      const unlock = pause(800).then(() => other.end())
       await store.withoutTimeouts(async (database) => {
         await database.transaction().execute(async (tx) => {
           await sql`SELECT 1`.execute(tx)
@@ -110,17 +110,17 @@ describe('a database whose sessions begin in another way than ours', () => {
           await sql`SELECT pg_advisory_xact_lock(1)`.execute(tx)
         })
       })
-      await letGo
-      await alone.release()
+      await unlock
+      await lock.release()
       expect(states).toEqual([])
     })
 
-    test('who is alone on it holds up no vacuum', async () => {
-      const alone = await acquireSingletonLock({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+    test('the singleton lock: does not hold back VACUUM', async () => {
+      const lock = await acquireSingletonLock({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
       const { rows } = await admin(
         "SELECT backend_xmin FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory'",
       )
-      await alone.release()
+      await lock.release()
       expect(rows).toEqual([{ backend_xmin: null }])
     })
   })

@@ -13,18 +13,18 @@ const folder = mkdtempSync(join(tmpdir(), 'portico-postgres-tls-'))
 const { file: ca, key, cert } = selfSigned(folder, 'IP:127.0.0.1')
 const connectTimeoutMs = 20_000
 
-/** A server at the moment when it is asked for TLS: what it says to that, and what it hears next, in which way. */
+/** A server that accepts or declines TLS, and records the next message and how it arrived. */
 let server: Server
 let port = 0
 let speaksTls = true
-let heard: string[] = []
+let received: string[] = []
 
-/** A start-up message names the user; whatever comes of it, the connection ends. */
-const hear = (socket: Socket, way: string): void =>
+/** Records whether a message names the user, as a start-up message does, and closes the connection. */
+const record = (socket: Socket, transport: string): void =>
   void socket
     .on('error', () => undefined)
     .on('data', (bytes: Buffer) => {
-      heard.push(`${way}: ${bytes.includes('portico_user') ? 'the user' : 'something else'}`)
+      received.push(`${transport}: ${bytes.includes('portico_user') ? 'the user' : 'something else'}`)
       socket.destroy()
     })
 
@@ -36,14 +36,14 @@ beforeAll(async () => {
       .on('error', () => undefined)
       .once('data', (first: Buffer) => {
         if (!first.equals(sslRequest)) {
-          heard.push('unasked')
+          received.push('no TLS request')
           socket.destroy()
         } else if (speaksTls) {
           socket.write('S')
-          hear(new TLSSocket(socket, { isServer: true, key, cert }), 'sealed')
+          record(new TLSSocket(socket, { isServer: true, key, cert }), 'sealed')
         } else {
           socket.write('N')
-          hear(socket, 'in the clear')
+          record(socket, 'in the clear')
         }
       })
   }).listen(0, '127.0.0.1')
@@ -56,7 +56,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 beforeEach(() => {
-  heard = []
+  received = []
   speaksTls = true
 })
 
@@ -67,21 +67,21 @@ const open = (url: string) =>
     ...{ kind: 'postgres', url, poolSize: 1, connectTimeoutMs, statementTimeoutMs: 20_000, lockTimeoutMs: 20_000 },
     onConnectionBroken: () => undefined,
   })
-const alone = (url: string) => acquireSingletonLock({ url, connectTimeoutMs, onChange: () => undefined })
+const lock = (url: string) => acquireSingletonLock({ url, connectTimeoutMs, onChange: () => undefined })
 
 test.each([
   ['the store', open],
-  ['the lock of a gateway that is alone', alone],
-])('%s is asked over TLS alone where DATABASE_URL says sslmode=verify-full', async (_name, ask) => {
-  const why = (url: string): Promise<string> => ask(url).then(String, inspect)
+  ['the singleton lock', lock],
+])('%s with sslmode=verify-full: connects only over TLS with a valid certificate', async (_name, connect) => {
+  const errorOf = (url: string): Promise<string> => connect(url).then(String, inspect)
   const trusting = `&sslrootcert=${ca}`
-  await why(urlOf('127.0.0.1', trusting))
-  expect(heard).toEqual(['sealed: the user'])
+  await errorOf(urlOf('127.0.0.1', trusting))
+  expect(received).toEqual(['sealed: the user'])
 
-  heard = []
-  expect(await why(urlOf('127.0.0.1'))).toContain('self-signed')
-  expect(await why(urlOf('localhost', trusting))).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
+  received = []
+  expect(await errorOf(urlOf('127.0.0.1'))).toContain('self-signed')
+  expect(await errorOf(urlOf('localhost', trusting))).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
   speaksTls = false
-  expect(await why(urlOf('127.0.0.1', trusting))).toContain('does not support SSL')
-  expect(heard).toEqual([])
+  expect(await errorOf(urlOf('127.0.0.1', trusting))).toContain('does not support SSL')
+  expect(received).toEqual([])
 })

@@ -18,7 +18,7 @@ import { type Blobs, isBlobStoreUnavailable, openBlobs } from '../../../src/plat
 const key = () => `files/${randomUUID()}`
 const megabytes = (count: number): Buffer => randomBytes(count * 1024 * 1024)
 
-/** Files and sockets of this process; elsewhere than on Linux nobody counts them. */
+/** Returns the number of open files and sockets; 0 on systems other than Linux. */
 const openDescriptors = (): number => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
 
 const openDisk = async () => {
@@ -33,7 +33,7 @@ const openDisk = async () => {
   }
 }
 
-/** An S3 server from npm, which takes the credentials that everybody knows, and miscounts signatures over queries. */
+/** An S3 server from npm with well-known credentials. It computes signatures over queries incorrectly. */
 const openS3 = async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
@@ -89,7 +89,7 @@ describe.each([
   })
   afterAll(() => opened.close())
 
-  const stored = async (content: Buffer): Promise<string> => {
+  const putNew = async (content: Buffer): Promise<string> => {
     const at = key()
     await blobs.put(at, Readable.from(content, { objectMode: false }))
     return at
@@ -99,9 +99,9 @@ describe.each([
     return bytes && buffer(bytes)
   }
 
-  test('what was put can be had again, whole and in part', async () => {
+  test('get: returns the whole blob or a range', async () => {
     const content = megabytes(11)
-    const at = await stored(content)
+    const at = await putNew(content)
     expect((await read(at))?.equals(content)).toBe(true)
     const part = await read(at, { first: 6_000_000, last: 6_000_009 })
     expect(part?.equals(content.subarray(6_000_000, 6_000_010))).toBe(true)
@@ -110,7 +110,7 @@ describe.each([
     await blobs.delete(at)
   })
 
-  test('a source that breaks off leaves nothing', async () => {
+  test('put: a source that fails leaves nothing', async () => {
     const before = await opened.entries()
     const broken = Readable.from(
       (async function* () {
@@ -123,8 +123,8 @@ describe.each([
     expect(await opened.entries()).toBe(before)
   })
 
-  test('downloads that nobody reads to their end let go of their sources', async () => {
-    const at = await stored(megabytes(8))
+  test('get: an abandoned download releases its source', async () => {
+    const at = await putNew(megabytes(8))
     const before = openDescriptors()
     for (let count = 0; count < 20; count++) {
       const bytes = await blobs.get(at)
@@ -136,13 +136,13 @@ describe.each([
     await blobs.delete(at)
   })
 
-  test('a key is ours or none', async () => {
+  test('an invalid key is rejected', async () => {
     for (const bad of ['../etc/passwd', 'files/../../x', 'files/a', '/etc/passwd'])
-      await expect(blobs.delete(bad)).rejects.toThrow('no blob key')
+      await expect(blobs.delete(bad)).rejects.toThrow('not a blob key')
   })
 })
 
-test('an S3 that takes a request and does not answer is given up in time', async () => {
+test('S3 without a response: unavailable within the timeout', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const silent = createServer((socket) => socket.on('error', () => undefined).resume())
@@ -154,13 +154,13 @@ test('an S3 that takes a request and does not answer is given up in time', async
     '',
   )
   try {
-    const asked = [
+    const requests = [
       blobs.get(key()),
       blobs.delete(key()),
       blobs.put(key(), Readable.from(megabytes(1), { objectMode: false })),
       blobs.put(key(), Readable.from([megabytes(6), megabytes(6)], { objectMode: false })),
     ]
-    for (const each of await Promise.allSettled(asked))
+    for (const each of await Promise.allSettled(requests))
       expect(each.status === 'rejected' && isBlobStoreUnavailable(each.reason)).toBe(true)
   } finally {
     await blobs.close()
@@ -169,11 +169,11 @@ test('an S3 that takes a request and does not answer is given up in time', async
   }
 })
 
-/** Of an S3 that answers every request, once it has taken it, in one way. */
-const answering = async (answer: (response: ServerResponse) => void, timeoutMs: number) => {
+/** Opens blobs on an S3 server that sends the same response to every request. */
+const openAnswering = async (respond: (response: ServerResponse) => void, timeoutMs: number) => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const server = createHttpServer((request, response) => request.resume().on('end', () => answer(response)))
+  const server = createHttpServer((request, response) => request.resume().on('end', () => respond(response)))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
   const endpoint = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
@@ -188,29 +188,35 @@ const answering = async (answer: (response: ServerResponse) => void, timeoutMs: 
   return { blobs, close }
 }
 
-test.each([200, 403])('an S3 whose answer, a %i, ends with its head is given up in time', async (status) => {
-  const silent = await answering((response) => response.writeHead(status, { 'content-length': 99 }).flushHeaders(), 300)
-  try {
-    const asked = [
-      silent.blobs.get(key()).then((bytes) => bytes && buffer(bytes)),
-      silent.blobs.delete(key()),
-      silent.blobs.put(key(), Readable.from(megabytes(1), { objectMode: false })),
-      silent.blobs.put(key(), Readable.from([megabytes(6), megabytes(6)], { objectMode: false })),
-    ]
-    for (const each of await Promise.allSettled(asked))
-      expect(each.status === 'rejected' && isBlobStoreUnavailable(each.reason)).toBe(true)
-  } finally {
-    await silent.close()
-  }
-})
+test.each([200, 403])(
+  'S3 with a %i response that stops after its headers: unavailable within the timeout',
+  async (status) => {
+    const silent = await openAnswering(
+      (response) => response.writeHead(status, { 'content-length': 99 }).flushHeaders(),
+      300,
+    )
+    try {
+      const requests = [
+        silent.blobs.get(key()).then((bytes) => bytes && buffer(bytes)),
+        silent.blobs.delete(key()),
+        silent.blobs.put(key(), Readable.from(megabytes(1), { objectMode: false })),
+        silent.blobs.put(key(), Readable.from([megabytes(6), megabytes(6)], { objectMode: false })),
+      ]
+      for (const each of await Promise.allSettled(requests))
+        expect(each.status === 'rejected' && isBlobStoreUnavailable(each.reason)).toBe(true)
+    } finally {
+      await silent.close()
+    }
+  },
+)
 
 test.each([
   ['NoSuchKey', true],
   ['NoSuchBucket', false],
-])('a deletion that an S3 answers 404 %s has nothing to do: %s', async (code, isDone) => {
-  const answer = `<Error><Code>${code}</Code><Message>404</Message></Error>`
-  const { blobs, close } = await answering(
-    (response) => response.writeHead(404, { 'content-type': 'application/xml' }).end(answer),
+])('S3 delete 404 %s: counts as deleted: %s', async (code, isDone) => {
+  const body = `<Error><Code>${code}</Code><Message>404</Message></Error>`
+  const { blobs, close } = await openAnswering(
+    (response) => response.writeHead(404, { 'content-type': 'application/xml' }).end(body),
     5_000,
   )
   try {
@@ -224,9 +230,9 @@ test.each([
   }
 })
 
-test('an S3 is asked however many downloads wait for whoever takes them', async () => {
+test('S3: sixty unread downloads do not block other requests', async () => {
   const content = randomBytes(500_000)
-  const { blobs, close } = await answering((response) => response.end(content), 5_000)
+  const { blobs, close } = await openAnswering((response) => response.end(content), 5_000)
   const opened: (Readable | undefined)[] = []
   try {
     for (let count = 0; count < 60; count++) opened.push(await blobs.get(key()))
@@ -237,8 +243,8 @@ test('an S3 is asked however many downloads wait for whoever takes them', async 
   }
 })
 
-test('what an S3 refuses an upload for is told, however long the upload is', async () => {
-  const refusing = await answering((response) => {
+test('S3 put 403: the error has S3’s message, for any upload size', async () => {
+  const refusing = await openAnswering((response) => {
     const fields = { 'content-type': 'application/xml' }
     response.writeHead(403, fields).end('<Error><Code>AccessDenied</Code><Message>not you</Message></Error>')
   }, 5_000)
@@ -255,14 +261,14 @@ test('what an S3 refuses an upload for is told, however long the upload is', asy
   }
 })
 
-test('an S3 that falls silent in the middle of a download is given up in time, a reader who takes his time is not', async () => {
+test('S3 download: fails if the server stops sending, but not for a slow reader', async () => {
   const content = megabytes(2)
-  let said = 100_000
+  let sentBytes = 100_000
   const timeoutMs = 300
-  const { blobs, close } = await answering((response) => {
-    response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, said))
+  const { blobs, close } = await openAnswering((response) => {
+    response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, sentBytes))
   }, timeoutMs)
-  const taken = async (pauseMs: number): Promise<number> => {
+  const readSlowly = async (pauseMs: number): Promise<number> => {
     let size = 0
     for await (const chunk of (await blobs.get(key())) ?? []) {
       if (size === 0) await pause(pauseMs)
@@ -271,10 +277,10 @@ test('an S3 that falls silent in the middle of a download is given up in time, a
     return size
   }
   try {
-    const cutOff = await taken(0).catch((error: unknown) => error)
+    const cutOff = await readSlowly(0).catch((error: unknown) => error)
     expect(isBlobStoreUnavailable(cutOff)).toBe(true)
-    said = content.length
-    expect(await taken(3 * timeoutMs)).toBe(content.length)
+    sentBytes = content.length
+    expect(await readSlowly(3 * timeoutMs)).toBe(content.length)
   } finally {
     await close()
   }
@@ -295,6 +301,6 @@ test.each([
   ['bytes=a-b', 'whole'],
   ['bytes=1-9999999999999999', 'whole'],
   ['items=0-1', 'whole'],
-])('a range of ten bytes: %s', (header, verdict) => {
+])('parseByteRange of ten bytes: %s', (header, verdict) => {
   expect(parseByteRange(header, 10)).toEqual(verdict)
 })

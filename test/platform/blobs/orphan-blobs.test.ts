@@ -30,95 +30,97 @@ afterAll(async () => {
 
 const due = toInstant(1_000)
 
-describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
+describe.each(stores)('orphan blobs on $name', ({ database }) => {
   beforeEach(() => database.deleteFrom('unnamed_blobs').execute())
 
-  const put = async (room = 'files'): Promise<string> => {
-    const key = `${room}/${randomUUID()}`
+  const put = async (area = 'files'): Promise<string> => {
+    const key = `${area}/${randomUUID()}`
     await blobs.put(key, Readable.from(['bytes']))
     return key
   }
-  const isThere = async (key: string): Promise<boolean> => {
+  const exists = async (key: string): Promise<boolean> => {
     const bytes = await blobs.get(key)
     return bytes !== undefined && (await text(bytes)) === 'bytes'
   }
-  const name = (key: string) => inTransaction(database, (tx) => claimBlob(tx, key))
-  const sweep = (at = due, store: Blobs = blobs, signal?: AbortSignal) =>
+  const claim = (key: string) => inTransaction(database, (tx) => claimBlob(tx, key))
+  const cleanUp = (at = due, store: Blobs = blobs, signal?: AbortSignal) =>
     deleteOrphanBlobs({ database, blobs: store }, 'files', at, signal)
 
-  test('are swept when they are due; what a row has named is not, nor another room, nor what others have put there', async () => {
-    const [unnamed, named, elsewhere, foreign] = [await put(), await put(), await put('exports'), await put()]
-    await addOrphanBlobs(database, [unnamed, named, elsewhere], due)
-    expect(await name(named)).toBe(true)
-    expect(await sweep(toInstant(due - 1))).toBe(0)
-    expect(await isThere(unnamed)).toBe(true)
-    expect(await sweep()).toBe(1)
-    expect(await Promise.all([unnamed, named, elsewhere, foreign].map(isThere))).toEqual([false, true, true, true])
-    expect(await name(unnamed)).toBe(false)
+  test('are deleted when due; claimed, foreign and other areas’ blobs are not', async () => {
+    const [orphan, claimed, elsewhere, foreign] = [await put(), await put(), await put('exports'), await put()]
+    await addOrphanBlobs(database, [orphan, claimed, elsewhere], due)
+    expect(await claim(claimed)).toBe(true)
+    expect(await cleanUp(toInstant(due - 1))).toBe(0)
+    expect(await exists(orphan)).toBe(true)
+    expect(await cleanUp()).toBe(1)
+    expect(await Promise.all([orphan, claimed, elsewhere, foreign].map(exists))).toEqual([false, true, true, true])
+    expect(await claim(orphan)).toBe(false)
     expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: elsewhere }])
   })
 
-  test('more of them than a sweep takes at a time are all swept', async () => {
+  test('are all deleted, also more than one batch', async () => {
     const keys = Array.from({ length: 401 }, () => `files/${randomUUID()}`)
     await addOrphanBlobs(database, keys, due)
-    expect(await sweep()).toBe(401)
+    expect(await cleanUp()).toBe(401)
     expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([])
   })
 
-  test('no row can name what is being deleted, and what could not be deleted is by the next sweep', async () => {
+  test('cannot be claimed during deletion; a failed deletion is repeated by the next cleanup', async () => {
     const key = await put()
     await addOrphanBlobs(database, [key], due)
-    const named: boolean[] = []
+    const claimed: boolean[] = []
     const failing: Blobs = {
       ...blobs,
       delete: async () => {
-        named.push(await name(key))
+        claimed.push(await claim(key))
         throw new Error('not now')
       },
     }
-    await expect(sweep(due, failing)).rejects.toThrow('not now')
-    expect(named).toEqual([false])
-    expect([await name(key), await isThere(key)]).toEqual([false, true])
-    expect(await sweep()).toBe(1)
-    expect(await isThere(key)).toBe(false)
+    await expect(cleanUp(due, failing)).rejects.toThrow('not now')
+    expect(claimed).toEqual([false])
+    expect([await claim(key), await exists(key)]).toEqual([false, true])
+    expect(await cleanUp()).toBe(1)
+    expect(await exists(key)).toBe(false)
   })
 
-  /** A store in which some bytes cannot be deleted. */
-  const holding = (kept: readonly string[]): Blobs => ({
+  /** A store in which some blobs cannot be deleted. */
+  const withUndeletable = (undeletable: readonly string[]): Blobs => ({
     ...blobs,
     delete: async (key) => {
-      if (kept.includes(key)) throw new Error('not allowed')
+      if (undeletable.includes(key)) throw new Error('not allowed')
       await blobs.delete(key)
     },
   })
 
-  test('some that cannot be deleted hold up no others; the sweep fails by their keys, and the next one tries them again', async () => {
+  test('that cannot be deleted do not block others; the cleanup rejects and the next one retries', async () => {
     const keys = [await put(), await put(), await put()]
-    const [first = '', kept = '', last = ''] = keys
-    await addOrphanBlobs(database, [kept], toInstant(due - 1))
+    const [first = '', undeletable = '', last = ''] = keys
+    await addOrphanBlobs(database, [undeletable], toInstant(due - 1))
     await addOrphanBlobs(database, [first, last], due)
-    await expect(sweep(due, holding([kept]))).rejects.toThrow(`1 could not be deleted, ${kept}: not allowed`)
-    expect(await Promise.all(keys.map(isThere))).toEqual([false, true, false])
-    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: kept }])
-    expect(await sweep()).toBe(1)
-    expect(await isThere(kept)).toBe(false)
+    await expect(cleanUp(due, withUndeletable([undeletable]))).rejects.toThrow(
+      `orphan blobs not deleted: 1; last failure: ${undeletable}: not allowed`,
+    )
+    expect(await Promise.all(keys.map(exists))).toEqual([false, true, false])
+    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: undeletable }])
+    expect(await cleanUp()).toBe(1)
+    expect(await exists(undeletable)).toBe(false)
   })
 
-  test('many that cannot be deleted end a sweep, and the next one begins with the others', async () => {
-    const kept = await Promise.all(Array.from({ length: 12 }, () => put()))
+  test('many failures end a cleanup, and the next one starts with other blobs', async () => {
+    const undeletable = await Promise.all(Array.from({ length: 12 }, () => put()))
     const other = await put()
-    await addOrphanBlobs(database, kept, toInstant(due - 2))
+    await addOrphanBlobs(database, undeletable, toInstant(due - 2))
     await addOrphanBlobs(database, [other], toInstant(due - 1))
     const tried: string[] = []
-    const down = holding(kept)
-    const asked = { ...down, delete: (key: string) => down.delete(key).finally(() => tried.push(key)) }
-    await expect(sweep(due, asked)).rejects.toThrow('10 could not be deleted')
-    expect([tried.length, await isThere(other)]).toEqual([10, true])
-    await expect(sweep(due, asked)).rejects.toThrow('12 could not be deleted')
-    expect([tried.indexOf(other), new Set(tried).size, await isThere(other)]).toEqual([12, 13, false])
+    const down = withUndeletable(undeletable)
+    const recording = { ...down, delete: (key: string) => down.delete(key).finally(() => tried.push(key)) }
+    await expect(cleanUp(due, recording)).rejects.toThrow('orphan blobs not deleted: 10')
+    expect([tried.length, await exists(other)]).toEqual([10, true])
+    await expect(cleanUp(due, recording)).rejects.toThrow('orphan blobs not deleted: 12')
+    expect([tried.indexOf(other), new Set(tried).size, await exists(other)]).toEqual([12, 13, false])
   })
 
-  test('a process that goes down lets the sweep end between two of them, and the next one does the rest', async () => {
+  test('an aborted cleanup stops between two blobs, and the next one continues', async () => {
     const keys = [await put(), await put()]
     await addOrphanBlobs(database, keys, due)
     const stopping = new AbortController()
@@ -126,28 +128,28 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
       ...blobs,
       delete: (key) => blobs.delete(key).finally(() => stopping.abort(new Error('down'))),
     }
-    await expect(sweep(due, last, stopping.signal)).rejects.toThrow('down')
-    expect((await Promise.all(keys.map(isThere))).filter(Boolean)).toHaveLength(1)
-    expect(await sweep()).toBe(2)
-    expect(await Promise.all(keys.map(isThere))).toEqual([false, false])
+    await expect(cleanUp(due, last, stopping.signal)).rejects.toThrow('down')
+    expect((await Promise.all(keys.map(exists))).filter(Boolean)).toHaveLength(1)
+    expect(await cleanUp()).toBe(2)
+    expect(await Promise.all(keys.map(exists))).toEqual([false, false])
   })
 
-  test('a row and a sweep that race: either the row has its bytes, or it is told that they are gone', async () => {
+  test('a claim that races a cleanup: the row has its blob, or the claim fails', async () => {
     const outcomes: string[] = []
     for (let round = 0; round < 60; round++) {
       const key = await put()
       await addOrphanBlobs(database, [key], due)
-      // Whoever is asked first has the better chance.
-      const sweeping = round % 2 === 0 ? sweep() : null
-      const [isNamed, swept] = await Promise.all([name(key), sweeping ?? sweep()])
-      expect([isNamed, swept]).toEqual(isNamed ? [true, 0] : [false, 1])
-      expect(await isThere(key)).toBe(isNamed)
-      outcomes.push(isNamed ? 'row' : 'sweep')
+      // The first call is more likely to win.
+      const cleaningUp = round % 2 === 0 ? cleanUp() : null
+      const [isClaimed, deleted] = await Promise.all([claim(key), cleaningUp ?? cleanUp()])
+      expect([isClaimed, deleted]).toEqual(isClaimed ? [true, 0] : [false, 1])
+      expect(await exists(key)).toBe(isClaimed)
+      outcomes.push(isClaimed ? 'row' : 'cleanup')
     }
-    expect(new Set(outcomes)).toEqual(new Set(['row', 'sweep']))
+    expect(new Set(outcomes)).toEqual(new Set(['row', 'cleanup']))
   })
 
-  test('what a transaction that fails had named stays to be swept', async () => {
+  test('a claim in a transaction that rolls back: the blob is deleted', async () => {
     const key = await put()
     await addOrphanBlobs(database, [key], due)
     const failing = inTransaction(database, async (tx) => {
@@ -155,7 +157,7 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
       throw new Error('the row was refused')
     })
     await expect(failing).rejects.toThrow('the row was refused')
-    expect(await sweep()).toBe(1)
-    expect(await isThere(key)).toBe(false)
+    expect(await cleanUp()).toBe(1)
+    expect(await exists(key)).toBe(false)
   })
 })

@@ -14,7 +14,7 @@ const heapUsed = (): number => {
 }
 
 describe('the memory cache', () => {
-  test('keeps a counter until its window closes', async () => {
+  test('increment: counts until the window closes', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 10)
     await cache.increment('a', 1_000)
@@ -24,7 +24,7 @@ describe('the memory cache', () => {
     expect(await cache.increment('a', 1_000)).toEqual({ count: 1, remaining: 1_000 })
   })
 
-  test('counts in fixed windows', async () => {
+  test('increment: later counts do not extend the window', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 10)
     await cache.increment('a', 1_000)
@@ -34,7 +34,7 @@ describe('the memory cache', () => {
     expect(await cache.increment('a', 1_000)).toEqual({ count: 1, remaining: 1_000 })
   })
 
-  test('a clock that was set back prolongs nothing by more than its own time', async () => {
+  test('increment: a clock set back at most doubles a window', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 10)
     await cache.increment('mails', 1_000)
@@ -45,7 +45,7 @@ describe('the memory cache', () => {
     expect(await cache.increment('mails', 1_000)).toEqual({ count: 1, remaining: 1_000 })
   })
 
-  test('is bounded: the least recently used entry is lost', async () => {
+  test('evicts the least recently used entry beyond the maximum', async () => {
     const cache = createMemoryCache(testClock(), 2)
     for (const key of ['a', 'b', 'c']) await cache.increment(key, 1_000)
     const counts: number[] = []
@@ -53,7 +53,7 @@ describe('the memory cache', () => {
     expect(counts).toEqual([2, 2, 1])
   })
 
-  test('what is over takes no room, though nobody asks for it again', async () => {
+  test('expired entries: evicted without being read', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 200_000)
     const before = heapUsed()
@@ -62,7 +62,7 @@ describe('the memory cache', () => {
       await cache.increment(`${count}`.padEnd(1_000), 1_000)
     }
     expect((await cache.increment('19999'.padEnd(1_000), 1_000)).count).toBe(2)
-    // All of them are 20 MB, ten are live.
+    // All entries take 20 MB; ten are valid.
     expect(heapUsed() - before).toBeLessThan(5_000_000)
   })
 })
@@ -76,14 +76,14 @@ describe('the replay windows of the memory cache', () => {
     return { cache, clock }
   }
 
-  test('let each number through once', async () => {
+  test('spend: each number once', async () => {
     const { cache } = joined()
     const spent = [cache.spend(window, 3, 64), cache.spend(window, 3, 64), cache.spend(window, 2, 64)]
     expect(spent).toEqual([true, false, true])
     expect(cache.spend({ ...window, member: 'b' }, 3, 64)).toBe(true)
   })
 
-  test('are closed without a group, under another epoch, and once closed', async () => {
+  test('isOpen and spend: false without a group, in another epoch, or once closed', async () => {
     const { cache } = joined()
     const closed = [
       { ...window, group: 'h' },
@@ -95,7 +95,7 @@ describe('the replay windows of the memory cache', () => {
     expect([cache.isOpen(window), cache.spend(window, 1, 64)]).toEqual([true, true])
   })
 
-  test('expire with their group, after its latest join and not by what is spent', () => {
+  test('expire with their group, a TTL after its latest join', () => {
     const { cache, clock } = joined()
     clock.advance(999)
     expect(cache.spend(window, 1, 64)).toBe(true)
@@ -107,7 +107,7 @@ describe('the replay windows of the memory cache', () => {
     expect([cache.isOpen(window), cache.spend(window, 3, 64)]).toEqual([false, false])
   })
 
-  test('do not come back with a group of the same name that was lost', async () => {
+  test('stay closed when a lost group is created again', async () => {
     const { cache } = joined()
     expect(cache.spend(window, 1, 64)).toBe(true)
     await cache.close()
@@ -115,7 +115,7 @@ describe('the replay windows of the memory cache', () => {
     expect(cache.spend(window, 1, 64)).toBe(false)
   })
 
-  test('are bounded: a group takes as many members as its maximum', () => {
+  test('joinGroup: undefined beyond the maximum number of members', () => {
     const { cache } = joined()
     expect([1, 2, 3].map(() => cache.joinGroup('g', options))).toEqual(['one', undefined, undefined])
     expect(cache.joinGroup('h', options)).toBe('one')
@@ -123,16 +123,16 @@ describe('the replay windows of the memory cache', () => {
 })
 
 describe('the replay window', () => {
-  test('agrees with a plain set of the numbers spent, whatever their order', () => {
+  test('agrees with a set of spent numbers, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -2, max: 60 }), { maxLength: 200 }), (numbers) => {
         const size = 16
         const spent = new Set<number>()
         let window: ReplayWindow = emptyWindow
         for (const number of numbers) {
-          const good = number >= 1 && !spent.has(number) && number > Math.max(0, ...spent) - size
+          const isFresh = number >= 1 && !spent.has(number) && number > Math.max(0, ...spent) - size
           const after = spendIn(window, number, size)
-          expect(after !== undefined).toBe(good)
+          expect(after !== undefined).toBe(isFresh)
           if (after) {
             window = after
             spent.add(number)
@@ -143,7 +143,7 @@ describe('the replay window', () => {
     )
   })
 
-  test('takes no fraction, no infinity and no number beyond the safe ones', () => {
+  test('rejects fractions, infinity and unsafe integers', () => {
     for (const number of [0, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
       expect(spendIn(emptyWindow, number, 16)).toBeUndefined()
   })

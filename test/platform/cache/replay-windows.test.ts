@@ -41,7 +41,7 @@ describe.skipIf(!server).each([
     cache.joinGroup(group, { epoch: 'one', max: 10, ttl: 10_000, ...more })
   const window = { group, epoch: 'one', member: 'a' }
 
-  test('spends each number of a replay window once, just as in memory', async () => {
+  test('spend: each number once, with the same results as in memory', async () => {
     const cache = createRedisCache(one())
     const size = 16
     expect(await cache.spend(window, 1, size)).toBe(false)
@@ -66,7 +66,7 @@ describe.skipIf(!server).each([
     expect(spent).toEqual([true, false, false, true, false])
   })
 
-  test('a group of windows ends a TTL after its latest join, and does not come back under the same name', async () => {
+  test('a group expires a TTL after its latest join; its windows stay closed afterwards', async () => {
     const cache = createRedisCache(one())
     await join(cache, { ttl: 100 })
     expect(await join(cache, { ttl: 300, epoch: 'two' })).toBe('one')
@@ -78,21 +78,21 @@ describe.skipIf(!server).each([
     expect(await cache.isOpen({ ...window, epoch: 'two' })).toBe(true)
   })
 
-  test('a closed window is closed for every replica, also before its first number', async () => {
-    const [cache, elsewhere] = [createRedisCache(one()), createRedisCache(other())]
+  test('closeWindow: closed for every replica, also before its first number', async () => {
+    const [cache, otherReplica] = [createRedisCache(one()), createRedisCache(other())]
     await join()
     await cache.spend(window, 1, 16)
     const unused = { ...window, member: 'unused' }
     for (const each of [window, unused]) {
       await cache.closeWindow({ ...each, epoch: 'two' })
-      expect(await elsewhere.isOpen(each)).toBe(true)
+      expect(await otherReplica.isOpen(each)).toBe(true)
       await cache.closeWindow(each)
-      expect([await elsewhere.isOpen(each), await elsewhere.spend(each, 2, 16)]).toEqual([false, false])
+      expect([await otherReplica.isOpen(each), await otherReplica.spend(each, 2, 16)]).toEqual([false, false])
     }
     expect(await one().command('PTTL', `portico:${group}`)).toBeGreaterThan(0)
   })
 
-  test('joining a group takes no room per member, ends at the maximum, and a window takes no more than its size', async () => {
+  test('memory: none per join, and at most `size` digits per window', async () => {
     const cache = createRedisCache(one())
     const joined = await Promise.all(Array.from({ length: 12 }, () => join()))
     expect(joined.filter((epoch) => epoch === 'one')).toHaveLength(10)

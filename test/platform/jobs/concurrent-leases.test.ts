@@ -9,7 +9,7 @@ import { postgresStore } from '../../ledger/stores.ts'
 const store = await postgresStore()
 afterAll(() => store?.close())
 
-test.skipIf(!store)('a job that another replica is just taking is passed over, and nobody waits for it', async () => {
+test.skipIf(!store)('leaseJob: skips a job that another replica is leasing, without waiting', async () => {
   if (!store) throw new Error('no store')
   const { database } = store
   const clock = testClock()

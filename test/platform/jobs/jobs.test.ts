@@ -29,7 +29,7 @@ describe('jobs on the database', () => {
       }
     })
 
-  each('a job is done once and is gone, whoever of many asks', async ({ replica, enqueue, left }) => {
+  each('a job runs once on one of many replicas, and is deleted', async ({ replica, enqueue, left }) => {
     for (let count = 0; count < 10; count++) await enqueue({ count })
     const done: unknown[] = []
     const replicas = Array.from({ length: 4 }, () => replica(async (payload) => void done.push(payload)))
@@ -43,10 +43,10 @@ describe('jobs on the database', () => {
     expect(await left()).toEqual([])
   })
 
-  each('a job of a process that was killed is taken over when its lease is over, not before', async (world) => {
+  each('a job of a killed process runs again once its lease has expired', async (world) => {
     const { database, clock, enqueue, replica, left } = world
     await enqueue({ order: 1 })
-    // Killed: it has taken the job, and nothing is heard of it again.
+    // The killed process has leased the job.
     const leaseId = ids.next<'lease'>()
     const dead = await leaseJob(database, { kinds: ['test'], leaseId, at: clock.now(), leaseMs })
     expect(dead?.attempt).toBe(1)
@@ -60,7 +60,7 @@ describe('jobs on the database', () => {
     expect(await left()).toEqual([])
   })
 
-  each('a job over which one process after the other goes down is given up, and its kind is told', async (world) => {
+  each('a job that kills each process is abandoned and marked as failed', async (world) => {
     const { database, clock, enqueue, replica, left, failures } = world
     await enqueue({ order: 1 })
     for (let killed = 1; killed <= 8; killed++) {
@@ -70,15 +70,15 @@ describe('jobs on the database', () => {
     }
     const [worked, abandoned]: [unknown[], unknown[]] = [[], []]
     const abandon = async (payload: unknown) => void abandoned.push(payload)
-    const careful = replica(async (payload) => void worked.push(payload), { abandon })
-    expect(await careful.runOne()).toBe(true)
+    const runner = replica(async (payload) => void worked.push(payload), { abandon })
+    expect(await runner.runOne()).toBe(true)
     expect([worked, abandoned]).toEqual([[], [{ order: 1 }]])
     expect(failures).toMatchObject([{ kind: 'test', attempt: 9 }])
     expect(await left()).toMatchObject([{ status: 'FAILED' }])
-    expect(await careful.runOne()).toBe(false)
+    expect(await runner.runOne()).toBe(false)
   })
 
-  each('a job whose processes were killed as often as is forgiven is done all the same', async (world) => {
+  each('a job runs after the maximum number of tolerated kills', async (world) => {
     const { database, clock, enqueue, replica, left } = world
     await enqueue({})
     for (let killed = 1; killed <= 7; killed++) {
@@ -91,9 +91,9 @@ describe('jobs on the database', () => {
     expect(await left()).toEqual([])
   })
 
-  each('a process does as many at once as it may, and those that have waited longest first', async (world) => {
+  each('a process runs up to `concurrency` jobs, in order of due time', async (world) => {
     const { clock, enqueue, replica, left } = world
-    const [begun, ends]: [unknown[], (() => void)[]] = [[], []]
+    const [started, ends]: [unknown[], (() => void)[]] = [[], []]
     for (const count of [3, 2, 1]) {
       await enqueue({ count })
       clock.advance(-1)
@@ -101,47 +101,48 @@ describe('jobs on the database', () => {
     clock.advance(3)
     const busy = replica(
       async (payload) => {
-        begun.push(payload)
+        started.push(payload)
         await new Promise<void>((resolve) => ends.push(resolve))
       },
       { concurrency: 2 },
     )
     await busy.start()
-    await expect.poll(() => begun.length).toBe(2)
+    await expect.poll(() => started.length).toBe(2)
     await pause(100)
-    expect(begun).toEqual([{ count: 1 }, { count: 2 }])
+    expect(started).toEqual([{ count: 1 }, { count: 2 }])
     for (const end of ends) end()
-    await expect.poll(() => begun.length).toBe(3)
+    await expect.poll(() => started.length).toBe(3)
     for (const end of ends) end()
     await busy.stop()
     expect(await left()).toEqual([])
   })
 
-  each('a lease that was lost neither ends its job nor gives it back', async (world) => {
+  each('a lost lease can neither delete, return nor renew its job', async (world) => {
     const { database, clock, enqueue, left } = world
     await enqueue({})
-    const take = () => leaseJob(database, { kinds: ['test'], leaseId: ids.next<'lease'>(), at: clock.now(), leaseMs })
-    const lost = await take()
+    const leaseTest = () =>
+      leaseJob(database, { kinds: ['test'], leaseId: ids.next<'lease'>(), at: clock.now(), leaseMs })
+    const lost = await leaseTest()
     clock.advance(leaseMs)
-    const held = await take()
-    if (!lost || !held) throw new Error('no lease')
+    const current = await leaseTest()
+    if (!lost || !current) throw new Error('no lease')
     await returnJob(database, lost, { runAt: clock.now(), failure: 'late', attempts: 0 })
     await deleteJob(database, lost)
     expect(await renewLease(database, lost, clock.now())).toBe(false)
-    expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: held.leaseId, attempts: 2 }])
+    expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: current.leaseId, attempts: 2 }])
   })
 
-  each('who has lost a lease is told to stop, and its end changes nothing', async (world) => {
+  each('a lost lease aborts the work, and its result changes nothing', async (world) => {
     const { database, clock, enqueue, replica, left } = world
     await enqueue({})
-    const begun = Promise.withResolvers<AbortSignal>()
+    const started = Promise.withResolvers<AbortSignal>()
     const slow = replica(async (_payload, { signal }) => {
-      begun.resolve(signal)
+      started.resolve(signal)
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       throw new Error('stopped')
     })
     const running = slow.runOne()
-    const signal = await begun.promise
+    const signal = await started.promise
     clock.advance(leaseMs)
     const leaseId = ids.next<'lease'>()
     const taken = await leaseJob(database, { kinds: ['test'], leaseId, at: clock.now(), leaseMs })
@@ -151,21 +152,21 @@ describe('jobs on the database', () => {
     expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: leaseId }])
   })
 
-  each('who cannot prolong a lease goes on for the rest of its last span, and is then told to stop', async (world) => {
+  each('a lease that cannot be renewed aborts the work when it expires', async (world) => {
     const { database, clock, enqueue, replica, left } = world
     await enqueue({})
-    const begun = Promise.withResolvers<AbortSignal>()
+    const started = Promise.withResolvers<AbortSignal>()
     let isCutOff = false
     const work: JobKind['work'] = async (_payload, { signal }) => {
-      begun.resolve(signal)
+      started.resolve(signal)
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     }
     const running = replica(
       work,
       {},
-      outOfReach(database, () => isCutOff),
+      withOutages(database, () => isCutOff),
     ).runOne()
-    const signal = await begun.promise
+    const signal = await started.promise
     clock.advance(leaseMs / 2)
     await expect.poll(async () => (await left())[0]?.lease_until).toBe(clock.now() + leaseMs)
     isCutOff = true
@@ -177,7 +178,7 @@ describe('jobs on the database', () => {
     expect(await left()).toMatchObject([{ status: 'LEASED', attempts: 1 }])
   })
 
-  each('what fails is tried again, later each time, and given up after its attempts', async (world) => {
+  each('a failing job is retried with a growing delay, and failed after its attempts', async (world) => {
     const { clock, enqueue, replica, left, failures } = world
     await enqueue({})
     const failing = replica(async () => {
@@ -195,7 +196,7 @@ describe('jobs on the database', () => {
     expect(failures).toHaveLength(3)
   })
 
-  each('nothing waits longer than five minutes for its next attempt, and then so long', async (world) => {
+  each('the retry delay is at most five minutes', async (world) => {
     const { clock, replica } = world
     await world.enqueue({})
     const failing = replica(() => Promise.reject(new Error('no luck')), { attempts: 9 })
@@ -209,37 +210,34 @@ describe('jobs on the database', () => {
     expect(await failing.runOne()).toBe(true)
   })
 
-  each(
-    'what is given up is told to its kind, before it is; until that has gone well, it is not given up',
-    async (world) => {
-      const { clock, enqueue, replica, left, failures } = world
-      await enqueue({ order: 1 })
-      const abandoned: unknown[] = []
-      const failing = replica(
-        async () => {
-          throw new Error('no luck')
+  each('abandon runs before a job is failed, and again if it throws', async (world) => {
+    const { clock, enqueue, replica, left, failures } = world
+    await enqueue({ order: 1 })
+    const abandoned: unknown[] = []
+    const failing = replica(
+      async () => {
+        throw new Error('no luck')
+      },
+      {
+        attempts: 1,
+        abandon: async (payload) => {
+          abandoned.push(payload)
+          if (abandoned.length === 1) throw new Error('store unavailable')
         },
-        {
-          attempts: 1,
-          abandon: async (payload) => {
-            abandoned.push(payload)
-            if (abandoned.length === 1) throw new Error('the store is away')
-          },
-        },
-      )
-      await expect(failing.runOne()).rejects.toThrow('the store is away')
-      expect(await left()).toMatchObject([{ status: 'LEASED' }])
-      clock.advance(leaseMs)
-      expect(await failing.runOne()).toBe(true)
-      expect(abandoned).toEqual([{ order: 1 }, { order: 1 }])
-      expect(await left()).toMatchObject([{ status: 'FAILED', failure: 'no luck' }])
-      expect(failures).toHaveLength(2)
-    },
-  )
+      },
+    )
+    await expect(failing.runOne()).rejects.toThrow('store unavailable')
+    expect(await left()).toMatchObject([{ status: 'LEASED' }])
+    clock.advance(leaseMs)
+    expect(await failing.runOne()).toBe(true)
+    expect(abandoned).toEqual([{ order: 1 }, { order: 1 }])
+    expect(await left()).toMatchObject([{ status: 'FAILED', failure: 'no luck' }])
+    expect(failures).toHaveLength(2)
+  })
 
-  each('what was given up is forgotten once it has been kept for its time; what waits never is', async (world) => {
+  each('failedJobCleanup: deletes failed jobs after failedKeptMs, and no waiting ones', async (world) => {
     const { database, clock, enqueue, replica, left } = world
-    await enqueue({ given: 'up' })
+    await enqueue({ job: 'failing' })
     const failing = replica(
       async () => {
         throw new Error('no luck')
@@ -247,24 +245,24 @@ describe('jobs on the database', () => {
       { attempts: 1 },
     )
     await failing.runOne()
-    await enqueue({ still: 'waiting' })
+    await enqueue({ job: 'waiting' })
     const failedKeptMs = 86_400_000
-    const { name, ...forgetting } = failedJobCleanup({ database, clock, failedKeptMs })
-    const forget = async () => {
+    const { name, ...cleanup } = failedJobCleanup({ database, clock, failedKeptMs })
+    const cleanUp = async () => {
       await database.deleteFrom('jobs').where('kind', '=', name).execute()
-      const runner = replica(forgetting.work, { ...forgetting, name })
+      const runner = replica(cleanup.work, { ...cleanup, name })
       await runner.start()
       await runner.stop()
       while (await runner.runOne());
       return (await left()).filter(({ kind }) => kind === 'test').map(({ status }) => status)
     }
     clock.advance(failedKeptMs)
-    expect((await forget()).sort()).toEqual(['FAILED', 'WAITING'])
+    expect((await cleanUp()).sort()).toEqual(['FAILED', 'WAITING'])
     clock.advance(1)
-    expect(await forget()).toEqual(['WAITING'])
+    expect(await cleanUp()).toEqual(['WAITING'])
   })
 
-  each('a recurring job has one row, and comes again after its interval', async ({ replica, clock, left }) => {
+  each('a recurring job has one row and runs again after its interval', async ({ replica, clock, left }) => {
     let times = 0
     const recurring: Partial<JobKind> = { everyMs: 5_000 }
     const replicas = [1, 2].map(() => replica(async () => void times++, recurring))
@@ -283,7 +281,7 @@ describe('jobs on the database', () => {
     expect(times).toBe(before + 2)
   })
 
-  each('a recurring job over which one process after the other goes down is never given up', async (world) => {
+  each('a recurring job that kills each process is never failed', async (world) => {
     const { database, clock, replica, left } = world
     let times = 0
     const recurring = replica(async () => void times++, { everyMs: 5_000, concurrency: 0 })
@@ -297,60 +295,54 @@ describe('jobs on the database', () => {
     expect([times, await left()]).toMatchObject([1, [{ status: 'WAITING', attempts: 0 }]])
   })
 
-  each(
-    'a recurring job’s first time may be later; a shorter interval counts at once, a longer one next time',
-    async (world) => {
-      const { clock, left } = world
-      const startedWith = async (everyMs: number, initialDelayMs = 0) => {
-        const runner = world.replica(async () => undefined, { everyMs, initialDelayMs, concurrency: 0 })
-        await runner.start()
-        await runner.stop()
-        return (await left()).map(({ run_at }) => run_at - clock.now())
-      }
-      expect([await startedWith(50_000, 3_000), await startedWith(50_000)]).toEqual([[3_000], [3_000]])
-      clock.advance(3_000)
-      expect(await startedWith(50_000, 3_000)).toEqual([0])
-      while (await world.replica(async () => undefined, { everyMs: 50_000 }).runOne());
-      expect(await startedWith(50_000)).toEqual([50_000])
-      expect(await startedWith(5_000)).toEqual([5_000])
-      expect(await startedWith(50_000)).toEqual([5_000])
-    },
-  )
+  each('a recurring job: initial delay; a shorter interval applies immediately, a longer one later', async (world) => {
+    const { clock, left } = world
+    const startDelays = async (everyMs: number, initialDelayMs = 0) => {
+      const runner = world.replica(async () => undefined, { everyMs, initialDelayMs, concurrency: 0 })
+      await runner.start()
+      await runner.stop()
+      return (await left()).map(({ run_at }) => run_at - clock.now())
+    }
+    expect([await startDelays(50_000, 3_000), await startDelays(50_000)]).toEqual([[3_000], [3_000]])
+    clock.advance(3_000)
+    expect(await startDelays(50_000, 3_000)).toEqual([0])
+    while (await world.replica(async () => undefined, { everyMs: 50_000 }).runOne());
+    expect(await startDelays(50_000)).toEqual([50_000])
+    expect(await startDelays(5_000)).toEqual([5_000])
+    expect(await startDelays(50_000)).toEqual([5_000])
+  })
 
-  each(
-    'what waits is not put off by a clock that is set back, only by one that is behind by up to a lease',
-    async (world) => {
-      const { clock, enqueue, replica, left } = world
-      let times = 0
-      const recurring = replica(async () => void times++, { everyMs: 5_000 })
-      await recurring.start()
-      await recurring.stop()
-      while (await recurring.runOne());
-      const before = times
-      clock.advance(-leaseMs)
-      expect(await recurring.runOne()).toBe(false)
-      clock.advance(-3_600_000)
-      expect(await recurring.runOne()).toBe(true)
-      expect(await recurring.runOne()).toBe(false)
-      expect(times).toBe(before + 1)
-      await world.database.deleteFrom('jobs').execute()
-      await enqueue({})
-      clock.advance(-3_600_000)
-      expect(await replica(async () => undefined).runOne()).toBe(true)
-      expect(await left()).toEqual([])
-    },
-  )
-
-  each('a process that goes down gives its job back at once', async ({ replica, enqueue, left }) => {
+  each('a clock set back delays jobs by at most a lease', async (world) => {
+    const { clock, enqueue, replica, left } = world
+    let times = 0
+    const recurring = replica(async () => void times++, { everyMs: 5_000 })
+    await recurring.start()
+    await recurring.stop()
+    while (await recurring.runOne());
+    const before = times
+    clock.advance(-leaseMs)
+    expect(await recurring.runOne()).toBe(false)
+    clock.advance(-3_600_000)
+    expect(await recurring.runOne()).toBe(true)
+    expect(await recurring.runOne()).toBe(false)
+    expect(times).toBe(before + 1)
+    await world.database.deleteFrom('jobs').execute()
     await enqueue({})
-    const begun = Promise.withResolvers<void>()
+    clock.advance(-3_600_000)
+    expect(await replica(async () => undefined).runOne()).toBe(true)
+    expect(await left()).toEqual([])
+  })
+
+  each('stop returns running jobs without counting the attempt', async ({ replica, enqueue, left }) => {
+    await enqueue({})
+    const started = Promise.withResolvers<void>()
     const stopping = replica(async (_payload, { signal }) => {
-      begun.resolve()
+      started.resolve()
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       throw new Error('stopped')
     })
     await stopping.start()
-    await begun.promise
+    await started.promise
     await stopping.stop()
     expect(await left()).toMatchObject([{ status: 'WAITING', attempts: 0 }])
   })
@@ -358,11 +350,11 @@ describe('jobs on the database', () => {
 
 type World = ReturnType<typeof worldOf>
 
-/** The same store, which cannot be reached while that is so. */
-const outOfReach = (database: TestStore['database'], isCutOff: () => boolean) =>
+/** The same store, unavailable while `isCutOff` returns true. */
+const withOutages = (database: TestStore['database'], isCutOff: () => boolean) =>
   database.withPlugin({
     transformQuery: ({ node }) => {
-      if (isCutOff()) throw new Error('no way to the store')
+      if (isCutOff()) throw new Error('store unavailable')
       return node
     },
     transformResult: async ({ result }) => result,

@@ -7,10 +7,10 @@ import { embeddedStore } from '../../ledger/stores.ts'
 const store = await embeddedStore()
 afterAll(store.close)
 
-test('jobs that may take long, however many wait, leave a line of work to what comes after them', async () => {
+test('long jobs: one worker stays reserved for other kinds', async () => {
   const { database } = store
   const clock = testClock()
-  const begun: string[] = []
+  const started: string[] = []
   const ends: (() => void)[] = []
   const runner = createJobRunner({
     database,
@@ -23,11 +23,11 @@ test('jobs that may take long, however many wait, leave a line of work to what c
         attempts: 1,
         isLong: true,
         work: async () => {
-          begun.push('long')
+          started.push('long')
           await new Promise<void>((resolve) => ends.push(resolve))
         },
       },
-      { name: 'short', attempts: 1, work: async () => void begun.push('short') },
+      { name: 'short', attempts: 1, work: async () => void started.push('short') },
     ],
     onFailure: ({ error }) => expect.unreachable(String(error)),
   })
@@ -36,9 +36,9 @@ test('jobs that may take long, however many wait, leave a line of work to what c
     clock.advance(1)
   }
   await runner.start()
-  await expect.poll(() => begun).toEqual(['long', 'short', 'short'])
+  await expect.poll(() => started).toEqual(['long', 'short', 'short'])
   for (const end of ends) end()
-  await expect.poll(() => begun).toEqual(['long', 'short', 'short', 'long'])
+  await expect.poll(() => started).toEqual(['long', 'short', 'short', 'long'])
   for (const end of ends) end()
   await runner.stop()
   expect(await database.selectFrom('jobs').selectAll().execute()).toEqual([])

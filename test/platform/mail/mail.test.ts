@@ -68,7 +68,7 @@ describe('the SMTP mailer', () => {
     await mailer.close()
   })
 
-  test('takes one plain mailbox and no header, second recipient or display name with it', async () => {
+  test('send TypeError: the recipient must be one plain mailbox', async () => {
     const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
     const before = received.length
     for (const to of [
@@ -94,19 +94,19 @@ describe('the SMTP mailer', () => {
     expect(outbox.list()).toEqual([])
   })
 
-  test('takes its sender with a name or without, and blanks around it for nothing', async () => {
-    for (const [given, name, address] of [
+  test('from: with or without a name, trimmed', async () => {
+    for (const [input, name, address] of [
       ['  Portico <no-reply@portico.test> ', 'Portico', 'no-reply@portico.test'],
       [' no-reply@portico.test ', '', 'no-reply@portico.test'],
     ] as const) {
-      const mailer = await openSmtpMailer({ url, from: given, timeoutMs: 20_000 }, texts)
+      const mailer = await openSmtpMailer({ url, from: input, timeoutMs: 20_000 }, texts)
       await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
       expect((await PostalMime.parse(received.at(-1)?.raw ?? '')).from).toEqual({ name, address })
       await mailer.close()
     }
   })
 
-  test('writes values as text: one line each, escaped in HTML', async () => {
+  test('values are written as text: one line each, escaped in HTML', async () => {
     const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
     const code = `<img src=x onerror="alert('1')">&\r\nBcc: thief@demo.test`
     await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
@@ -118,22 +118,22 @@ describe('the SMTP mailer', () => {
     await mailer.close()
   })
 
-  test('a value begins no line, in the subject or below it, and none is left out', async () => {
+  test('a value cannot start a new line, and a missing one is an error', async () => {
     const ownTexts: MailTexts = () => ({ subject: 'For {{code}}', text: '{{code}}', html: '{{code}}' })
     const outbox = createOutbox(ownTexts, testClock(), 1)
-    const send = (given: typeof values) =>
-      outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: given })
+    const send = (input: typeof values) =>
+      outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: input })
     await send({ ...values, code: 'a\r\nb\u2028c\u2029d\u0085e' })
     expect(outbox.list()).toMatchObject([
       { subject: 'For a b c d e', text: 'a b c d e', html: expect.stringMatching(/>\na b c d e</) },
     ])
     const other: MailTexts = () => ({ subject: '{{coda}}', text: '', html: '' })
-    const lacking = createOutbox(other, testClock(), 1)
-    const sent = lacking.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    const incomplete = createOutbox(other, testClock(), 1)
+    const sent = incomplete.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     await expect(sent).rejects.toThrow('the mail has no value coda')
   })
 
-  test('lets no value turn the text around it', async () => {
+  test('removes bidirectional controls from values', async () => {
     const outbox = createOutbox(texts, testClock(), 1)
     const hostile = 'a\u202ab\u202bc\u202cd\u202de\u202ef\u2066g\u2067h\u2068i\u2069'
     const invitation = {
@@ -153,7 +153,7 @@ describe('the SMTP mailer', () => {
     }
   })
 
-  test('sends nothing in the clear to a server that offers no TLS, where its URL demands that', async () => {
+  test('requireTLS: sends nothing to a server without TLS', async () => {
     const mailer = await openSmtpMailer({ url: `${url}?requireTLS=true`, from, timeoutMs: 20_000 }, texts)
     const before = received.length
     const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
@@ -162,7 +162,7 @@ describe('the SMTP mailer', () => {
     await mailer.close()
   })
 
-  test('refuses with SYSTEM.UNAVAILABLE, within its timeout, where the server is gone or silent', async () => {
+  test('send SYSTEM.UNAVAILABLE: within the timeout, if the server is down or silent', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const port = portOf(silent)
@@ -180,7 +180,7 @@ describe('the SMTP mailer', () => {
     silent.close()
   })
 
-  test('refuses within its timeout however many wait for a silent server, and where one drips its answer', async () => {
+  test('send SYSTEM.UNAVAILABLE: within the timeout for queued mails and a dripping server', async () => {
     const sockets: Socket[] = []
     const dripping = createServer((socket) => {
       sockets.push(socket.on('error', () => undefined))
@@ -194,19 +194,19 @@ describe('the SMTP mailer', () => {
     const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     const mails = Array.from({ length: 20 }, send)
     await expect.poll(() => sockets.length).toBe(5)
-    // Whoever waited for the first dialogue's end may begin one in the milliseconds left: until then there are five.
+    // Queued mails may connect only once the first ones have ended: until then there are five connections.
     await expect(Promise.race(mails)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     expect(sockets).toHaveLength(5)
     const ends = await Promise.allSettled(mails)
     for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
-    // Five after five would have it in four times that long.
+    // Without a deadline in the queue, four rounds would take four times as long.
     expect(performance.now() - started).toBeLessThan(3_500)
     await mailer.close()
     for (const socket of sockets) socket.destroy()
     dripping.close()
   })
 
-  test('ends a dialogue that has had its time, so that whoever comes next finds the server free', async () => {
+  test('a timed out delivery closes its connection, so that the next mail is sent', async () => {
     let isDripping = true
     const sockets: Socket[] = []
     const moody = createServer((socket) => {
@@ -224,14 +224,14 @@ describe('the SMTP mailer', () => {
     expect(sockets).not.toHaveLength(0)
     await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true)
     isDripping = false
-    // One of them has its time too, in which this process may stand still.
+    // A single mail may time out as well on a slow machine.
     await expect.poll(() => send('next@demo.test').catch(() => 'late')).not.toBe('late')
     expect(received.at(-1)?.to).toEqual(['next@demo.test'])
     await mailer.close()
     moody.close()
   })
 
-  test('tells of a refused mail what kind of answer came, and not in the words of the server, which may quote the mail', async () => {
+  test('a refused mail: the error has the SMTP codes, not the server’s text', async () => {
     const quoting = (detail: string) => Object.assign(new Error(`5.7.1 ${detail} is listed`), { responseCode: 554 })
     const refusing = new SMTPServer({
       authOptional: true,
@@ -251,7 +251,7 @@ describe('the SMTP mailer', () => {
       { url: `smtp://127.0.0.1:${portOf(listening)}`, from, timeoutMs: 20_000 },
       texts,
     )
-    for (const [to, answer] of [
+    for (const [to, failure] of [
       ['gone@demo.test', 'EENVELOPE 554 to RCPT TO'],
       ['ann@demo.test', 'EMESSAGE 554 to DATA'],
     ] as const) {
@@ -259,7 +259,7 @@ describe('the SMTP mailer', () => {
         .send({ to, template: 'login-code', locale: 'en', values })
         .catch((each) => each)
       expect(error).toMatchObject({ code: 'SYSTEM.UNAVAILABLE', cause: undefined })
-      expect(error).toMatchObject({ detail: { internal: `the mail server took no mail: ${answer}` } })
+      expect(error).toMatchObject({ detail: { internal: `the mail server did not accept the mail: ${failure}` } })
     }
     await mailer.close()
     await new Promise<void>((resolve) => refusing.close(() => resolve()))
@@ -267,21 +267,21 @@ describe('the SMTP mailer', () => {
 })
 
 describe('the development outbox', () => {
-  test('keeps the newest mails first, and no more than its limit', async () => {
+  test('lists the newest mails first, up to its limit', async () => {
     const outbox = createOutbox(texts, testClock(), 3)
     for (const code of ['1', '2', '3', '4'])
       await outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
     expect(outbox.list().map((mail) => /is (\d)/.exec(mail.text)?.[1])).toEqual(['4', '3', '2'])
   })
 
-  test('shows people each mail as text, the newest first, under a policy that has its own style alone', async () => {
+  test('the page shows mails as escaped text under a strict policy', async () => {
     const outbox = createOutbox(texts, testClock(), 3)
     const { html, json, policy } = outboxPage(outbox)
     expect([await html(), await json()]).toEqual([expect.stringContaining('<p>No mail yet.</p>'), []])
     const url = 'https://portal.example.com/?a=1&b=2'
-    const invited = { inviter: `<i>"'`, workspace: 'W', role: 'R', message: '', days: '7', url }
+    const invitation = { inviter: `<i>"'`, workspace: 'W', role: 'R', message: '', days: '7', url }
     await outbox.send({ to: 'first@demo.test', template: 'login-code', locale: 'en', values })
-    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'ja', values: invited })
+    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'ja', values: invitation })
     const page = await html()
     expect(page.match(/to [a-z]+@demo\.test/g)).toEqual(['to ann@demo.test', 'to first@demo.test'])
     expect(page).toContain('&lt;i&gt;&quot;&#39;')
@@ -302,12 +302,12 @@ describe('the development outbox', () => {
 })
 
 describe('mail texts', () => {
-  test('are there for every mail in every language', async () => {
+  test('exist for every mail in every language', async () => {
     for (const template of mailTemplateNames)
       for (const locale of locales) expect(texts(template, locale).subject).not.toBe('')
   })
 
-  test('count in no word that has a plural: a code that is mailed late has one minute left', () => {
+  test('have no number followed by a noun: one minute has no plural', () => {
     const counted = mailTemplateNames.flatMap((template) => {
       const { text, html } = texts(template, 'en')
       return `${text}${html}`.match(/\}\} ?(minute|hour|day)s?\b/g) ?? []
@@ -315,7 +315,7 @@ describe('mail texts', () => {
     expect(counted).toEqual([])
   })
 
-  test('that lack a language, or name a value that the mail does not have, are faults before the first mail', async () => {
+  test('readMailTexts: rejects with every missing file, unknown value and invalid text', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
     await cp('config/mail', directory, { recursive: true })
     await writeFile(join(directory, 'login-code/vi.yaml'), 'subject: a\ntext: "{{code}} {{name}}"\nhtml: "{{code}}"\n')

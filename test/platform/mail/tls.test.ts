@@ -15,17 +15,17 @@ const texts = await readMailTexts('config/mail')
 afterEach(() => setDefaultCACertificates(trusted))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Mails by a URL with a password in it; answers what a server with a certificate of its own got to hear, and in which way. */
-const heardBy = async (protocol: 'smtp' | 'smtps'): Promise<string[]> => {
-  const heard: string[] = []
+/** Sends a mail with a password in the URL. Returns what a server with a self-signed certificate received, and how. */
+const receivedBy = async (protocol: 'smtp' | 'smtps'): Promise<string[]> => {
+  const received: string[] = []
   const server = new SMTPServer({
     ...{ secure: protocol === 'smtps', key, cert },
     onAuth: ({ password }, { secure }, done) => {
-      heard.push(`${password}, ${secure ? 'sealed' : 'in the clear'}`)
+      received.push(`${password}, ${secure ? 'sealed' : 'in the clear'}`)
       done(null, { user: 'portico' })
     },
     onData: (stream, _session, done) => {
-      heard.push('a mail')
+      received.push('a mail')
       stream.on('end', () => done()).resume()
     },
   })
@@ -42,14 +42,14 @@ const heardBy = async (protocol: 'smtp' | 'smtps'): Promise<string[]> => {
   })
   await mailer.close()
   await new Promise<void>((resolve) => server.close(() => resolve()))
-  return heard
+  return received
 }
 
 test.each(['smtp', 'smtps'] as const)(
-  '%s: a server that offers TLS hears the password and the mail where its certificate is trusted, and nothing where it is not',
+  '%s: sends the password and the mail only if the certificate is trusted',
   async (protocol) => {
-    expect(await heardBy(protocol)).toEqual([])
+    expect(await receivedBy(protocol)).toEqual([])
     setDefaultCACertificates([...trusted, String(cert)])
-    expect(await heardBy(protocol)).toEqual(['planted-password, sealed', 'a mail'])
+    expect(await receivedBy(protocol)).toEqual(['planted-password, sealed', 'a mail'])
   },
 )

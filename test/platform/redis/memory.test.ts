@@ -9,8 +9,8 @@ import { fillRedis, startRedis } from '../../harness/redis.ts'
 const server = await startRedis(['--maxmemory', '8mb', '--maxmemory-samples', '20'])
 afterAll(() => server?.stop())
 
-/** Redis as its operator has it, with other programs' values in it beside ours. */
-describe.skipIf(!server)('a Redis whose memory others have filled', () => {
+/** Redis also stores other programs' values. */
+describe.skipIf(!server)('a full Redis', () => {
   let redis: RedisConnection
   let cache: Cache
   beforeEach(async () => {
@@ -27,11 +27,10 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     cache = createRedisCache(redis)
   })
   afterEach(() => redis.close())
-  /** Whether it failed as what is answered 503, or what it answered. */
-  const outcome = (asked: unknown): Promise<unknown> =>
-    Promise.resolve(asked).then((value) => value, isRedisUnavailable)
+  /** Resolves with the result, or with true if Redis was unavailable. */
+  const outcome = (work: unknown): Promise<unknown> => Promise.resolve(work).then((value) => value, isRedisUnavailable)
 
-  test('and that refuses to take more: nothing is counted, opened or spent, and all goes on where it was once there is room', async () => {
+  test('noeviction: writes are unavailable, and state is unchanged afterwards', async () => {
     await server?.ask('CONFIG SET maxmemory-policy noeviction')
     const limits = createLimits(1, systemClock, createRedisLimitStores(redis))
     const limited = () => outcome(limits.spend('test', 'somebody', { limit: 2, windowMs: 60_000 }))
@@ -43,7 +42,7 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     expect((await cache.increment('count', 60_000)).count).toBe(1)
     expect(await limited()).toMatchObject({ allowed: true, remaining: 1 })
 
-    const makeRoom = await fillRedis(server)
+    const freeMemory = await fillRedis(server)
     for (let time = 0; time < 10; time++) {
       expect(await limited()).toBe(true)
       expect(await outcome(cache.increment('count', 60_000))).toBe(true)
@@ -53,14 +52,14 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
       expect(await outcome(cache.spend(window, 2, 64))).toBe(true)
       expect(await outcome(cache.spend({ ...window, member: `b${time}` }, 1, 64))).toBe(true)
     }
-    // What has been spent is known, and needs no room; neither does to end a session.
+    // Rejecting a spent number and closing a window need no memory.
     expect(await cache.spend(window, 1, 64)).toBe(false)
     expect(await cache.isOpen(closed)).toBe(true)
     await cache.closeWindow(closed)
     expect(await cache.isOpen(closed)).toBe(false)
     expect(await outcome(redis.check())).toBe(true)
 
-    await makeRoom()
+    await freeMemory()
     await redis.check()
     expect(await redis.command('DBSIZE')).toBe(4)
     expect(await limited()).toMatchObject({ allowed: true, remaining: 0 })
@@ -73,7 +72,7 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     limits.close()
   })
 
-  test('and that forgets what is longest unused: no number is spent twice, and a window that is lost has none left', async () => {
+  test('allkeys-lru: no number is spent twice, and a lost window stays closed', async () => {
     await server?.ask('CONFIG SET maxmemory-policy allkeys-lru')
     const windows = Array.from({ length: 60 }, (_, each) => ({ group: `{w${each}}`, epoch: 'one', member: 'a' }))
     const join = (group: string, epoch: string) => cache.joinGroup(group, { epoch, max: 100, ttl: 60_000 })
@@ -81,7 +80,7 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     const spent = new Map<string, number>()
     for (let round = 1; round <= 40; round++) {
       await server?.ask(`SETRANGE junk:${round} 500000 x`)
-      // Some are in use all the time, others seldom.
+      // Every third window is used in each round, the others rarely.
       for (const [index, window] of windows.entries())
         for (const sequence of index % 3 === 0 || round % 20 === 0 ? [round, round, 20] : [])
           if (await cache.spend(window, sequence, 64))

@@ -36,7 +36,7 @@ const open = (
     onEvicting,
   })
 
-/** Breaks everybody else's connections to a node, by a connection that it knows already. */
+/** Returns a function that kills all other connections to a node, through an open connection. */
 const killer = async ({ url }: TestRedis): Promise<() => void> => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
   socket.write('PING\r\n')
@@ -44,25 +44,25 @@ const killer = async ({ url }: TestRedis): Promise<() => void> => {
   return () => void socket.end('CLIENT KILL TYPE normal\r\n')
 }
 
-const failure = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
+const failure = async (sent: Promise<unknown>): Promise<unknown> => sent.then(() => undefined).catch((error) => error)
 
 test.skipIf(!server)(
-  'Redis that goes away while a connection is made, again and again: it ends nobody, and news are heard afterwards',
+  'Redis that breaks connections while they are made: no unhandled rejection, and subscriptions recover',
   async () => {
     const rejected: unknown[] = []
     const onRejected = (reason: unknown) => void rejected.push(reason)
     process.on('unhandledRejection', onRejected)
     const flaky = await startFlakyProxy(Number(new URL(server?.url ?? '').port))
     const connections = await Promise.all(Array.from({ length: 8 }, () => open(`redis://127.0.0.1:${flaky.port}`)))
-    const heard: string[] = []
-    for (const each of connections) each.subscribe('news', (text) => heard.push(text))
+    const received: string[] = []
+    for (const each of connections) each.subscribe('news', (text) => received.push(text))
     await pause(200)
     await flaky.cutAfter('redis_version', 100)
     await expect
       .poll(
         async () => {
           await connections[0]?.command('PUBLISH', 'news', 'again').catch(() => undefined)
-          return heard.length
+          return received.length
         },
         { timeout: 60_000 },
       )
@@ -92,7 +92,7 @@ describe.skipIf(!server).each([
   const one = () => connections[0] as RedisConnection
   const other = () => connections[1] as RedisConnection
 
-  test('counts together in one fixed window', async () => {
+  test('increment: replicas count in one fixed window', async () => {
     const caches = [one(), other()].map(createRedisCache)
     const counts = await Promise.all(Array.from({ length: 40 }, (_, each) => caches[each % 2]?.increment('n', 60_000)))
     expect(counts.map((each) => each?.count).sort((a = 0, b = 0) => a - b)).toEqual(
@@ -104,13 +104,13 @@ describe.skipIf(!server).each([
     expect((await caches[0]?.increment('short', 60))?.count).toBe(1)
   })
 
-  test('a window of counts ends when it was to end, however often it is counted in; a counter without an end gets one', async () => {
+  test('increment: does not extend a window, and sets a missing TTL', async () => {
     const cache = createRedisCache(one())
     await cache.increment('fixed', 10_000)
     await pause(250)
     const { remaining } = await cache.increment('fixed', 10_000)
     expect(remaining).toBeLessThanOrEqual(10_001 - 250)
-    // What is counted in it more often than every 400 ms would prolong it for ever.
+    // An increment that extended the window would never see it close.
     await cache.increment('short', 400)
     await expect.poll(async () => (await cache.increment('short', 400)).count).toBe(1)
     await one().command('SET', 'portico:endless', 5)
@@ -119,14 +119,14 @@ describe.skipIf(!server).each([
     expect(await one().command('PTTL', 'portico:endless')).toBeGreaterThan(0)
   })
 
-  test('a time that is no whole number of milliseconds is a whole one here', async () => {
+  test('fractions of milliseconds are rounded up', async () => {
     const cache = createRedisCache(one())
     await cache.joinGroup('{g}:windows', { epoch: 'one', max: 10, ttl: 10_000.5 })
     expect(await cache.spend({ group: '{g}:windows', epoch: 'one', member: 'a' }, 1, 16)).toBe(true)
     expect((await cache.increment('fractions', 10_000.5)).remaining).toBe(10_001)
   })
 
-  test('counts for rate-limit-redis, over SCRIPT FLUSH too', async () => {
+  test('limits: count across replicas, also after SCRIPT FLUSH', async () => {
     const [a, b] = [one(), other()].map((each) => createLimits(1, systemClock, createRedisLimitStores(each)))
     const rule = { limit: 3, windowMs: 60_000 }
     const spend = (limits = a) => limits?.spend('login', '203.0.113.7', rule)
@@ -139,7 +139,7 @@ describe.skipIf(!server).each([
     expect(last?.resetMs).toBeGreaterThan(50_000)
   })
 
-  test('a window of counts that lies further ahead than it is long, since Redis’ clock was set back, ends after its own time', async () => {
+  test('a TTL longer than its window (clock set back): reset to the window', async () => {
     const [cache, limits] = [createRedisCache(one()), createLimits(1, systemClock, createRedisLimitStores(one()))]
     const spend = () => limits.spend('login', '203.0.113.7', { limit: 2, windowMs: 60_000 })
     await Promise.all([cache.increment('ahead', 60_000), spend()])
@@ -156,24 +156,24 @@ describe.skipIf(!server).each([
     expect(refused.resetMs).toBeLessThanOrEqual(60_000)
   })
 
-  test('announcements reach the others', async () => {
-    const heard: string[] = []
-    createRedisPubSub(other()).subscribe('session-changed', (text) => heard.push(text))
-    // What is said before Redis knows of the listener is lost.
+  test('publish: reaches other replicas', async () => {
+    const received: string[] = []
+    createRedisPubSub(other()).subscribe('session-changed', (text) => received.push(text))
+    // Messages before the subscription are lost.
     await expect
       .poll(() => {
         createRedisPubSub(one()).publish('session-changed', 'an id')
-        return heard
+        return received
       })
       .toContain('an id')
   })
 
-  test('what was under way when its connection broke has failed and is not sent again', async () => {
+  test('a command whose connection breaks: fails and is not sent again', async () => {
     const cache = createRedisCache(one())
-    let asked = (await cache.increment('lost', 60_000)).count
-    // Both lie there when it wakes: it counts, and breaks the connection before the answer has left, unless it left at once.
-    for (let isLost = false; !isLost; asked += 1) {
-      expect(asked).toBeLessThan(10)
+    let sent = (await cache.increment('lost', 60_000)).count
+    // Redis finds both commands when it wakes up. It counts, and usually breaks the connection before it replies.
+    for (let isLost = false; !isLost; sent += 1) {
+      expect(sent).toBeLessThan(10)
       const killers = await Promise.all(nodes.map(killer))
       for (const { child } of nodes) child.kill('SIGSTOP')
       await pause(20)
@@ -185,23 +185,23 @@ describe.skipIf(!server).each([
       isLost = isRedisUnavailable(await counting)
       await expect.poll(() => failure(one().command('GET', 'portico:lost'))).toBeUndefined()
     }
-    expect([asked - 1, asked]).toContain(Number(await one().command('GET', 'portico:lost')))
+    expect([sent - 1, sent]).toContain(Number(await one().command('GET', 'portico:lost')))
   })
 
-  test('fails within its timeout while Redis is paused, and works again at once', async () => {
-    const hasty = await open(nodes[0]?.url ?? '', cluster, undefined, 500)
-    const cache = createRedisCache(hasty)
+  test('a paused Redis: commands fail within their timeout, and work again afterwards', async () => {
+    const impatient = await open(nodes[0]?.url ?? '', cluster, undefined, 500)
+    const cache = createRedisCache(impatient)
     for (const { child } of nodes) child.kill('SIGSTOP')
     const start = performance.now()
     try {
       expect(isRedisUnavailable(await failure(cache.increment('p', 1_000)))).toBe(true)
-      // Sooner than its silence is found out.
+      // Sooner than the silence timeout.
       expect(performance.now() - start).toBeLessThan(3_500)
     } finally {
       for (const { child } of nodes) child.kill('SIGCONT')
     }
-    await expect.poll(() => hasty.command('GET', 'portico:p').catch(() => 'failed')).not.toBe('failed')
-    await hasty.close()
+    await expect.poll(() => impatient.command('GET', 'portico:p').catch(() => 'failed')).not.toBe('failed')
+    await impatient.close()
   })
 })
 
@@ -212,8 +212,8 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
   })
   afterAll(() => redis?.close())
 
-  /** A key's slot, the master that has it, and another one. */
-  const placeOf = async (key: string) => {
+  /** Returns a key's slot, its master, and another master. */
+  const locate = async (key: string) => {
     const owners: TestRedis[] = []
     for (const node of masters) if (!(await node.ask(`EXISTS ${key}`)).startsWith('-MOVED')) owners.push(node)
     const [from] = owners
@@ -223,7 +223,7 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
   }
   const idOf = async (node: TestRedis) => (await node.tell('CLUSTER MYID')).split('\r\n')[1]
 
-  test('keys are spread over the masters, each found again; what names two slots at once is refused', async () => {
+  test('keys are spread over the masters; a command on two slots is refused', async () => {
     const everyKey = Array.from({ length: 60 }, (_, each) => `portico:spread-${each}`)
     await Promise.all(everyKey.map((key, each) => redis.command('SET', key, each, 'PX', 10_000)))
     for (const node of masters) expect(Number((await node.ask('DBSIZE')).slice(1))).toBeGreaterThan(5)
@@ -232,11 +232,11 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
     expect(isRedisUnavailable(await failure(redis.command('MGET', 'spread-0', 'spread-1', 'spread-2')))).toBe(true)
   })
 
-  test('a slot that has moved (MOVED): commands and scripts follow it, and are done once', async () => {
+  test('a moved slot (MOVED): commands and scripts follow it and run once', async () => {
     const cache = createRedisCache(redis)
     expect((await cache.increment('moved', 60_000)).count).toBe(1)
     await redis.command('DEL', 'portico:moved')
-    const { slot, from, to } = await placeOf('portico:moved')
+    const { slot, from, to } = await locate('portico:moved')
     const id = await idOf(to)
     for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
     expect(await from.ask('GET portico:moved')).toMatch(/^-MOVED/)
@@ -245,9 +245,9 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
     expect(await to.ask('EXISTS portico:moved')).toBe(':1')
   })
 
-  test('a slot that is on its way (ASK): what is new is made where it goes, and once', async () => {
+  test('a migrating slot (ASK): new keys are created on the target, once', async () => {
     const cache = createRedisCache(redis)
-    const { slot, from, to } = await placeOf('portico:asked')
+    const { slot, from, to } = await locate('portico:asked')
     await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${await idOf(from)}`)
     await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${await idOf(to)}`)
     const counts = await Promise.all(Array.from({ length: 10 }, () => cache.increment('asked', 60_000)))
@@ -260,7 +260,7 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
 })
 
 describe.skipIf(!server)('a cluster that loses a master', () => {
-  test('what that master has fails soon, what the others have goes on', async () => {
+  test('commands for its slots fail fast, others work', async () => {
     const own = await startRedisCluster()
     const redis = await open(own[0]?.url ?? '', true)
     const keys = Array.from({ length: 30 }, (_, each) => `portico:key-${each}`)
@@ -278,22 +278,24 @@ describe.skipIf(!server)('a cluster that loses a master', () => {
   })
 })
 
-describe.skipIf(!server)('a Redis that goes away', () => {
-  test('refuses at once while it is gone, and is found again with its listeners', async () => {
+describe.skipIf(!server)('a Redis outage', () => {
+  test('fails fast while Redis is down; reconnects with its subscriptions', async () => {
     const first = await startRedis()
     if (!first) throw new Error('no Redis')
     const redis = await open(first.url)
-    const heard: string[] = []
-    const announcements = createRedisPubSub(redis)
-    announcements.subscribe('session-changed', (text) => heard.push(text))
+    const received: string[] = []
+    const pubsub = createRedisPubSub(redis)
+    pubsub.subscribe('session-changed', (text) => received.push(text))
     await first.stop()
     const start = performance.now()
     expect(isRedisUnavailable(await failure(redis.check()))).toBe(true)
     expect(performance.now() - start).toBeLessThan(10_000)
-    announcements.publish('session-changed', 'lost here, heard locally')
+    pubsub.publish('session-changed', 'lost here, heard locally')
     const second = await startRedis([], Number(new URL(first.url).port))
     await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
-    await expect.poll(() => second?.ask('PUBLISH portico:session-changed found').then(() => heard)).toContain('found')
+    await expect
+      .poll(() => second?.ask('PUBLISH portico:session-changed found').then(() => received))
+      .toContain('found')
     await redis.close()
     await second?.stop()
   })
@@ -301,47 +303,44 @@ describe.skipIf(!server)('a Redis that goes away', () => {
   test.each([
     ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
     ['is a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
-    ['lets us run no script', 'ACL SETUSER default -@scripting', 'ACL SETUSER default +@scripting'],
-  ])(
-    'is not ready while it %s, for every request is refused then, and is again afterwards',
-    async (_name, fault, end) => {
-      const own = await startRedis()
-      if (!own) throw new Error('no Redis')
-      const redis = await open(own.url)
-      await redis.check()
-      await own.ask(fault)
-      expect(isRedisUnavailable(await failure(redis.check()))).toBe(true)
-      await own.ask(end)
-      await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
-      await redis.close()
-      await own.stop()
-    },
-  )
-
-  test('which forgets when it is full is told of, by its policy, and so is the one that takes its place', async () => {
-    const own = await startRedis(['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction'])
+    ['denies scripts', 'ACL SETUSER default -@scripting', 'ACL SETUSER default +@scripting'],
+  ])('check: fails while Redis %s, and succeeds afterwards', async (_name, fault, end) => {
+    const own = await startRedis()
     if (!own) throw new Error('no Redis')
-    const told: string[] = []
-    const redis = await open(own.url, false, (policy) => told.push(policy))
-    const begunAnew = async () => {
-      await own.ask('CLIENT KILL TYPE normal')
-      await expect.poll(() => redis.check().then(() => 'up', String)).toBe('up')
-      await pause(50)
-    }
-    await begunAnew()
-    expect(told).toEqual([])
-    await own.ask('CONFIG SET maxmemory-policy volatile-lru')
-    await begunAnew()
-    expect(told).toEqual(['volatile-lru'])
-    await own.ask('CONFIG SET maxmemory 0')
-    await begunAnew()
-    expect(told).toEqual(['volatile-lru'])
+    const redis = await open(own.url)
+    await redis.check()
+    await own.ask(fault)
+    expect(isRedisUnavailable(await failure(redis.check()))).toBe(true)
+    await own.ask(end)
+    await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
     await redis.close()
     await own.stop()
   })
 
-  test('says so where there is none at all, and what came of the attempt', async () => {
+  test('an eviction policy: reported at every connection', async () => {
+    const own = await startRedis(['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction'])
+    if (!own) throw new Error('no Redis')
+    const policies: string[] = []
+    const redis = await open(own.url, false, (policy) => policies.push(policy))
+    const reconnect = async () => {
+      await own.ask('CLIENT KILL TYPE normal')
+      await expect.poll(() => redis.check().then(() => 'up', String)).toBe('up')
+      await pause(50)
+    }
+    await reconnect()
+    expect(policies).toEqual([])
+    await own.ask('CONFIG SET maxmemory-policy volatile-lru')
+    await reconnect()
+    expect(policies).toEqual(['volatile-lru'])
+    await own.ask('CONFIG SET maxmemory 0')
+    await reconnect()
+    expect(policies).toEqual(['volatile-lru'])
+    await redis.close()
+    await own.stop()
+  })
+
+  test('openRedis: the error names REDIS_URL and has the cause', async () => {
     const refused = await failure(open('redis://127.0.0.1:1'))
-    expect(refused).toMatchObject({ message: 'Redis does not answer at REDIS_URL', cause: { code: 'ECONNREFUSED' } })
+    expect(refused).toMatchObject({ message: 'cannot connect to Redis (REDIS_URL)', cause: { code: 'ECONNREFUSED' } })
   })
 })

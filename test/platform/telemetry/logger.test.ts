@@ -21,7 +21,7 @@ const logged = async (name: string, error: unknown): Promise<string> => {
   return readFileSync(file, 'utf8')
 }
 
-test('a line tells type, message, stack and code of an error and of its cause, and nothing that hangs on them', async () => {
+test('a line has type, message, stack and code of an error with its cause, and no other property', async () => {
   const cause = Object.assign(new Error('the bytes were odd'), { data: 'hidden-1', rawPacket: Buffer.from('hidden') })
   const error = Object.assign(new TypeError('no', { cause }), { code: 'E_NO', command: { args: ['hidden-2'] } })
   const line = await logged('plain', error)
@@ -44,7 +44,7 @@ const readNow = (descriptor: number): string => {
   }
 }
 
-test.skipIf(!existsSync('/dev/full'))('a full disk under the log ends no process and holds up none that ends', () => {
+test.skipIf(!existsSync('/dev/full'))('a full disk neither stops the process nor delays its exit', () => {
   const program = `
     import { createLogger } from ${telemetry}
     const logger = createLogger('info')
@@ -60,10 +60,10 @@ test.skipIf(!existsSync('/dev/full'))('a full disk under the log ends no process
   expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
 })
 
-/** Until what is being written has been taken or refused, and the writer knows. */
+/** Waits until the pending write has succeeded or failed. */
 const settled = () => expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
 
-/** Of a pipe that has had a reader and has none any more: what is logged next, and what the next reader finds. */
+/** Logs to a pipe that has lost its reader, and returns the lines that the next reader finds. */
 const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => void, until: string) => {
   const pipe = join(folder, randomUUID())
   execFileSync('mkfifo', [pipe])
@@ -92,71 +92,65 @@ const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => v
 
 const withPipes = test.skipIf(process.platform === 'win32')
 
-withPipes('what nobody takes is kept for who comes next, in order, and the process goes on', async () => {
+withPipes('lines without a reader are kept for the next reader, in order', async () => {
   const lines = await withoutReader((logger) => {
     for (const msg of ['one', 'two']) logger.info(msg)
   }, 'taken again')
   expect(lines).toMatchObject([{ msg: 'one' }, { msg: 'two' }, { msg: 'taken again' }])
 })
 
-withPipes('of what nobody takes no more than 16 MB are kept; how many lines were lost is logged', async () => {
+withPipes('at most 16 MB are kept without a reader; the number of lost lines is logged', async () => {
   const filling = 'x'.repeat(1_048_576)
   const lines = await withoutReader((logger) => {
     for (let line = 0; line < 20; line += 1) logger.info({ line, filling })
   }, 'lines lost')
-  const kept = lines.filter((line) => 'filling' in line).map(({ line }) => line)
-  expect(kept).toEqual(Array.from({ length: 15 }, (_, line) => line))
-  const told = { level: 'error', lines: 5, msg: 'log lines lost: destination unavailable' }
-  // Before or behind the next line: it is told as soon as the process hears that anything was taken.
-  expect(lines.filter(({ level }) => level === 'error')).toMatchObject([told])
+  const received = lines.filter((line) => 'filling' in line).map(({ line }) => line)
+  expect(received).toEqual(Array.from({ length: 15 }, (_, line) => line))
+  const report = { level: 'error', lines: 5, msg: 'log lines lost: destination unavailable' }
+  // Before or after the next line: it is logged once a write has succeeded.
+  expect(lines.filter(({ level }) => level === 'error')).toMatchObject([report])
 })
 
-withPipes(
-  'what waits as the process ends is written at once, also after a time in which nobody took anything',
-  async () => {
-    const pipe = join(folder, randomUUID())
-    execFileSync('mkfifo', [pipe])
-    const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
-    const first = reader()
-    const sink = new LogSink(pipe, () => undefined)
-    sink.write('taken\n')
-    await expect.poll(() => readNow(first)).toBe('taken\n')
-    closeSync(first)
-    sink.write('refused\n')
-    await settled()
-    const second = reader()
-    sink.write('taken again\n')
-    let text = ''
-    await expect.poll(() => (text += readNow(second))).toBe('refused\ntaken again\n')
-    sink.write('under way\n')
-    sink.end('last\n')
-    expect(readNow(second)).toBe('under way\nlast\n')
-    closeSync(second)
-  },
-)
+withPipes('end writes the buffer synchronously, also after a time without a reader', async () => {
+  const pipe = join(folder, randomUUID())
+  execFileSync('mkfifo', [pipe])
+  const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  const first = reader()
+  const sink = new LogSink(pipe, () => undefined)
+  sink.write('taken\n')
+  await expect.poll(() => readNow(first)).toBe('taken\n')
+  closeSync(first)
+  sink.write('refused\n')
+  await settled()
+  const second = reader()
+  sink.write('taken again\n')
+  let text = ''
+  await expect.poll(() => (text += readNow(second))).toBe('refused\ntaken again\n')
+  sink.write('under way\n')
+  sink.end('last\n')
+  expect(readNow(second)).toBe('under way\nlast\n')
+  closeSync(second)
+})
 
-test.each(['', 'process.exit(0)'])(
-  'what is logged as the process ends (%j) is written before it has ended, also where its threads have to wait for a core',
-  (end) => {
-    const program = `
+test.each(['', 'process.exit(0)'])('a line logged at exit (%j) is written, also when all cores are busy', (end) => {
+  const program = `
       import { createLogger } from ${telemetry}
       createLogger('info').info('last')
       ${end}`
-    const others = Array.from({ length: 2 * availableParallelism() }, () =>
-      spawn(process.execPath, ['-e', 'for (;;);'], { timeout: 60_000 }),
-    )
-    try {
-      for (let round = 0; round < 3; round += 1) {
-        const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
-        expect(String(stdout)).toContain('"last"')
-      }
-    } finally {
-      for (const other of others) other.kill('SIGKILL')
+  const others = Array.from({ length: 2 * availableParallelism() }, () =>
+    spawn(process.execPath, ['-e', 'for (;;);'], { timeout: 60_000 }),
+  )
+  try {
+    for (let round = 0; round < 3; round += 1) {
+      const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
+      expect(String(stdout)).toContain('"last"')
     }
-  },
-)
+  } finally {
+    for (const other of others) other.kill('SIGKILL')
+  }
+})
 
-test('a line has the time of the machine’s clock, also once that was set right or set back', () => {
+test('a line has the system time, also after the clock was changed', () => {
   const program = `
     import { createLogger } from ${telemetry}
     const logger = createLogger('info')
@@ -186,21 +180,21 @@ afterAll(async () => {
 })
 
 test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
-  'a password of Redis that %s is not in the log',
+  'a Redis password that %s is not logged',
   async (_which, [server, reason]) => {
-    const told: Error[] = []
+    const errors: Error[] = []
     const opened = openRedis({
       url: (server?.url ?? '').replace('redis://', 'redis://:planted-password@'),
       cluster: false,
       connectTimeoutMs: 10_000,
       commandTimeoutMs: 10_000,
-      onError: (error) => told.push(error),
+      onError: (error) => errors.push(error),
       onReady: () => undefined,
       onEvicting: () => undefined,
     })
     const failed: unknown = await opened.catch((error) => error)
-    expect(told.map(({ message }) => message).join()).toContain(reason)
-    for (const error of [told[0], failed]) {
+    expect(errors.map(({ message }) => message).join()).toContain(reason)
+    for (const error of [errors[0], failed]) {
       const line = await logged(`redis-${reason}-${error === failed}`, error)
       expect(line).toContain(reason)
       expect(line).not.toContain('planted-password')
@@ -209,7 +203,7 @@ test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
 )
 
 test.skipIf(!servers['is refused'][0])(
-  'a value of a command that Redis does not know is neither in the log nor on the terminal',
+  'the value of an unknown Redis command is neither logged nor inspected',
   async () => {
     const redis = await openRedis({
       url: servers['belongs to a command that Redis does not know'][0]?.url ?? '',

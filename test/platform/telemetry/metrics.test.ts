@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../../src/compose/portal.ts'
+import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../../src/compose/with-metrics.ts'
 import type { ChannelPort, LimitPort } from '../../../src/gateway/pipeline/ports.ts'
 import {
   createBackgroundMetrics,
@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 const exposed = async () => (await metrics.expose()).text
 
-test('each request counts and takes its time, by operation and status; a refusal counts by its code', async () => {
+test('requests are counted by operation and status, refusals by code', async () => {
   const outcome = { operation: 'wallets.list', status: 200, code: null }
   const refused = { operation: 'wallets.list', status: 403, code: 'ACCESS.PERMISSION_DENIED' }
   for (const each of [outcome, outcome, refused]) expect(metrics.startRequest()(each)).toBeGreaterThanOrEqual(0)
@@ -31,17 +31,17 @@ test('each request counts and takes its time, by operation and status; a refusal
   expect(text.match(/^portico_refusals_total\{/gm)).toHaveLength(1)
 })
 
-test('a request’s time is told in seconds, and answered in milliseconds', async () => {
+test('startRequest: records seconds and returns milliseconds', async () => {
   const stop = metrics.startRequest()
-  const begun = performance.now()
-  while (performance.now() - begun < 30);
+  const start = performance.now()
+  while (performance.now() - start < 30);
   const ms = stop({ operation: 'wallets.list', status: 200, code: null })
   expect(ms).toBeGreaterThanOrEqual(30)
   const sum = /portico_request_duration_seconds_sum\{[^}]*\} (\S+)/.exec(await exposed())?.[1]
   expect(Number(sum)).toBeCloseTo(ms / 1_000, 9)
 })
 
-test('all that are observed are told, however many there are between two looks', async () => {
+test('createBatchedHistogram: every observation is counted at the next scrape', async () => {
   const durations = createBatchedHistogram({
     name: 'tries_seconds',
     help: 'Tries',
@@ -71,16 +71,16 @@ test('all that are observed are told, however many there are between two looks',
   await expectAll(2_501)
 })
 
-test('the event loop’s delay and the process’s memory are among them', async () => {
+test('event loop lag and process memory are exposed', async () => {
   expect(await exposed()).toMatch(/^portico_nodejs_eventloop_lag_p99_seconds \S+$/m)
   expect(await exposed()).toMatch(/^portico_process_resident_memory_bytes \d+$/m)
 })
 
-test('the book’s last check, and what waits in each line, as they are when they are asked for', async () => {
-  const book = createLedgerMetrics(metrics.registry)
+test('the last ledger check and queue lengths, as of the scrape', async () => {
+  const ledger = createLedgerMetrics(metrics.registry)
   let waiting = 1
   createQueueMetrics(metrics.registry, { 'password-hash': () => waiting, 'login-begin': () => 0 })
-  book.checked(3, 1_767_614_400_000)
+  ledger.checked(3, 1_767_614_400_000)
   waiting = 7
   const text = await exposed()
   expect(text).toContain('portico_ledger_discrepancies 3\n')
@@ -89,7 +89,7 @@ test('the book’s last check, and what waits in each line, as they are when the
   expect(text).toContain('portico_waiting{queue="login-begin"} 0\n')
 })
 
-test('work that was given up is asked for anew each time, and is there from the start', async () => {
+test('dropped background tasks: 0 at the start, read at each scrape', async () => {
   let givenUp = 0
   createBackgroundMetrics(metrics.registry, () => givenUp)
   expect(await exposed()).toContain('portico_background_given_up_total 0\n')
@@ -97,8 +97,8 @@ test('work that was given up is asked for anew each time, and is there from the 
   for (let time = 0; time < 2; time++) expect(await exposed()).toContain('portico_background_given_up_total 2\n')
 })
 
-describe('the perimeter counts', () => {
-  const told = async (name: string) =>
+describe('the perimeter metrics', () => {
+  const counts = async (name: string) =>
     Object.fromEntries(
       [...(await exposed()).matchAll(new RegExp(`^${name}\\{\\w+="([^"]+)"\\} (\\d+)$`, 'gm'))].map(
         ([, label, count]) => [label, Number(count)],
@@ -106,7 +106,7 @@ describe('the perimeter counts', () => {
     )
   const fails = () => Promise.reject(new Error('no'))
 
-  test('what a limit refuses, by its name, and nothing that it allows', async () => {
+  test('count refused requests by limit, and no allowed ones', async () => {
     const spent = { limit: 1, remaining: 0, resetMs: 1 }
     const limits: LimitPort = {
       addressKey: (address) => address,
@@ -115,11 +115,11 @@ describe('the perimeter counts', () => {
     }
     const metered = withLimitMetrics(limits, perimeter)
     for (const name of ['login', 'address', 'address']) await metered.spend(name, 'key', { limit: 1, windowMs: 1 })
-    expect(await told('portico_limit_hits_total')).toEqual({ address: 2 })
+    expect(await counts('portico_limit_hits_total')).toEqual({ address: 2 })
   })
 
-  test('sealed bodies, opened and refused', async () => {
-    expect(await told('portico_channel_bodies_total')).toEqual({ opened: 0, refused: 0 })
+  test('count encrypted bodies, opened and refused', async () => {
+    expect(await counts('portico_channel_bodies_total')).toEqual({ opened: 0, refused: 0 })
     let opens = true
     const seal = (text: string) => text
     const channel: ChannelPort = {
@@ -132,20 +132,20 @@ describe('the perimeter counts', () => {
     await open(sealed)
     opens = false
     for (let time = 0; time < 2; time++) expect(await open(sealed)).toBeUndefined()
-    expect(await told('portico_channel_bodies_total')).toEqual({ opened: 1, refused: 2 })
+    expect(await counts('portico_channel_bodies_total')).toEqual({ opened: 1, refused: 2 })
   })
 
-  test('sessions of the channel, opened, refused and closed; a close that fails is none of these', async () => {
+  test('count channel sessions opened, refused and closed; a failed close is not counted', async () => {
     let works = true
     const handler = async () => (works ? null : fails())
     const table = withChannelSessionMetrics(
       new Map(['secureChannel.open', 'secureChannel.close'].map((id) => [id, handler])),
       perimeter,
     )
-    const ask = (id: string) => table.get(id)?.({} as never)
-    for (const id of ['secureChannel.open', 'secureChannel.open', 'secureChannel.close']) await ask(id)
+    const call = (id: string) => table.get(id)?.({} as never)
+    for (const id of ['secureChannel.open', 'secureChannel.open', 'secureChannel.close']) await call(id)
     works = false
-    for (const id of ['secureChannel.open', 'secureChannel.close']) await expect(ask(id)).rejects.toThrow('no')
-    expect(await told('portico_channel_sessions_total')).toEqual({ opened: 2, refused: 1, closed: 1 })
+    for (const id of ['secureChannel.open', 'secureChannel.close']) await expect(call(id)).rejects.toThrow('no')
+    expect(await counts('portico_channel_sessions_total')).toEqual({ opened: 2, refused: 1, closed: 1 })
   })
 })

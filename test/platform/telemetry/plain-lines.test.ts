@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino'
 import { describe, expect, test, vi } from 'vitest'
 import { speedUpPlainLines } from '../../../src/platform/telemetry/logger.ts'
 
-/** Two loggers of the same form, of which one writes plain lines, and what each has written. */
+/** Creates two equal loggers, one of which formats plain lines itself, and records their lines. */
 const pair = () => {
   const open = (): { logger: Logger; lines: string[] } => {
     const lines: string[] = []
@@ -27,14 +27,14 @@ const sameOf = (log: (logger: Logger) => void): string => {
 
 const failure = new TypeError('no')
 
-describe('a line has, letter for letter, what pino would have written', () => {
-  test('whatever its fields and its message are', () => {
+describe('a plain line is the same as pino’s', () => {
+  test('for any fields and message', () => {
     const value = fc.oneof(fc.string({ unit: 'binary' }), fc.double(), fc.integer(), fc.boolean(), fc.jsonValue())
     const fields = fc.dictionary(fc.string({ minLength: 1 }), fc.option(value, { nil: undefined }))
     const level = fc.constantFrom('trace', 'debug', 'info', 'warn', 'error', 'fatal')
     fc.assert(
-      fc.property(level, fields, fc.string({ unit: 'binary' }), (at, told, message) => {
-        sameOf((logger) => logger[at](told, message))
+      fc.property(level, fields, fc.string({ unit: 'binary' }), (at, values, message) => {
+        sameOf((logger) => logger[at](values, message))
       }),
       { numRuns: 500 },
     )
@@ -43,18 +43,18 @@ describe('a line has, letter for letter, what pino would have written', () => {
   test.each<[string, (logger: Logger) => void]>([
     ['without a message', (logger) => logger.info({ a: 1 })],
     ['without fields', (logger) => logger.info('only words')],
-    ['of fields of which none has a value', (logger) => logger.info({ a: undefined }, 'nothing')],
+    ['with fields that are all undefined', (logger) => logger.info({ a: undefined }, 'nothing')],
     ['with an error', (logger) => logger.error({ err: failure, a: 1 }, 'failed')],
     ['that is an error', (logger) => logger.error(failure)],
-    ['of a child with fields of its own', (logger) => logger.child({ page: 1 }).info({ a: 1 }, 'page')],
-    ['of a child without any', (logger) => logger.child({}).info({ a: 1 }, 'page')],
+    ['of a child with own fields', (logger) => logger.child({ page: 1 }).info({ a: 1 }, 'page')],
+    ['of a child without own fields', (logger) => logger.child({}).info({ a: 1 }, 'page')],
     [
-      'of a child that serializes more, or leaves it out',
+      'of a child with a serializer that removes a field',
       (logger) => logger.child({}, { serializers: { res: () => undefined } }).info({ res: { secret: 1 } }, 'page'),
     ],
-    ['with a number that JSON does not know', (logger) => logger.info({ most: 12345678901234567890n }, 'large')],
+    ['with a BigInt', (logger) => logger.info({ large: 12345678901234567890n }, 'large')],
     [
-      'with what contains itself',
+      'with a circular object',
       (logger) => {
         const round: Record<string, unknown> = { a: 1 }
         round.itself = round
@@ -64,7 +64,7 @@ describe('a line has, letter for letter, what pino would have written', () => {
   ])('%s', (_what, log) => void sameOf(log))
 })
 
-test('V8 writes the fields of a line at once', () => {
+test('the fields of a line are serialized by one call of JSON.stringify', () => {
   const stringify = vi.spyOn(JSON, 'stringify')
   const fields = { agent: 'x'.repeat(500), quote: '"\\\u0001\ud800' }
   const line = sameOf((logger) => logger.info(fields, 'request'))
