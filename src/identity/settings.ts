@@ -1,18 +1,18 @@
 import type { Portal } from '../kernel/index.ts'
 
-/** Maximum number of events within a window. */
+/** Maximum number of events in a window. */
 export interface WindowLimit {
   limit: number
   windowMs: number
 }
 
-/** What differs between the portals. */
+/** Settings of one portal. */
 interface PortalIdentity {
-  /** Whether people can register on this portal, and whether an operator has to approve the account. */
+  /** Whether users can register on this portal, and whether an operator must approve the account. */
   selfRegistration: 'closed' | 'open' | 'approval'
-  /** Absolute URLs of the pages that mails link to. The password link carries its token in the fragment. */
+  /** Absolute URLs of the pages that mails link to. The reset token is in the fragment of the password link. */
   links: { signIn: string; passwordReset: string }
-  /** Codes mailed to one account, or to one address that registers. */
+  /** Codes mailed to one account, or to one address during registration. */
   codeSends: WindowLimit
   /** Reset links requested for one e-mail address. */
   forgot: WindowLimit
@@ -26,52 +26,52 @@ export interface IdentitySettings {
     accessTtlMs: number
     /** Lifetime of call assertions, which the same keys sign. */
     assertionTtlMs: number
-    /** Maximum difference between the clocks of two replicas. Applies to every time claim. */
+    /** Maximum clock difference between two replicas. Applies to every time claim. */
     clockSkewMs: number
-    /** How long a new signing key is published before it signs. Longer than any JWKS cache keeps its copy. */
+    /** How long a new signing key is published before it signs. Must exceed the TTL of JWKS caches. */
     keyPublicationMs: number
     /** How long a replica caches the signing keys. */
     keyRefreshMs: number
     /** Maximum number of verified tokens cached per replica. */
     cacheSize: number
-    /** How long a used refresh token still returns the same successor. */
+    /** How long a used refresh token returns the same successor again. */
     refreshReuseMs: number
   }
   sessions: {
     idleMs: number
     absoluteMs: number
-    /** `max_sessions` of a new account. */
+    /** Session limit of a new account. */
     maxConcurrent: number
-    /** How long a replica caches a session or a whitelist; at most a second. */
+    /** How long a replica caches a session or a whitelist. At most 1 second. */
     cacheTtlMs: number
-    /** Minimum interval between two writes of a session's activity, or of a whitelist match. */
+    /** Minimum interval between two writes of a session's activity or of a whitelist match. */
     activityIntervalMs: number
     /** Maximum number of sessions cached per replica. */
     cacheSize: number
   }
   login: {
     sessionTtlMs: number
-    /** Concurrent login steps, and how many more may wait. Counted apart for first steps and for later ones. */
+    /** Maximum number of concurrent and of waiting login steps. First steps and later steps have separate limits. */
     concurrency: number
     queue: number
     attempts: number
     codeTtlMs: number
     resendMs: number
-    /** Failures per e-mail address and window. Beyond the limit the lockout starts at `firstWaitMs` and doubles. */
+    /** Failures per e-mail address and window. The first lockout takes `firstWaitMs`; each further one takes twice as long. */
     failures: WindowLimit & { firstWaitMs: number; maxWaitMs: number }
   }
   portals: Record<Portal, PortalIdentity>
   passwords: {
-    /** zxcvbn score, 0 to 4. */
+    /** Minimum zxcvbn score, 0 to 4. */
     minimumScore: number
-    /** Words that add no strength to a password, such as the name of the deployment. */
+    /** Words that do not count towards the strength of a password, such as the name of the deployment. */
     blocklist: string[]
-    /** Lifetime of a mailed reset link, and of the token that a registration returns. */
+    /** Lifetimes of a mailed reset link and of the token that a registration returns. */
     resetTtlMs: number
     initTtlMs: number
   }
   mfa: {
-    /** The name that an authenticator app shows. */
+    /** Issuer name that an authenticator app shows. */
     issuer: string
     /** How long a new authenticator secret can be verified. */
     setupTtlMs: number
@@ -80,21 +80,21 @@ export interface IdentitySettings {
   }
   secureChannel: {
     sessionTtlMs: number
-    /** Lifetime of a key, and the last part of it, in which its successor is already offered. */
+    /** Lifetime of a key, and how long before its end the next key is offered. */
     keyTtlMs: number
     keyOverlapMs: number
-    /** Maximum number of channel sessions per portal. */
+    /** Maximum number of open channel sessions per portal. */
     maxSessions: number
-    /** Maximum difference between `iat` of a key exchange and now. */
+    /** Maximum difference between `iat` of a key exchange and the current time. */
     maxClockDifferenceMs: number
-    /** Size of the replay window, in sequence numbers. */
+    /** Size of the replay window in sequence numbers. */
     windowSize: number
     /** Maximum number of channel sessions cached per replica. */
     cacheSize: number
   }
 }
 
-/** Settings that no deployment can change. */
+/** Settings that a deployment cannot change. */
 export const fixedSettings = {
   tokens: { cacheSize: 20_000, refreshReuseMs: 30_000 },
   sessions: { cacheTtlMs: 1_000, activityIntervalMs: 60_000, cacheSize: 20_000 },

@@ -10,7 +10,7 @@ import {
   toDate,
 } from '../../kernel/index.ts'
 
-/** An account as identity uses it. */
+/** An account with the columns that identity reads. */
 export interface Account {
   id: AccountId
   portal: Portal
@@ -19,7 +19,7 @@ export interface Account {
   emailCanonical: string
   emailVerifiedAt: Instant | null
   name: string
-  /** Language of mails that no request triggers. */
+  /** Language of mails that are not caused by a request. */
   language: string
   passwordHash: string | null
   maxSessions: number
@@ -27,7 +27,7 @@ export interface Account {
   operatorPermissions: Permission[]
 }
 
-/** A new account. `passwordHash` is null until the owner sets a password. */
+/** An account to insert. `passwordHash` is null until the owner sets a password. */
 export interface NewAccount {
   id: AccountId
   portal: Portal
@@ -75,17 +75,19 @@ const lockById = statement((store, given: Given<{ portal: Portal; id: AccountId 
   selectAccount(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
 )
 
+/** Returns the account with an e-mail address, compared in canonical form. */
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
   findByEmail.first(store, { portal, email: canonicalEmail(email) })
 
+/** Returns the account with an id. */
 export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   findById.first(store, { portal, id })
 
-/** Reads the account and locks its row, which serializes everything that counts or ends the account's sessions. */
+/** Returns an account and locks its row. The lock serializes changes to the account's sessions and credentials. */
 export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   lockById.first(tx, { portal, id })
 
-/** Returns false if the portal already has an account with this e-mail. */
+/** Inserts an account. Returns false if the portal has an account with this e-mail address. */
 export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
   const now = toDate(at)
   const inserted = await store
@@ -125,6 +127,7 @@ const updateLastLogin = statement(
       .where('biz_id', '=', given('id')),
 )
 
+/** Records the time and client address of a completed sign-in. */
 export const recordLastLogin = async (
   tx: Tx,
   { portal, id }: Account,

@@ -2,7 +2,7 @@ import { type Database, type Given, moment, statement, type Tx } from '../../dat
 import { type Portal, toDate } from '../../kernel/index.ts'
 import type { Failures } from './rules.ts'
 
-/** What failures are counted for: a digest, so that failures of an unknown address are stored like those of a known one. */
+/** What failures are counted for. The digest hides whether an address has an account. */
 export interface FailureSubject {
   portal: Portal
   digest: Uint8Array
@@ -37,7 +37,7 @@ const insertRow = statement((store, given: Given<FailureSubject & ReturnType<typ
     .returning('failures'),
 )
 
-/** Stores the failures of a subject that has none. Returns false if it has. */
+/** Inserts the failures of a subject. Returns false if it has any. */
 export const insertFailures = async (
   database: Database,
   subject: FailureSubject,
@@ -66,7 +66,7 @@ export const lockFailures = (tx: Tx, { portal, digest }: FailureSubject): Promis
     .forUpdate()
     .executeTakeFirst()
 
-/** Stores the failures of a subject whose row is locked. */
+/** Replaces the failures of a subject whose row is locked. */
 export const updateFailures = async (tx: Tx, { portal, digest }: FailureSubject, failures: Failures): Promise<void> => {
   await tx
     .updateTable('login_failures')
@@ -99,7 +99,7 @@ const deleteSingleRow = statement((store, given: Given<FailureSubject & { window
     .returning('failures'),
 )
 
-/** Deletes the only failure of a subject. Returns false if another one was counted or the failure was deleted. */
+/** Deletes the only failure of a subject. Returns false if the failures have changed. */
 export const deleteSingleFailure = async (
   database: Database,
   subject: FailureSubject,
