@@ -11,6 +11,7 @@ import type { SessionPorts } from '../sessions/service.ts'
 import { listActiveSessions } from '../sessions/store.ts'
 import { listWhitelist, replaceEntries, setWhitelistEnabled, type WhitelistEntry } from './store.ts'
 
+/** What IP whitelists need. */
 export interface WhitelistPorts extends SessionPorts {
   addressGuard: AddressGuard
 }
@@ -21,17 +22,17 @@ export interface Whitelist {
   entries: WhitelistEntry[]
 }
 
-/** A whitelist entry for an address or a range. */
+/** Returns a whitelist entry for an address or a range. */
 const toNewEntry = (ids: Ids, address: string) => ({
   id: ids.next<'ipWhitelistEntry'>(),
   address,
   ipVersion: versionOf(parseRange(address)),
 })
 
-/** Throws STATE.CONFLICT if the addresses do not cover the caller, who would lock themselves out. */
+/** Throws STATE.CONFLICT if the whitelist does not contain the caller's address: it would lock the caller out. */
 const assertCoversCaller = (addresses: string[], clientIp: string): void => {
   if (addresses.some((address) => covers(parseRange(address), clientIp))) return
-  throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not cover the caller' })
+  throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not contain the caller’s address' })
 }
 
 /** Changes the whitelist under the account's lock, records the change and mails a notice. */
@@ -51,7 +52,7 @@ const changeWhitelist = async <T>(
     return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
   })
   addressGuard.invalidate(accountId)
-  // A cached session contains whether the whitelist is enabled.
+  // Cached sessions include whether the whitelist is enabled.
   for (const { sessionId } of sessions) sessionCache.invalidate(sessionId)
   return result
 }
@@ -62,7 +63,7 @@ export const getWhitelist = async ({ database }: WhitelistPorts, caller: Caller)
   return { enabled: ipWhitelistEnabled, entries: await listWhitelist(database, portal, id) }
 }
 
-/** Replaces the whitelist. Throws STATE.CONFLICT if it is enabled and the new one does not cover the caller. */
+/** Replaces the whitelist. Throws STATE.CONFLICT if it is enabled and the new one does not contain the caller's address. */
 export const replaceWhitelist = (
   ports: WhitelistPorts,
   addresses: string[],
@@ -75,7 +76,7 @@ export const replaceWhitelist = (
     return { enabled: ipWhitelistEnabled, entries: await listWhitelist(tx, portal, id) }
   })
 
-/** Enables the whitelist. Throws STATE.CONFLICT if it does not cover the caller, unless forced. */
+/** Enables the whitelist. Throws STATE.CONFLICT if it does not contain the caller's address, unless `force` is set. */
 export const enableWhitelist = (
   ports: WhitelistPorts,
   { force }: { force: boolean },
@@ -94,8 +95,8 @@ export const disableWhitelist = (ports: WhitelistPorts, context: CallerContext):
   )
 
 /**
- * Disables the whitelist of a locked-out account, for the command line. The entries stay, the owner gets a mail, and
- * `record` runs in the same transaction. Returns whether it was enabled; undefined if there is no such account.
+ * Disables the whitelist of an account, for the command line. The entries stay, and the owner gets a mail. `record` runs in
+ * the same transaction. Returns whether the whitelist was enabled; undefined if the account does not exist.
  */
 export const disableWhitelistByEmail = (
   { database, clock, ids }: Pick<IdentityPorts, 'database' | 'clock' | 'ids'>,

@@ -14,7 +14,7 @@ import { verifyCode, verifyFactor } from './verify.ts'
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-/** Returns a new secret, which is pending until its first code is verified. The active secret stays valid until then. */
+/** Creates a secret that is pending until its first code is verified. The active secret stays valid until then. */
 export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext) => {
   const { database, clock, randomness, secretBox } = ports
   const secret = randomness.bytes(secretBytes)
@@ -30,7 +30,7 @@ export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext
   return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
 }
 
-/** Returns undefined for a wrong code. */
+/** Activates the pending secret. Returns undefined for a wrong code. */
 const activate = async (
   { clock, ids, secretBox, settings }: MfaPorts,
   tx: Tx,
@@ -51,7 +51,7 @@ const activate = async (
   return true
 }
 
-/** Activates the pending authenticator with its first code. Throws STATE.CONFLICT if none is pending. */
+/** Activates the pending authenticator by its first code. Throws AUTH.CODE_INVALID, or STATE.CONFLICT if none is pending. */
 export const verifyAuthenticator = async (ports: MfaPorts, code: string, context: CallerContext): Promise<void> => {
   const { portal, id } = await ownAccount(ports.database, context.caller)
   if (!(await readOtp(ports.database, portal, id))?.pendingSecret) throw conflict('no authenticator is pending')
@@ -65,7 +65,7 @@ const remove = async ({ clock, ids }: MfaPorts, tx: Tx, account: Account, contex
   return true
 }
 
-/** Accepts a code of the authenticator or a backup code. Returns undefined for a wrong code. */
+/** Removes the authenticator by one of its codes or a backup code. Returns undefined for a wrong code. */
 const removeByCode = async (
   ports: MfaPorts,
   tx: Tx,
@@ -89,7 +89,10 @@ const removeByStepUp = async (ports: MfaPorts, context: CallerContext): Promise<
   await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
 }
 
-/** Removes the authenticator by a code, or by a recent step-up. Throws STATE.CONFLICT if none is active. */
+/**
+ * Removes the authenticator by a code, or by a recent step-up. Throws AUTH.CODE_INVALID, ACCESS.STEP_UP_REQUIRED, or
+ * STATE.CONFLICT if none is active.
+ */
 export const revokeAuthenticator = async (
   ports: MfaPorts,
   code: string | undefined,

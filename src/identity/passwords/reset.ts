@@ -18,7 +18,7 @@ const accountOfToken = async ({ database, clock }: PasswordPorts, key: TokenKey)
   return account
 }
 
-/** The account is locked before its token is spent, the order of every password change. */
+/** Locks the account before spending the token, like every password change, to avoid deadlocks. */
 const spendTokenAndSetPassword = async (
   { ids, lockout }: PasswordPorts,
   tx: Tx,
@@ -35,7 +35,7 @@ const spendTokenAndSetPassword = async (
   if (!(await setPassword(tx, account, hash, now))) throw sessionNotFound('the password was set concurrently')
   await cancelPasswordTokens(tx, portal, id, now)
   await cancelLoginAttempts(tx, portal, id, now)
-  // Access to the mailbox is proven, so the lockout ends.
+  // The token proves access to the mailbox, so end the lockout.
   await lockout.clear(tx, lockout.loginSubject(portal, account.email))
   const ended = await endSessions(tx, account, 'PASSWORD_CHANGED', now)
   const target = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
@@ -45,9 +45,9 @@ const spendTokenAndSetPassword = async (
 }
 
 /**
- * Sets a password with a one-time token: from a mailed link, or from the end of a registration. A password that violates
- * the policy does not spend the token. Ends all sessions, keeps second factors, and returns how many sessions ended. Throws
- * AUTH.SESSION_NOT_FOUND if the token is unknown, expired or spent.
+ * Sets a password with a one-time token from a mailed link or a completed registration. Ends all sessions and returns how
+ * many. Second factors stay. A password that violates the policy does not spend the token. Throws
+ * VALIDATION.INVALID_PARAMETER, or AUTH.SESSION_NOT_FOUND if the token is unknown, expired or spent.
  */
 export const setPasswordByToken = async (
   ports: PasswordPorts,

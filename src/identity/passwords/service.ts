@@ -16,6 +16,7 @@ import { mintToken } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import { cancelPasswordTokens, insertPasswordToken, replaceHash, setPassword } from './store.ts'
 
+/** What passwords need. */
 export interface PasswordPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout
@@ -39,15 +40,15 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
     // The request is anonymous: the account is the target, not the actor.
     await recordAct(tx, actBy(null, context, now), { workspaceId: null, targetId: account.id })
   })
-  // The fragment with the token reaches no server and no Referer header.
+  // A fragment is not sent to servers, nor in a Referer header.
   const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
   const minutes = String(wholeMinutes(resetTtlMs))
   await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
 }
 
 /**
- * Requests a reset link. The response is the same for every address: the request is counted, and everything that depends
- * on the account happens in the background.
+ * Requests a reset link. Everything that depends on the account runs in the background, so that the response does not reveal
+ * whether it exists. Throws ACCESS.RATE_LIMITED, or VALIDATION.INVALID_PARAMETER for `turnstileToken`.
  */
 export const requestPasswordReset = async (
   ports: PasswordPorts,
@@ -74,7 +75,7 @@ const replacePassword = async (
 ) => {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   await lockAccount(tx, portal, accountId)
-  // Of two concurrent changes, the second one verified a password that is no longer current.
+  // Of two concurrent changes, the slower one has verified an outdated password.
   if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)
@@ -88,7 +89,7 @@ const replacePassword = async (
 
 /**
  * Changes the caller's password and ends the account's other sessions. Returns how many ended. Throws
- * AUTH.INVALID_CREDENTIALS if the current password is wrong.
+ * AUTH.INVALID_CREDENTIALS if the current password is wrong, and VALIDATION.INVALID_PARAMETER for `newPassword`.
  */
 export const changePassword = async (
   ports: PasswordPorts,
@@ -103,7 +104,7 @@ export const changePassword = async (
     throw wrongPassword('the current password is wrong')
   }
   if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC'))
-    throw invalid('newPassword', 'it is the current password')
+    throw invalid('newPassword', 'the new password is the current one')
   await assertPasswordAllowed(ports, newPassword, account)
   const hash = await passwords.hash(newPassword)
   const changedAt = clock.now()
@@ -112,7 +113,7 @@ export const changePassword = async (
   return { ended: ended.length, changedAt }
 }
 
-/** Hashes a verified password again in the background if its hash has outdated parameters. */
+/** Rehashes a verified password in the background if its hash has outdated parameters. */
 export const rehashPassword = (
   { background, database, passwords }: Pick<IdentityPorts, 'background' | 'database' | 'passwords'>,
   { portal, id, passwordHash }: Account,
