@@ -5,23 +5,24 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type ChannelOwner, epochBytes, openSessionId, sealSessionId, windowIdBytes } from './session-id.ts'
 
-/** A session that a session id contains. */
+/** An open channel session, decrypted from its id. */
 export interface ChannelSession {
   key: Uint8Array
   expiresAt: Instant
   window: WindowName
 }
 
+/** Opens, reads and closes channel sessions. */
 export interface ChannelSessions {
-  /** Opens a session and stores nothing for it. Throws ACCESS.RATE_LIMITED while the portal has too many sessions. */
+  /** Opens a session. Throws ACCESS.RATE_LIMITED if the portal has too many sessions. */
   open(owner: ChannelOwner, key: Uint8Array): Promise<{ sessionId: string; createdAt: Instant; expiresAt: Instant }>
-  /** The session, unless the id is not this owner's or has expired. It may be closed or lost all the same. */
+  /** Returns the owner's session; undefined if the id is invalid or has expired. Does not check whether it is closed or lost. */
   read(sessionId: string, owner: ChannelOwner): ChannelSession | undefined
-  /** Spends a sequence number. Returns false if it cannot be used, or if the session is closed or lost. */
+  /** Spends a sequence number. Returns false for a replay, or if the session is closed or lost. */
   spend(session: ChannelSession, sequence: number): MaybePromise<boolean>
-  /** Whether the session is neither closed nor lost. */
+  /** Returns false if the session is closed or lost. */
   isOpen(session: ChannelSession): MaybePromise<boolean>
-  /** Closes the session if it is this owner's; otherwise does nothing. */
+  /** Closes the owner's session. Does nothing for any other id. */
   close(sessionId: string, owner: ChannelOwner): Promise<void>
 }
 
@@ -29,7 +30,7 @@ const minuteMs = 60_000
 
 const groupOf = (portal: Portal, minute: number): string => `{channel:${portal}:${minute}}:windows`
 
-/** The replay windows of sessions of one portal that were opened in the same minute form a group. */
+/** Sessions of a portal that were opened in the same minute have their replay windows in one group. */
 const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName => ({
   group: groupOf(portal, minute),
   epoch: epoch.toString('base64url'),
@@ -37,18 +38,18 @@ const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffe
 })
 
 /**
- * A session is its id: the server keeps nothing of it before its first valid body, so that anonymous openings cannot
- * fill the cache. From then on its replay window takes up to 400 bytes until it expires.
+ * Creates the channel sessions. The session id contains the encrypted session, and the server stores nothing before the first
+ * valid body, so that anonymous clients cannot fill the cache. Then the replay window takes up to 400 bytes per session.
  */
 export const createChannelSessions = (
   { cache, clock, randomness, secretBox }: IdentityPorts,
   settings: IdentitySettings['secureChannel'],
 ): ChannelSessions => {
   const { sessionTtlMs, maxSessions } = settings
-  // Groups live for a minute of openings and the life of the last one's session.
+  // A group exists for a minute of openings, plus the lifetime of its last session.
   const maxPerMinute = Math.max(1, Math.floor(maxSessions / (Math.ceil(sessionTtlMs / minuteMs) + 1)))
 
-  // Decrypting an id costs as much as decrypting a body.
+  // Cached because decrypting an id takes as long as decrypting a body.
   const cached = new LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>({
     max: settings.cacheSize,
   })

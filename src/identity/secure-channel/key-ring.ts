@@ -5,6 +5,7 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { addChannelKey, readChannelKeys } from './store.ts'
 
+/** A decrypted key pair (RSA-2048) for opening channel sessions. */
 export interface ChannelKey {
   keyId: string
   /** SubjectPublicKeyInfo, DER. */
@@ -14,10 +15,11 @@ export interface ChannelKey {
   expiresAt: Instant
 }
 
+/** The channel keys of all replicas, cached in memory. */
 export interface ChannelKeyRing {
-  /** The key for new sessions. Generates and stores one for all replicas if none lasts beyond the overlap. */
+  /** Returns the key for new sessions. Generates one for all replicas if no key is valid beyond the overlap. */
   offered(): Promise<ChannelKey>
-  /** The unexpired key with an id, including one that another replica has just added. */
+  /** Returns the unexpired key with an id, including one that another replica has just added. */
   find(keyId: string): Promise<ChannelKey | undefined>
 }
 
@@ -26,7 +28,7 @@ const modulusLength = 2048
 /** Minimum interval between two reads because of an unknown key id. */
 const rereadMs = 1_000
 
-/** Creates the key ring. It caches the stored keys. */
+/** Creates the key ring. */
 export const createChannelKeyRing = (
   ports: IdentityPorts,
   { keyTtlMs, keyOverlapMs }: IdentitySettings['secureChannel'],
@@ -67,7 +69,7 @@ export const createChannelKeyRing = (
     await addChannelKey(database, key, keyOverlapMs)
     await read()
     const added = findOffered()
-    if (!added) throw new Error('no channel key lasts beyond its overlap')
+    if (!added) throw new Error('no channel key is valid beyond the overlap')
     return added
   }
 

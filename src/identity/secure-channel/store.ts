@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, inTransaction, moment } from '../../database/index.ts'
 import { addMs, type Instant, toDate } from '../../kernel/index.ts'
 
-/** A stored channel key. Its private half is encrypted. */
+/** A stored channel key. `privateKey` is encrypted. */
 export interface StoredChannelKey {
   keyId: string
   publicKey: Uint8Array
@@ -27,8 +27,8 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
     .execute()
 
 /**
- * Adds a key and deletes expired ones, unless another replica has just added a key that lasts beyond the overlap. A key
- * from the future of this clock, which may have been set back, does not count, because this replica does not offer it.
+ * Adds a key and deletes expired ones. Does nothing if another replica has just added a key that is valid beyond the overlap.
+ * A key with a creation time in the future does not count, because this replica, whose clock was set back, does not offer it.
  */
 export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
   inTransaction(database, async (tx) => {

@@ -28,6 +28,7 @@ import {
   setMaxSessions,
 } from './store.ts'
 
+/** What sessions need. */
 export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }
@@ -43,7 +44,7 @@ export const getSessionConfiguration = async (
   { portal, accountId }: Caller,
 ): Promise<SessionConfiguration> => assertFound(await readSessionConfiguration(database, portal, accountId))
 
-/** Sets the account's session limit and ends the oldest sessions above it, but never the caller's. */
+/** Sets the account's session limit and ends the oldest sessions above it, except the caller's. */
 export const configureSessions = async (
   { database, clock, sessionCache }: SessionPorts,
   maxSessions: number,
@@ -63,7 +64,7 @@ export const configureSessions = async (
   return configuration
 }
 
-/** Ends one of the account's sessions. Throws RESOURCE.NOT_FOUND for a session of another account, too. */
+/** Ends a session of the caller's account. Throws RESOURCE.NOT_FOUND for any other session. */
 export const terminateSession = async (
   { database, clock, sessionCache }: SessionPorts,
   sessionId: string,
@@ -81,7 +82,7 @@ export const terminateSession = async (
   sessionCache.invalidate(id)
 }
 
-/** Ends all sessions of the account except the caller's. Returns how many. */
+/** Ends all sessions of the account except the caller's. Returns how many ended. */
 export const terminateOtherSessions = async (
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
@@ -99,7 +100,7 @@ export const terminateOtherSessions = async (
   return ended.length
 }
 
-/** Ends the caller's session. Returns 1, or 0 if a concurrent request has ended it. */
+/** Ends the caller's session. Returns 1, or 0 if a concurrent request ended it. */
 export const logout = async (
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
@@ -114,12 +115,13 @@ export const logout = async (
   return ended ? 1 : 0
 }
 
+/** A new session. */
 export interface StartedSession {
   sessionId: SessionId
   refreshToken: string
   expiresAt: Instant
   isNewDevice: boolean
-  /** Sessions that were ended to stay within the limit. Invalidate them once the transaction is committed. */
+  /** Sessions that ended because of the session limit. Invalidate them after the commit. */
   displaced: SessionId[]
 }
 

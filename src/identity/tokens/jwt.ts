@@ -26,10 +26,11 @@ export interface TokenSubject {
   sessionExpiresAt: Instant
 }
 
+/** Issues and verifies access tokens (RFC 9068). */
 export interface AccessTokens {
   /** Issues a token. `expiresIn` is its lifetime in seconds, rounded down. */
   issue(subject: TokenSubject): Promise<{ accessToken: string; expiresIn: number }>
-  /** Returns the claims of a token that is valid at an instant; undefined for any other text. Does not look at the session. */
+  /** Returns the claims of a token that is valid at an instant; undefined for any other text. Does not check the session. */
   read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined>
   /** Returns the `client` claim for a client hash. */
   clientClaim(clientHash: string): string
@@ -46,6 +47,7 @@ const headerOf = (token: string): unknown => {
   }
 }
 
+/** Creates the issuer and verifier of access tokens. */
 export const createAccessTokens = (
   ports: IdentityPorts,
   keys: SigningKeys,
@@ -92,7 +94,7 @@ export const createAccessTokens = (
   }
 }
 
-/** Signs call assertions with the keys of the access tokens, so that one JWK Set verifies both. */
+/** Creates the signer of call assertions. It uses the keys of access tokens, so that one JWK Set verifies both. */
 export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
   sign: async ({ audience, claims, ttlMs: ttl }) => {
     const { kid, privateKey } = await keys.signing()

@@ -6,6 +6,7 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { insertSigningKey, lockSigningKeys, readSigningKeys, retireSigningKeys } from './store.ts'
 
+/** A decrypted signing key (Ed25519). */
 export interface SigningKey {
   kid: string
   publicKey: KeyObject
@@ -14,30 +15,32 @@ export interface SigningKey {
   retiresAt: Instant | null
 }
 
+/** The signing keys of all replicas, cached in memory. */
 export interface SigningKeys {
-  /** The newest active key. If the clock is behind all of them, the oldest key. */
+  /** Returns the newest active key. If the clock is behind all keys, the oldest one. */
   signing(): Promise<SigningKey>
-  /** The accepted key with an id, including one that another replica has just added. */
+  /** Returns the accepted key with an id, including one that another replica has just added. */
   verifying(kid: string): Promise<SigningKey | undefined>
   /** Whether this replica accepts signatures of a key. */
   isAccepted(kid: string): boolean
   /**
-   * Adds a key and returns its id. It signs after its publication; the old keys verify until everything that they signed
-   * has expired. `record` runs in the same transaction.
+   * Adds a key and returns its id. It signs after its publication time. Older keys verify until the last token that they
+   * signed has expired. `record` runs in the same transaction.
    */
   rotate(record?: (tx: Tx, kid: string) => Promise<void>): Promise<string>
-  /** JWK Set (RFC 7517, section 5) of every accepted key, including those that do not sign yet. */
+  /** Returns the JWK Set (RFC 7517, section 5) of all accepted keys, including those that do not sign yet. */
   jwks(): Promise<JSONWebKeySet>
 }
 
 /** Minimum interval between two reads because of an unknown key id. */
 const rereadMs = 1_000
-/** Added to the longest lifetime of a signed token. */
+/** Added to the longest token lifetime before a key retires. */
 const graceMs = 60_000
 
-/** The command line rotates keys with these ports alone. */
+/** What signing keys need. The command line has no other identity ports. */
 type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
 
+/** Creates the signing keys. They are read on first use; the first key is generated if the store has none. */
 export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySettings['tokens']): SigningKeys => {
   const { database, clock, ids, secretBox } = ports
   let keys: readonly SigningKey[] = []
@@ -76,7 +79,7 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       const now = clock.now()
       const known = (await readSigningKeys(tx, now)).length
       if (!needed(known)) return false
-      // The first key signs immediately: no other key could sign during its publication.
+      // The first key signs immediately, because no other key can.
       const activatesAt = known === 0 ? now : addMs(now, settings.keyPublicationMs)
       const lastUse = addMs(activatesAt, settings.keyRefreshMs + settings.clockSkewMs)
       const lifeMs = Math.max(settings.accessTtlMs, settings.assertionTtlMs)
@@ -109,7 +112,7 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
     },
     isAccepted: (kid) => known(kid) !== undefined,
     rotate: async (record) => {
-      // Fails with a wrong secret key, which would otherwise add a key that no gateway can decrypt.
+      // Decrypt the stored keys first: with a wrong secret key, the new key would be unusable to all gateways.
       await read()
       const kid = await add(() => true, record)
       if (!kid) throw new Error('no signing key was added')
