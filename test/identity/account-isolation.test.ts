@@ -46,53 +46,53 @@ describe('the rows of other accounts stay unchanged', () => {
   let caller: Caller
 
   const otp = (secret: string) => generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
-  const signedIn = async (who: string, clientHash = 'client-one') => {
-    const session = await signIn(at, who, { clientHash })
+  const signedIn = async (address: string, clientHash = 'client-one') => {
+    const session = await signIn(at, address, { clientHash })
     at.clock.advance(30_000)
     return at.identity.authentication.accessToken(credential(session.accessToken, { clientHash }))
   }
   const as = (self: Caller) =>
-    function ask<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
+    function invoke<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
       return call(at.identity, operation, facts(at.clock), body, self)
     }
   const own: ReturnType<typeof as> = (operation, body) => as(caller)(operation, body)
   const anonymously = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
     call(at.identity, operation, facts(at.clock), body)
-  const linkOf = (to: string) =>
+  const resetToken = (to: string) =>
     /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === to)?.text ?? '')?.[1]
-  const forgot = async (who: string) => {
-    await anonymously(forgotPassword, { email: who, turnstileToken: '' })
+  const requestLink = async (address: string) => {
+    await anonymously(forgotPassword, { email: address, turnstileToken: '' })
     await at.background.idle()
   }
-  const registering = async (who: string) => {
-    const { sessionId } = await anonymously(initiateRegistration, { email: who, turnstileToken: '' })
+  const beginRegistration = async (address: string) => {
+    const { sessionId } = await anonymously(initiateRegistration, { email: address, turnstileToken: '' })
     await at.background.idle()
-    return { sessionId, code: mailedCode(at, who) }
+    return { sessionId, code: mailedCode(at, address) }
   }
   /** A registration up to its password. */
-  const registered = async (who: string) => {
-    const { sessionId, code } = await registering(who)
+  const completeNewRegistration = async (address: string) => {
+    const { sessionId, code } = await beginRegistration(address)
     await anonymously(verifyRegistrationEmail, { sessionId, code })
     return (await anonymously(completeRegistration, { sessionId, accountName: 'New' })).passwordInitToken
   }
 
-  const furnish = async () => {
+  const populate = async () => {
     await at.account(neighbour)
     await at.account(email, { portal: 'SYSTEM' })
-    await registered('no-password-yet@demo.test')
-    await registering('registering@demo.test')
+    await completeNewRegistration('no-password-yet@demo.test')
+    await beginRegistration('registering@demo.test')
     const self = await signedIn(neighbour)
-    const ask = as(self)
-    const { secret } = await ask(setupOtp)
-    await ask(verifyOtp, { code: otp(secret) })
-    await ask(setupOtp)
-    const { codes } = await ask(generateBackupCodes)
-    await ask(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
-    await ask(enableIpWhitelist, {})
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
-    expect(await codeOf(ask(stepUp, { mfaMethod: 'EMAIL', code: '000000' }))).toBe('AUTH.CODE_INVALID')
+    const invoke = as(self)
+    const { secret } = await invoke(setupOtp)
+    await invoke(verifyOtp, { code: otp(secret) })
+    await invoke(setupOtp)
+    const { codes } = await invoke(generateBackupCodes)
+    await invoke(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
+    await invoke(enableIpWhitelist, {})
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    expect(await codeOf(invoke(stepUp, { mfaMethod: 'EMAIL', code: '000000' }))).toBe('AUTH.CODE_INVALID')
     await signedIn(neighbour, 'client-two')
-    await forgot(neighbour)
+    await requestLink(neighbour)
     await begin(at, neighbour)
     expect(await codeOf(initiate(at, neighbour, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
     return { caller: self, backupCode: codes[0] ?? '' }
@@ -103,7 +103,7 @@ describe('the rows of other accounts stay unchanged', () => {
       settings.portals.CONSUMER.selfRegistration = 'open'
       settings.portals.CONSUMER.codeSends.limit = 1_000
     })
-    theirs = await furnish()
+    theirs = await populate()
     others = await rowsOf(at.ports.database)
     await at.account(email)
     caller = await signedIn(email)
@@ -184,12 +184,12 @@ describe('the rows of other accounts stay unchanged', () => {
   test('password.change, password.forgot and password.reset 200', async () => {
     await begin(at, email)
     await own(changePassword, { currentPassword: password, newPassword })
-    await forgot(email)
-    await anonymously(resetPassword, { token: linkOf(email), newPassword: password })
+    await requestLink(email)
+    await anonymously(resetPassword, { token: resetToken(email), newPassword: password })
     caller = await signedIn(email)
   })
 
   test('registration.complete and password.init 200', async () => {
-    await anonymously(initPassword, { token: await registered('another@demo.test'), newPassword })
+    await anonymously(initPassword, { token: await completeNewRegistration('another@demo.test'), newPassword })
   })
 })

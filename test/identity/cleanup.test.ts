@@ -32,34 +32,34 @@ const fill = (database: Database, hours: number) =>
 const tables = ['sessions', 'refresh_tokens', 'login_failures'] as const
 
 describe.each(stores)('the cleanup on $name', ({ name, database }) => {
-  const left = () =>
+  const countRows = () =>
     Promise.all(tables.map(async (table) => (await database.selectFrom(table).select('portal').execute()).length))
 
   test('refresh tokens and failures are deleted after a day, sessions after thirty', async () => {
     await fill(database, 31 * 24)
     await deleteExpired(database, now, settings)
-    expect(await left()).toEqual([30 * 24 + 1, 25, 25])
+    expect(await countRows()).toEqual([30 * 24 + 1, 25, 25])
     await deleteExpired(database, addMs(now, days(31)), settings)
-    expect(await left()).toEqual([0, 0, 0])
+    expect(await countRows()).toEqual([0, 0, 0])
   })
 
   test('many rows are deleted in batches; an aborted run stops between two, and the next one continues', async () => {
     await fill(database, 4_000)
-    const parts: number[] = []
-    const stopping = new AbortController()
+    const batches: number[] = []
+    const controller = new AbortController()
     const watched = database.withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
-        const gone = Number(result.numAffectedRows)
-        if (gone > 0) parts.push(gone)
-        if (parts.length === 2) stopping.abort(new Error('down'))
+        const deleted = Number(result.numAffectedRows)
+        if (deleted > 0) batches.push(deleted)
+        if (batches.length === 2) controller.abort(new Error('down'))
         return result
       },
     })
-    await expect(deleteExpired(watched, now, settings, stopping.signal)).rejects.toThrow('down')
-    expect(parts).toEqual([1_000, 1_000])
+    await expect(deleteExpired(watched, now, settings, controller.signal)).rejects.toThrow('down')
+    expect(batches).toEqual([1_000, 1_000])
     await deleteExpired(database, now, settings)
-    expect(await left()).toEqual([30 * 24 + 1, 25, 25])
+    expect(await countRows()).toEqual([30 * 24 + 1, 25, 25])
     await deleteExpired(database, addMs(now, days(31)), settings)
   })
 
@@ -69,7 +69,7 @@ describe.each(stores)('the cleanup on $name', ({ name, database }) => {
       await sql`UPDATE login_failures SET window_started_at = ${toDate(now)}`.execute(tx)
       await deleteExpired(database, now, settings)
     })
-    expect((await left())[2]).toBe(26)
+    expect((await countRows())[2]).toBe(26)
     await deleteExpired(database, addMs(now, days(31)), settings)
   })
 

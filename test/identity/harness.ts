@@ -99,8 +99,8 @@ export const harness = async (
     loggedErrors: faults,
     replica: () => createIdentity(ports, settings),
     account: async (email, { portal = 'CONSUMER', ...more } = {}) => {
-      const made = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
-      return made.accountId
+      const created = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
+      return created.accountId
     },
     close: async () => {
       await background.close()

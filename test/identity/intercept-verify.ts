@@ -1,7 +1,7 @@
 import type { IdentityPorts } from '../../src/identity/index.ts'
 
 /** Runs something once, after the next verification of a password and before its result is used. */
-export type RunAfterVerify = (happens: () => Promise<unknown>) => void
+export type RunAfterVerify = (work: () => Promise<unknown>) => void
 
 export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
   const { passwords } = ports
@@ -10,13 +10,13 @@ export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
     ...passwords,
     verify: async (hash, password) => {
       const matches = await passwords.verify(hash, password)
-      const happens = next
+      const work = next
       next = undefined
-      await happens?.()
+      await work?.()
       return matches
     },
   }
-  return (happens) => {
-    next = happens
+  return (work) => {
+    next = work
   }
 }

@@ -42,17 +42,17 @@ const stores = [
   { name: 'PostgreSQL', open: postgresStore, rounds: 12 },
 ]
 
-/** One-time actions happen once, however many concurrent requests on several replicas ask for them. */
+/** One-time actions happen once, however many concurrent requests on several replicas request_ for them. */
 describe.each(stores)('races on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']
-  let isThere = false
-  let meanwhile: RunAfterVerify
+  let isAvailable = false
+  let runAfterVerify: RunAfterVerify
 
   beforeAll(async () => {
     const store = await open()
     if (!store) return
-    isThere = true
+    isAvailable = true
     at = await harness(
       (settings) => {
         settings.portals.CONSUMER.codeSends.limit = 10_000
@@ -60,7 +60,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         settings.portals.CONSUMER.forgot.limit = 10_000
       },
       (ports) => {
-        meanwhile = interceptVerify(ports)
+        runAfterVerify = interceptVerify(ports)
       },
       store,
     )
@@ -70,7 +70,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
 
   const race = (name: string, body: () => Promise<void>) =>
     test(name, async ({ skip }) => {
-      skip(!isThere, 'no PostgreSQL to test against')
+      skip(!isAvailable, 'no PostgreSQL to test against')
       await body()
     })
 
@@ -85,7 +85,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     return rows.length
   }
   const replicas = (count: number) => Array.from({ length: count }, (_, each) => (each % 2 ? other : at.identity))
-  const won = async (tries: Promise<unknown>[]): Promise<number> =>
+  const countFulfilled = async (tries: Promise<unknown>[]): Promise<number> =>
     (await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled').length
 
   /** The caller of a signed-in account. */
@@ -101,7 +101,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const email = `race${round}@demo.test`
       await at.account(email)
       const { sessionId, code } = await begin(at, email)
-      expect(await won(replicas(6).map((identity) => complete(at, sessionId, code, {}, identity)))).toBe(1)
+      expect(await countFulfilled(replicas(6).map((identity) => complete(at, sessionId, code, {}, identity)))).toBe(1)
       expect(await openSessions(email)).toBe(1)
     }
   })
@@ -151,7 +151,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     const { database, passwords } = at.ports
     const password_hash = await passwords.hash('violet-Anchor-Tundra-58')
     let committed: Promise<unknown> = Promise.resolve()
-    meanwhile(async () => {
+    runAfterVerify(async () => {
       const tx = await database.startTransaction().execute()
       await lockAccount(tx, 'CONSUMER', id)
       await tx.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
@@ -237,21 +237,29 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const { secret } = await call(at.identity, setupOtp, request, null, caller)
       const otp = () => generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
       expect(
-        await won(replicas(5).map((identity) => call(identity, verifyOtp, request, { code: otp() }, caller))),
+        await countFulfilled(
+          replicas(5).map((identity) => call(identity, verifyOtp, request, { code: otp() }, caller)),
+        ),
       ).toBe(1)
       at.clock.advance(30_000)
       const proof = { mfaMethod: 'OTP', code: otp() }
-      expect(await won(replicas(5).map((identity) => call(identity, stepUp, request, proof, caller)))).toBe(1)
+      expect(await countFulfilled(replicas(5).map((identity) => call(identity, stepUp, request, proof, caller)))).toBe(
+        1,
+      )
       const { codes } = await call(at.identity, generateBackupCodes, request, null, caller)
       const backup = { mfaMethod: 'BACKUP_CODE', code: codes[0] }
-      expect(await won(replicas(5).map((identity) => call(identity, stepUp, request, backup, caller)))).toBe(1)
+      expect(await countFulfilled(replicas(5).map((identity) => call(identity, stepUp, request, backup, caller)))).toBe(
+        1,
+      )
       await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
       await at.background.idle()
       const link = at.outbox.list().find(({ to, template }) => to === email && template === 'password-reset')
       const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
       const newPassword = `violet-Anchor-Tundra-${round}`
       expect(
-        await won(replicas(5).map((identity) => call(identity, resetPassword, request, { token, newPassword }))),
+        await countFulfilled(
+          replicas(5).map((identity) => call(identity, resetPassword, request, { token, newPassword })),
+        ),
       ).toBe(1)
       expect(await openSessions(email)).toBe(0)
     }
@@ -280,9 +288,9 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     },
   )
 
-  describe('an authenticator that is being replaced', () => {
+  describe('an authenticator that is being prepareReplacement', () => {
     /** An active authenticator, verified in the previous time step, and a pending one that is ready to replace it. */
-    const replaced = async (email: string) => {
+    const prepareReplacement = async (email: string) => {
       const { caller } = await signedIn(email)
       const request = facts(at.clock)
       const setup = async () => (await call(at.identity, setupOtp, request, null, caller)).secret
@@ -297,38 +305,38 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       return { caller, request, pendingSecret, step, oldCode: codeOfStep(before, 0), newCode: codeOfStep(after, 0) }
     }
     /** The result of a call that starts after `work` is done and before it is committed. */
-    const during = async (work: (tx: Tx) => Promise<unknown>, ask: () => Promise<unknown>): Promise<string> => {
+    const during = async (work: (tx: Tx) => Promise<unknown>, request_: () => Promise<unknown>): Promise<string> => {
       const tx = await at.ports.database.startTransaction().execute()
       await work(tx)
       const committed = pause(150).then(() => tx.commit().execute())
-      const end = await codeOf(ask())
+      const end = await codeOf(request_())
       await committed
       return end
     }
 
     race('mfa.stepUp 401 AUTH.CODE_INVALID for a code of the old one', async () => {
-      const { caller, request, pendingSecret, step, oldCode, newCode } = await replaced('replaced@demo.test')
+      const { caller, request, pendingSecret, step, oldCode, newCode } = await prepareReplacement('replaced@demo.test')
       const activate = (tx: Tx) =>
         activatePendingSecret(tx, 'CONSUMER', caller.accountId, pendingSecret, step, at.clock.now())
-      const prove = (code: string) => call(at.identity, stepUp, request, { mfaMethod: 'OTP', code }, caller)
-      expect(await during(activate, () => prove(oldCode))).toBe('AUTH.CODE_INVALID')
-      await prove(newCode)
+      const verifyTotp = (code: string) => call(at.identity, stepUp, request, { mfaMethod: 'OTP', code }, caller)
+      expect(await during(activate, () => verifyTotp(oldCode))).toBe('AUTH.CODE_INVALID')
+      await verifyTotp(newCode)
     })
 
     race('mfa.otpVerify puts none in force that another one has been set up in place of', async () => {
-      const { caller, request, newCode } = await replaced('anew@demo.test')
+      const { caller, request, newCode } = await prepareReplacement('anew@demo.test')
       const { accountId } = caller
       const secret = sealSecret(at.ports.secretBox, 'CONSUMER', accountId, new Uint8Array(20))
-      const anew = (tx: Tx) => putPendingSecret(tx, 'CONSUMER', accountId, secret, at.clock.now())
+      const replacePending = (tx: Tx) => putPendingSecret(tx, 'CONSUMER', accountId, secret, at.clock.now())
       const before = await readOtp(at.ports.database, 'CONSUMER', accountId)
       const verify = () => call(at.identity, verifyOtp, request, { code: newCode }, caller)
-      expect(['AUTH.CODE_INVALID', 'STATE.CONFLICT']).toContain(await during(anew, verify))
+      expect(['AUTH.CODE_INVALID', 'STATE.CONFLICT']).toContain(await during(replacePending, verify))
       const after = await readOtp(at.ports.database, 'CONSUMER', accountId)
       expect(after).toMatchObject({ secret: before?.secret, verifiedAt: before?.verifiedAt })
     })
 
     race('mfa.otpRevoke 409 STATE.CONFLICT: if it was removed; the new setup stays pending', async () => {
-      const { caller, request, pendingSecret, newCode } = await replaced('revoked@demo.test')
+      const { caller, request, pendingSecret, newCode } = await prepareReplacement('revoked@demo.test')
       const { accountId } = caller
       await call(at.identity, sendStepUpCode, request, { mfaMethod: 'EMAIL' }, caller)
       await call(
@@ -339,12 +347,12 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         caller,
       )
       const revoke = () => call(at.identity, revokeOtp, request, {}, caller)
-      const anew = async (tx: Tx) => {
+      const replacePending = async (tx: Tx) => {
         await lockAccount(tx, 'CONSUMER', accountId)
         await removeOtp(tx, 'CONSUMER', accountId)
         await putPendingSecret(tx, 'CONSUMER', accountId, pendingSecret, at.clock.now())
       }
-      expect(await during(anew, revoke)).toBe('STATE.CONFLICT')
+      expect(await during(replacePending, revoke)).toBe('STATE.CONFLICT')
       await call(at.identity, verifyOtp, request, { code: newCode }, caller)
     })
   })

@@ -33,8 +33,8 @@ test('the mailed lifetime of a code is at most that of its sign-in or registrati
   const registering = { email: 'new@demo.test', turnstileToken: '' }
   await call(at.identity, initiateRegistration, facts(at.clock), registering)
   await at.background.idle()
-  const told = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
-  expect(told.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
+  const mails = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
+  expect(mails.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
 })
 
 test('auth.loginInitiate 429: failures count for a whole window of two days, despite cleanups', async () => {

@@ -15,29 +15,29 @@ test('a match is written at most once a minute, and a replica applies a change w
   await at.account('white@demo.test')
   const { accessToken } = await signIn(at, 'white@demo.test')
   const other = await at.replica()
-  const lives = async (clientIp: string, identity = at.identity) =>
+  const authenticate = async (clientIp: string, identity = at.identity) =>
     identity.authentication.accessToken({ ...credential(accessToken), clientIp })
-  const caller = await lives('203.0.113.9')
-  await lives('203.0.113.9', other)
-  const ask = <O extends Parameters<typeof call>[1]>(operation: O, body?: unknown) =>
+  const caller = await authenticate('203.0.113.9')
+  await authenticate('203.0.113.9', other)
+  const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body?: unknown) =>
     call(at.identity, operation, facts(at.clock), body, caller)
-  await ask(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
-  await ask(enableIpWhitelist, {})
-  expect(await codeOf(lives('198.51.100.1'))).toBe('ACCESS.IP_NOT_ALLOWED')
+  await invoke(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
+  await invoke(enableIpWhitelist, {})
+  expect(await codeOf(authenticate('198.51.100.1'))).toBe('ACCESS.IP_NOT_ALLOWED')
   at.clock.advance(1_000)
-  expect(await codeOf(lives('198.51.100.1', other))).toBe('ACCESS.IP_NOT_ALLOWED')
-  const matchedAt = async () => (await ask(readIpWhitelist)).entries[0]?.lastMatchedAt
-  await lives('203.0.113.77')
+  expect(await codeOf(authenticate('198.51.100.1', other))).toBe('ACCESS.IP_NOT_ALLOWED')
+  const matchedAt = async () => (await invoke(readIpWhitelist)).entries[0]?.lastMatchedAt
+  await authenticate('203.0.113.77')
   const first = await matchedAt()
   expect(first).toBe(new Date(at.clock.now()).toISOString())
   for (let request = 0; request < 5; request++) {
     at.clock.advance(10_000)
-    await lives('203.0.113.77')
-    await lives('203.0.113.77', other)
+    await authenticate('203.0.113.77')
+    await authenticate('203.0.113.77', other)
   }
   expect(await matchedAt()).toBe(first)
   at.clock.advance(10_000)
-  await lives('203.0.113.77')
+  await authenticate('203.0.113.77')
   expect(await matchedAt()).not.toBe(first)
 })
 
@@ -45,32 +45,32 @@ test('operations with a step-up use the current whitelist, even if another repli
   await at.account('anew@demo.test')
   const { accessToken } = await signIn(at, 'anew@demo.test')
   const other = await at.replica()
-  const lives = (clientIp: string, bypassCache: boolean, identity = other) =>
+  const authenticate = (clientIp: string, bypassCache: boolean, identity = other) =>
     identity.authentication.accessToken({ ...credential(accessToken), clientIp, bypassCache })
-  const caller = await lives('203.0.113.9', false, at.identity)
-  const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
+  const caller = await authenticate('203.0.113.9', false, at.identity)
+  const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
     call(at.identity, operation, { ...facts(at.clock), clientIp: '203.0.113.9' }, body, caller)
-  await ask(replaceIpWhitelist, { addresses: ['203.0.113.9', '198.51.100.1'] })
-  await ask(enableIpWhitelist, {})
-  expect(await lives('198.51.100.1', true)).toMatchObject({ accountId: caller.accountId })
-  await ask(replaceIpWhitelist, { addresses: ['203.0.113.9'] })
-  expect(await codeOf((async () => lives('198.51.100.1', true))())).toBe('ACCESS.IP_NOT_ALLOWED')
+  await invoke(replaceIpWhitelist, { addresses: ['203.0.113.9', '198.51.100.1'] })
+  await invoke(enableIpWhitelist, {})
+  expect(await authenticate('198.51.100.1', true)).toMatchObject({ accountId: caller.accountId })
+  await invoke(replaceIpWhitelist, { addresses: ['203.0.113.9'] })
+  expect(await codeOf((async () => authenticate('198.51.100.1', true))())).toBe('ACCESS.IP_NOT_ALLOWED')
 })
 
 test('a read-only store still allows the addresses that the whitelist covers, and no others', async () => {
   await at.account('full@demo.test')
   const { accessToken } = await signIn(at, 'full@demo.test')
-  const lives = async (clientIp: string) =>
+  const authenticate = async (clientIp: string) =>
     at.identity.authentication.accessToken({ ...credential(accessToken), clientIp })
-  const caller = await lives('203.0.113.9')
+  const caller = await authenticate('203.0.113.9')
   await call(at.identity, replaceIpWhitelist, facts(at.clock), { addresses: ['203.0.113.0/24'] }, caller)
   await call(at.identity, enableIpWhitelist, facts(at.clock), {}, caller)
   const writable = (is: boolean) =>
     sql`SET default_transaction_read_only = ${sql.raw(is ? 'off' : 'on')}`.execute(at.ports.database)
   await writable(false)
   try {
-    expect(await lives('203.0.113.77')).toMatchObject({ accountId: caller.accountId })
-    expect(await codeOf(lives('198.51.100.1'))).toBe('ACCESS.IP_NOT_ALLOWED')
+    expect(await authenticate('203.0.113.77')).toMatchObject({ accountId: caller.accountId })
+    expect(await codeOf(authenticate('198.51.100.1'))).toBe('ACCESS.IP_NOT_ALLOWED')
   } finally {
     await writable(true)
   }

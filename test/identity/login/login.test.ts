@@ -102,15 +102,15 @@ describe('auth.loginInitiate', () => {
 
   test('pausing between waits allows fewer than 100 guesses a day at the second factor', async () => {
     await at.account('patient@demo.test')
-    const begun = at.clock.now()
+    const start = at.clock.now()
     let guesses = 0
-    while (at.clock.now() - begun < 86_400_000) {
+    while (at.clock.now() - start < 86_400_000) {
       const { sessionId } = await initiate(at, 'patient@demo.test')
       const guess = () => codeOf(complete(at, sessionId, '000000'))
-      let told = 'AUTH.CODE_INVALID'
-      for (let tried = 0; tried < 5 && told === 'AUTH.CODE_INVALID'; tried++) {
-        told = await guess()
-        if (told === 'AUTH.CODE_INVALID') guesses += 1
+      let code = 'AUTH.CODE_INVALID'
+      for (let tried = 0; tried < 5 && code === 'AUTH.CODE_INVALID'; tried++) {
+        code = await guess()
+        if (code === 'AUTH.CODE_INVALID') guesses += 1
       }
       const wait = await initiate(at, 'patient@demo.test').then(
         () => 0,
@@ -123,12 +123,12 @@ describe('auth.loginInitiate', () => {
 
   test('staying below the limit in every window allows 100 guesses in a row, then about 20 a day', async () => {
     await at.account('steady@demo.test')
-    const begun = at.clock.now()
+    const start = at.clock.now()
     let guesses = 0
-    while (at.clock.now() - begun < 86_400_000) {
+    while (at.clock.now() - start < 86_400_000) {
       for (let attempt = 0; attempt < 9; attempt++) {
-        const told = await codeOf(initiate(at, 'steady@demo.test', {}, 'wrong'))
-        if (told === 'AUTH.INVALID_CREDENTIALS') guesses += 1
+        const code = await codeOf(initiate(at, 'steady@demo.test', {}, 'wrong'))
+        if (code === 'AUTH.INVALID_CREDENTIALS') guesses += 1
       }
       at.clock.advance(900_000)
     }
@@ -227,7 +227,7 @@ describe('auth.mfaSend', () => {
   })
 
   test('counts the mail outside of a transaction, as mfa.stepUpSend does', async () => {
-    let asked = 0
+    let counted = 0
     const held = await harness(undefined, (ports) => {
       const { cache, database } = ports
       const increment: typeof cache.increment = async (key, window) => {
@@ -236,7 +236,7 @@ describe('auth.mfaSend', () => {
           isFree,
           pause(20_000, null, { ref: false }).then(() => Promise.reject(new Error('the connection is held'))),
         ])
-        asked += 1
+        counted += 1
         return cache.increment(key, window)
       }
       ports.cache = { ...cache, increment }
@@ -244,7 +244,7 @@ describe('auth.mfaSend', () => {
     await held.account('quo@demo.test')
     const caller = await signedIn(held, 'quo@demo.test')
     await call(held.identity, sendStepUpCode, facts(held.clock), { mfaMethod: 'EMAIL' }, caller)
-    expect(asked).toBe(2)
+    expect(counted).toBe(2)
     await held.close()
   })
 

@@ -17,12 +17,12 @@ const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
   call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
 
 /** The payload with which a client opens a session under an offered key. */
-const openingBy = (
+const openingWith = (
   offered: Awaited<ReturnType<typeof publicKey>>,
   key: Uint8Array,
   header: object = {},
   proposal: object = {},
-  written: (text: string) => Uint8Array = (text) => Buffer.from(text),
+  encode: (text: string) => Uint8Array = (text) => Buffer.from(text),
 ): Promise<string> => {
   const rsa = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
   const text = {
@@ -31,14 +31,14 @@ const openingBy = (
     iat: Math.floor(at.clock.now() / 1_000),
     ...proposal,
   }
-  return new CompactEncrypt(written(JSON.stringify(text)))
+  return new CompactEncrypt(encode(JSON.stringify(text)))
     .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId, ...header })
     .encrypt(rsa)
 }
-type OpeningParts = Parameters<typeof openingBy> extends [unknown, ...infer Rest] ? Rest : never
-const opening = async (...parts: OpeningParts): Promise<string> => openingBy(await publicKey(), ...parts)
+type OpeningParts = Parameters<typeof openingWith> extends [unknown, ...infer Rest] ? Rest : never
+const opening = async (...parts: OpeningParts): Promise<string> => openingWith(await publicKey(), ...parts)
 
-const opened = async (more: Partial<RequestContext> = {}) => {
+const openSession = async (more: Partial<RequestContext> = {}) => {
   const key = randomBytes(32)
   const { sessionId } = await open(await opening(key, {}, more.clientHash ? { clientHash: more.clientHash } : {}), more)
   return { key, sessionId }
@@ -54,7 +54,7 @@ const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, te
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
 /** The decrypted body; undefined if it is refused. */
-const tried = async (sessionId: string, payload: string, more = {}) =>
+const tryOpen = async (sessionId: string, payload: string, more = {}) =>
   at.identity.channel.open({
     sessionId,
     portal: 'CONSUMER',
@@ -65,7 +65,7 @@ const tried = async (sessionId: string, payload: string, more = {}) =>
     ...more,
   })
 const receive = async (sessionId: string, payload: string) => {
-  const body = await tried(sessionId, payload)
+  const body = await tryOpen(sessionId, payload)
   if (!body) throw new Error('the body was refused')
   return body
 }
@@ -191,37 +191,37 @@ describe('secureChannel.open', () => {
 
 describe('an encrypted body', () => {
   test('from jose is decrypted, and jose decrypts the encrypted reply', async () => {
-    const session = await opened()
+    const session = await openSession()
     const { plaintext, seal: reply } = await receive(session.sessionId, await seal(session, 1))
     expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
-    const { plaintext: answer, protectedHeader } = await compactDecrypt(reply('{"b":"ü"}'), session.key)
-    expect(Buffer.from(answer).toString()).toBe('{"b":"ü"}')
+    const { plaintext: decrypted, protectedHeader } = await compactDecrypt(reply('{"b":"ü"}'), session.key)
+    expect(Buffer.from(decrypted).toString()).toBe('{"b":"ü"}')
     expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId, seq: 1 })
     const bare = await at.identity.channel.sealer({ ...session, portal: 'CONSUMER', clientHash: 'client-one' })
     expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
   })
 
   test('is accepted once, in any order within the window of 256, and never below it', async () => {
-    const session = await opened()
+    const session = await openSession()
     const order = [3, 1, 2, 300, 45, 299]
     for (const seq of order) await receive(session.sessionId, await seal(session, seq))
     for (const seq of [...order, 44, 0, -1]) {
-      expect([seq, await tried(session.sessionId, await seal(session, seq))]).toEqual([seq, undefined])
+      expect([seq, await tryOpen(session.sessionId, await seal(session, seq))]).toEqual([seq, undefined])
     }
     for (const seq of ['301', 301.5, null, 2 ** 60, true])
-      expect(await tried(session.sessionId, await seal(session, seq))).toBeUndefined()
+      expect(await tryOpen(session.sessionId, await seal(session, seq))).toBeUndefined()
   })
 
   test('sent twenty times in parallel is accepted once', async () => {
-    const session = await opened()
+    const session = await openSession()
     const payload = await seal(session, 1)
-    const all = await Promise.all(Array.from({ length: 20 }, () => tried(session.sessionId, payload)))
+    const all = await Promise.all(Array.from({ length: 20 }, () => tryOpen(session.sessionId, payload)))
     expect(all.filter((body) => body)).toHaveLength(1)
   })
 
   test('moved, foreign, tampered with or of another algorithm is refused alike and spends no number', async () => {
-    const session = await opened()
-    const other = await opened()
+    const session = await openSession()
+    const other = await openSession()
     const payload = await seal(session, 1)
     const [head = '', empty = '', nonce = '', body = '', tag = ''] = payload.split('.')
     const flip = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
@@ -251,40 +251,40 @@ describe('an encrypted body', () => {
       ['no seq', await seal(session, undefined)],
     ]
     for (const [name, text, more] of attempts) {
-      expect([name, await tried(session.sessionId, text, more)]).toEqual([name, undefined])
+      expect([name, await tryOpen(session.sessionId, text, more)]).toEqual([name, undefined])
     }
     expect(Buffer.from((await receive(session.sessionId, payload)).plaintext).toString()).toBe('{"a":1}')
   })
 
   test('that is an encrypted reply sent back is refused', async () => {
-    const session = await opened()
+    const session = await openSession()
     const { seal: reply } = await receive(session.sessionId, await seal(session, 1))
-    expect(await tried(session.sessionId, reply('{}'))).toBeUndefined()
+    expect(await tryOpen(session.sessionId, reply('{}'))).toBeUndefined()
   })
 
   test('of an expired, closed or unknown session is refused alike', async () => {
-    const closed = await opened()
+    const closed = await openSession()
     await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
-    expect(await tried(closed.sessionId, await seal(closed, 1))).toBeUndefined()
-    const session = await opened()
+    expect(await tryOpen(closed.sessionId, await seal(closed, 1))).toBeUndefined()
+    const session = await openSession()
     at.clock.advance(1_799_999)
     await receive(session.sessionId, await seal(session, 1))
     at.clock.advance(1)
-    expect(await tried(session.sessionId, await seal(session, 2))).toBeUndefined()
+    expect(await tryOpen(session.sessionId, await seal(session, 2))).toBeUndefined()
   })
 
   test('of a session whose window the cache has lost is refused; the next session works', async () => {
-    const [used, unused] = [await opened(), await opened()]
+    const [used, unused] = [await openSession(), await openSession()]
     const first = await seal(used, 1)
     await receive(used.sessionId, first)
     await at.ports.cache.close()
-    const next = await opened()
+    const next = await openSession()
     for (const [session, payload] of [
       [used, first],
       [used, await seal(used, 2)],
       [unused, await seal(unused, 1)],
     ] as const)
-      expect(await tried(session.sessionId, payload)).toBeUndefined()
+      expect(await tryOpen(session.sessionId, payload)).toBeUndefined()
     expect(
       await at.identity.channel.sealer({ ...unused, portal: 'CONSUMER', clientHash: 'client-one' }),
     ).toBeUndefined()
@@ -292,23 +292,23 @@ describe('an encrypted body', () => {
   })
 
   test('under an id with a changed character is refused', async () => {
-    const session = await opened()
+    const session = await openSession()
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (const place of [0, 20, 60, 100, session.sessionId.length - 1])
       for (const letter of letters) {
         const sessionId = session.sessionId.slice(0, place) + letter + session.sessionId.slice(place + 1)
         if (sessionId === session.sessionId) continue
-        expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+        expect(await tryOpen(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
       }
     for (const sessionId of [`${session.sessionId}=`, `${session.sessionId}A`, session.sessionId.slice(0, -1)])
-      expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+      expect(await tryOpen(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
     await receive(session.sessionId, await seal(session, 1))
   })
 })
 
 describe('secureChannel.close', () => {
   test('of another client’s or portal’s session returns null and has no effect', async () => {
-    const session = await opened()
+    const session = await openSession()
     const channelSessionId = session.sessionId
     for (const more of [{ clientHash: 'thief' }, { portal: 'SYSTEM' as const }]) {
       const request = facts(at.clock, { channelSessionId, ...more })
@@ -328,9 +328,9 @@ describe('channel keys', () => {
     at.clock.set(addMs(toInstant(Date.parse(first.expiresAt ?? '')), -3_600_000))
     expect((await publicKey()).keyId).not.toBe(first.keyId)
     at.clock.advance(3_600_000 - 1)
-    expect((await open(await openingBy(first, randomBytes(32)))).expiresIn).toBe(1_800)
+    expect((await open(await openingWith(first, randomBytes(32)))).expiresIn).toBe(1_800)
     at.clock.advance(1)
-    expect(await codeOf(open(await openingBy(first, randomBytes(32))))).toBe(invalid)
+    expect(await codeOf(open(await openingWith(first, randomBytes(32))))).toBe(invalid)
   })
 
   test('a key that another replica has just added works here, too', async () => {

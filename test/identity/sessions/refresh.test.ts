@@ -20,14 +20,14 @@ afterAll(() => at.close())
 
 const refresh = (refreshToken: string, more: Partial<RequestContext> = {}) =>
   call(at.identity, auth.refreshToken, facts(at.clock, more), { refreshToken })
-const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
+const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
 
 test('auth.refresh 200: returns a new pair, and only digests of tokens are stored', async () => {
   const first = await signIn(at, email)
   at.clock.advance(60_000)
   const second = await refresh(first.refreshToken)
   expect(second.refreshToken).not.toBe(first.refreshToken)
-  expect((await lives(second.accessToken)).sessionId).toBe(first.sessionId)
+  expect((await authenticate(second.accessToken)).sessionId).toBe(first.sessionId)
   const tokens = [first, second].flatMap(({ refreshToken, accessToken }) => [refreshToken, accessToken])
   expect(await keptPlainly(at.ports.database, ...tokens)).toEqual([])
 })
@@ -43,13 +43,16 @@ test('auth.refresh 200: within 30 s of the first use returns the same successor,
 test('auth.refresh 404: a token used more than 30 s ago ends the family with its tokens', async () => {
   const first = await signIn(at, email)
   const second = await refresh(first.refreshToken)
-  await lives(second.accessToken)
+  await authenticate(second.accessToken)
   at.clock.advance(30_001)
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await codeOf(refresh(second.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
-  expect(await codeOf(lives(second.accessToken))).toBe('ACCESS.TOKEN_INVALID')
-  const told = await at.ports.database.selectFrom('audit_log').selectAll().where('target_biz_id', '=', first.sessionId)
-  const rows = await told.execute()
+  expect(await codeOf(authenticate(second.accessToken))).toBe('ACCESS.TOKEN_INVALID')
+  const entries = await at.ports.database
+    .selectFrom('audit_log')
+    .selectAll()
+    .where('target_biz_id', '=', first.sessionId)
+  const rows = await entries.execute()
   expect(rows.map((row) => row.detail)).toContainEqual({ reason: 'REFRESH_REUSED' })
 })
 
@@ -76,7 +79,7 @@ test('auth.refresh refuses a suspended account', async () => {
   await database.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('email', '=', email).execute()
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   at.clock.advance(1_000)
-  expect(await codeOf(lives(accessToken))).toBe('ACCESS.TOKEN_INVALID')
+  expect(await codeOf(authenticate(accessToken))).toBe('ACCESS.TOKEN_INVALID')
 })
 
 test.each([0, 1, 500, 999])(
@@ -84,12 +87,12 @@ test.each([0, 1, 500, 999])(
   async (offset) => {
     at.clock.set(toInstant(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
     let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
-    const isGoodForAll = async () => {
+    const expectValidUntilExpiry = async () => {
       at.clock.advance(pair.expiresIn * 1_000 - 1)
-      expect((await lives(pair.accessToken)).portal).toBe('CONSUMER')
+      expect((await authenticate(pair.accessToken)).portal).toBe('CONSUMER')
     }
     expect(pair.expiresIn).toBe(900)
-    await isGoodForAll()
+    await expectValidUntilExpiry()
     for (let minutes = 15; minutes < 700; minutes += 25) {
       pair = await refresh(pair.refreshToken)
       at.clock.advance(25 * 60_000)
@@ -97,7 +100,7 @@ test.each([0, 1, 500, 999])(
     at.clock.advance(4 * 60_000)
     pair = await refresh(pair.refreshToken)
     expect(pair.expiresIn).toBeLessThan(900)
-    await isGoodForAll()
+    await expectValidUntilExpiry()
   },
 )
 
@@ -120,10 +123,10 @@ test('auth.refresh refuses a session that was idle for 30 minutes', async () => 
 
 test('auth.logout 200: ends the session immediately for access token, refresh token and a second logout', async () => {
   const { accessToken, refreshToken } = await signIn(at, email)
-  const caller = await lives(accessToken)
+  const caller = await authenticate(accessToken)
   const request = facts(at.clock)
   expect(await call(at.identity, auth.logout, request, null, caller)).toEqual({ success: true, terminatedSessions: 1 })
-  expect(await codeOf(lives(accessToken))).toBe('ACCESS.TOKEN_INVALID')
+  expect(await codeOf(authenticate(accessToken))).toBe('ACCESS.TOKEN_INVALID')
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await call(at.identity, auth.logout, request, null, caller)).toMatchObject({ terminatedSessions: 0 })
 })
@@ -132,7 +135,7 @@ test('auth.logout 200: another replica rejects the session within a second', asy
   const { accessToken } = await signIn(at, email)
   const other = await at.replica()
   await other.authentication.accessToken(credential(accessToken))
-  await call(at.identity, auth.logout, facts(at.clock), null, await lives(accessToken))
+  await call(at.identity, auth.logout, facts(at.clock), null, await authenticate(accessToken))
   at.clock.advance(1_000)
   const read = async () => other.authentication.accessToken(credential(accessToken))
   expect(await codeOf(read())).toBe('ACCESS.TOKEN_INVALID')
@@ -145,5 +148,5 @@ test('auth.refresh refuses a session that was used more than its idle time ahead
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   at.clock.advance(1)
   const { accessToken } = await refresh(refreshToken)
-  expect((await lives(accessToken)).sessionId).toBe(sessionId)
+  expect((await authenticate(accessToken)).sessionId).toBe(sessionId)
 })
