@@ -38,8 +38,8 @@ const neighbour = 'neighbour@demo.test'
 const password = 'correct horse battery staple'
 const newPassword = 'violet-Anchor-Tundra-58'
 
-/** All actions of an account, next to a neighbour with a row in every table. A new table needs a row of the neighbour, too. */
-describe('the rows of other accounts stay unchanged', () => {
+/** Runs all operations of an account next to another account (the neighbour), which has a row in every table. */
+describe('rows of other accounts stay unchanged', () => {
   let at: Harness
   let others: ReadonlySet<string>
   let theirs: { caller: Caller; backupCode: string }
@@ -69,7 +69,7 @@ describe('the rows of other accounts stay unchanged', () => {
     await at.background.idle()
     return { sessionId, code: mailedCode(at, address) }
   }
-  /** A registration up to its password. */
+  /** Completes a registration and returns the token for the first password. */
   const completeNewRegistration = async (address: string) => {
     const { sessionId, code } = await beginRegistration(address)
     await anonymously(verifyRegistrationEmail, { sessionId, code })
@@ -112,7 +112,7 @@ describe('the rows of other accounts stay unchanged', () => {
   afterEach(async () => {
     const now = await rowsOf(at.ports.database)
     const changed = [...others.difference(now)]
-    // Reported once, by the test that changed them.
+    // Report a change once, by the test that caused it.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })
@@ -126,7 +126,7 @@ describe('the rows of other accounts stay unchanged', () => {
     at.clock.advance(30_000)
   })
 
-  test('auth.refresh 200, of its own session and by use of it, and 404 once it was stolen', async () => {
+  test('auth.refresh 200 and 404, and the use of the session', async () => {
     const { refreshToken: token, accessToken } = await signIn(at, email)
     await anonymously(refreshToken, { refreshToken: token })
     at.clock.advance(60_000)
@@ -142,7 +142,7 @@ describe('the rows of other accounts stay unchanged', () => {
     await own(revokeOtp, {})
   })
 
-  test('mfa.stepUpSend 200, mfa.stepUp 401 and 200 by a mailed code', async () => {
+  test('mfa.stepUpSend 200, mfa.stepUp 401 and 200 with a mailed code', async () => {
     await own(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const code = mailedCode(at, email)
     const wrong = { mfaMethod: 'EMAIL', code: code === '000000' ? '111111' : '000000' }
@@ -151,7 +151,7 @@ describe('the rows of other accounts stay unchanged', () => {
     at.clock.advance(30_000)
   })
 
-  test('mfa.generateBackupCodes 200, mfa.stepUp 401 by a code of theirs, 200 by its own', async () => {
+  test('mfa.generateBackupCodes 200, mfa.stepUp 401 with a code of the neighbour and 200 with its own', async () => {
     await own(generateBackupCodes)
     const { codes } = await own(generateBackupCodes)
     const foreign = { mfaMethod: 'BACKUP_CODE', code: theirs.backupCode }
@@ -159,19 +159,19 @@ describe('the rows of other accounts stay unchanged', () => {
     await own(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[0] })
   })
 
-  test('ipWhitelist.replace and ipWhitelist.enable 200, and an address that it covers', async () => {
+  test('ipWhitelist.replace and ipWhitelist.enable 200, and a sign-in from an allowed address', async () => {
     await own(replaceIpWhitelist, { addresses: ['203.0.113.0/24', '198.51.100.0/24'] })
     await own(enableIpWhitelist, {})
     caller = await signedIn(email)
   })
 
-  test('sessions.terminate 404 for a session of theirs, 200 for its own', async () => {
+  test('sessions.terminate 404 for a session of the neighbour, 200 for its own', async () => {
     expect(await codeOf(own(terminateSession, { sessionId: theirs.caller.sessionId }))).toBe('RESOURCE.NOT_FOUND')
     const { sessionId } = await signedIn(email)
     await own(terminateSession, { sessionId })
   })
 
-  test('sessions.configure 200 ends all but one, sessions.terminateAll and auth.logout 200', async () => {
+  test('sessions.configure, sessions.terminateAll and auth.logout 200', async () => {
     await signedIn(email)
     await own(configureSessions, { maxConcurrentSessions: 1 })
     await own(configureSessions, { maxConcurrentSessions: 5 })

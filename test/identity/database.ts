@@ -6,12 +6,13 @@ import { migrate } from '../../src/database/migrator/migrate.ts'
 import type { Database, Tables } from '../../src/database/tables.ts'
 import { parsers } from '../../src/database/value-parsers.ts'
 
+/** A database for a test. `close` releases it. */
 export interface TestDatabase {
   database: Database
   close(): Promise<void>
 }
 
-/** An in-memory PGlite store with the whole schema. */
+/** Opens an in-memory PGlite store with the full schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
   const pglite = await PGlite.create({ parsers })
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })

@@ -20,7 +20,7 @@ const at = await harness(
     login.failures.limit = limits.failures
   },
   (ports) => {
-    // The cost of a hash does not matter here.
+    // Replace the slow hash.
     const hash = async (password: string) => `plain:${password}`
     const verify = async (hashed: string | null, password: string) => hashed === (await hash(password))
     ports.passwords = { ...ports.passwords, hash, verify, isOutdated: () => false }
@@ -28,7 +28,7 @@ const at = await harness(
 )
 afterAll(() => at.close())
 
-/** A replica that receives no messages: it must notice an ended session within a second nevertheless. */
+/** A replica without invalidation messages must notice an ended session within 1 second. */
 const anotherReplica = () => createIdentity({ ...at.ports, announcements: createLocalPubSub() }, at.settings)
 
 const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
@@ -46,7 +46,7 @@ const addresses = ['203.0.113.1', '198.51.100.1']
 const clientIp = (address: number): string => addresses[address] ?? ''
 const clientHash = (device: number): string => `device-${device}`
 
-/** Actions of a session with its access token. */
+/** Commands with an access token. */
 type ByToken = Exclude<Extract<Command, { address: number; session: number }>, { kind: 'refresh' }>
 
 interface Family {
@@ -264,7 +264,7 @@ const courses = fc.array(fc.tuple(command, fc.nat(1)), {
 })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any sequence of sign-ins, refreshes, step-ups, changes and ends matches the model', async () => {
+test('any sequence of sign-ins, refreshes, step-ups, changes and sign-outs matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
     const real = await openWorld()
     const model = createSignInModel(accountCount)

@@ -29,7 +29,7 @@ interface Failures {
 }
 interface Account {
   maxSessions: number
-  /** The addresses of the whitelist, once it is enabled. */
+  /** Entries of the whitelist. */
   addresses: readonly number[]
   guarded: boolean
   /** Number of unused codes in the current set of backup codes. */
@@ -64,12 +64,12 @@ const window = 15 * minute
 
 const invalid = 'ACCESS.TOKEN_INVALID'
 const unknown = 'AUTH.SESSION_NOT_FOUND'
-/** The other one of two devices. */
+/** Returns the same or the other one of two devices. */
 export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
 export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
 
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
-/** With a limit of ten per window, a hundred failures in a row lead to waits, too. */
+/** Consecutive failures from ten times the limit on lead to lockouts, too. */
 const effectiveFailures = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
 export const createSignInModel = (accountCount: number) => {
@@ -157,7 +157,7 @@ export const createSignInModel = (accountCount: number) => {
     return 'none'
   }
 
-  /** A request with a session's newest access token from its own device. */
+  /** A request with the newest access token of a session from its device. */
   const authenticate = (session: Session | undefined, address: number): string => {
     if (!session || now >= session.accessUntil || !isRunning(session)) return invalid
     if (!isAllowedFrom(session.account, address)) return 'ACCESS.IP_NOT_ALLOWED'
@@ -239,7 +239,7 @@ export const createSignInModel = (accountCount: number) => {
     return 'none'
   }
 
-  /** Applies an action if it is allowed. Returns the code of its refusal, or `none`. */
+  /** Applies a command. Returns the code of its refusal, or `none`. */
   const act = (command: Command): string => {
     switch (command.kind) {
       case 'begin':

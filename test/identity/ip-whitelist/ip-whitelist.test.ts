@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-test('a match is written at most once a minute, and a replica applies a change within a second', async () => {
+test('a match is written at most once a minute; other replicas apply a change within 1 second', async () => {
   await at.account('white@demo.test')
   const { accessToken } = await signIn(at, 'white@demo.test')
   const other = await at.replica()
@@ -41,7 +41,7 @@ test('a match is written at most once a minute, and a replica applies a change w
   expect(await matchedAt()).not.toBe(first)
 })
 
-test('operations with a step-up use the current whitelist, even if another replica has replaced it', async () => {
+test('operations with a step-up use the current whitelist after another replica has replaced it', async () => {
   await at.account('anew@demo.test')
   const { accessToken } = await signIn(at, 'anew@demo.test')
   const other = await at.replica()
@@ -57,7 +57,7 @@ test('operations with a step-up use the current whitelist, even if another repli
   expect(await codeOf((async () => authenticate('198.51.100.1', true))())).toBe('ACCESS.IP_NOT_ALLOWED')
 })
 
-test('a read-only store still allows the addresses that the whitelist covers, and no others', async () => {
+test('with a read-only store, the whitelist still allows its addresses and no others', async () => {
   await at.account('full@demo.test')
   const { accessToken } = await signIn(at, 'full@demo.test')
   const authenticate = async (clientIp: string) =>
@@ -76,7 +76,7 @@ test('a read-only store still allows the addresses that the whitelist covers, an
   }
 })
 
-test('a range covers exactly the addresses with its prefix', () => {
+test('a range contains exactly the addresses with its prefix', () => {
   const toText = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.')
   const address = fc.integer({ min: 0, max: 0xffff_ffff })
   fc.assert(

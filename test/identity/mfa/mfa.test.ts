@@ -47,7 +47,7 @@ const otpAt = (secret: string, seconds = 0): string =>
 const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
   call(at.identity, operation, facts(at.clock), body, caller)
 const verifyTotp = (code: string) => invoke(stepUp, { mfaMethod: 'OTP', code })
-/** The security mails to the account's owner. */
+/** Returns the texts of the security mails to the account's owner. */
 const securityMails = async (): Promise<string[]> => {
   await runJobs(at)
   const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
@@ -60,7 +60,7 @@ const newSecret = async (): Promise<string> => {
 }
 
 describe('an authenticator', () => {
-  test('accepts the current time step and one either way, and no step twice or before a used one', async () => {
+  test('accepts the current, previous and next time step; none twice, and none before a used one', async () => {
     const secret = await newSecret()
     at.clock.advance(300_000)
     for (const seconds of [-60, 60, -90])
@@ -74,20 +74,20 @@ describe('an authenticator', () => {
     await verifyTotp(otpAt(secret))
   })
 
-  test('that was set up more than 15 minutes ago is not activated', async () => {
+  test('mfa.otpVerify 409: 15 minutes after the setup', async () => {
     const { secret } = await invoke(setupOtp)
     at.clock.advance(900_000)
     expect(await codeOf(invoke(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
-  test('that was set up an hour ahead of a clock that was set back is not activated', async () => {
+  test('mfa.otpVerify 409: if the clock was set back by an hour after the setup', async () => {
     at.clock.advance(3_600_000)
     const { secret } = await invoke(setupOtp)
     at.clock.advance(-3_600_000)
     expect(await codeOf(invoke(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
-  test('mfa.otpVerify 409 STATE.CONFLICT: does not count as a failure', async () => {
+  test('mfa.otpVerify 409: does not count as a failure', async () => {
     for (let turn = 0; turn < 11; turn++)
       expect(await codeOf(invoke(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
     const { secret } = await invoke(setupOtp)
@@ -97,7 +97,7 @@ describe('an authenticator', () => {
     expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 
-  test('is stored encrypted for its own account', async () => {
+  test('is encrypted for its account: a copy in another account fails', async () => {
     const { database } = at.ports
     const [secret, { accountId }] = [await newSecret(), caller]
     await at.account('robbed@demo.test')
@@ -119,7 +119,7 @@ describe('an authenticator', () => {
     ['12345', 'VALIDATION.INVALID_PARAMETER'],
     ['１２３４５６', 'VALIDATION.INVALID_PARAMETER'],
     ["1' OR '1", 'VALIDATION.INVALID_PARAMETER'],
-  ])('takes no %s', async (code, refusal) => {
+  ])('rejects %s with %s', async (code, refusal) => {
     await newSecret()
     expect(await codeOf(verifyTotp(code))).toBe(refusal)
   })
@@ -138,7 +138,7 @@ describe('a step-up', () => {
     expect(rows.map((row) => row.stepped_up_at)).toEqual([at.clock.now()])
   })
 
-  test('is valid immediately on a replica that has cached the session and got no message', async () => {
+  test('is valid immediately on a replica that has cached the session and missed the invalidation', async () => {
     const isolated = await harness(undefined, (ports) => {
       ports.announcements = { publish: () => undefined, subscribe: () => undefined }
     })
@@ -164,7 +164,7 @@ describe('a step-up', () => {
       await call(other, revokeOtp, facts(clock), {}, before)
       expect((await there(true)).steppedUpAt).toBe(clock.now())
       expect((await there(false)).steppedUpAt).toBe(clock.now())
-      // Nor does the cache admit a session that has ended.
+      // An ended session is rejected with `bypassCache`, too.
       await call(identity, logout, facts(clock), null, self)
       expect((await there(false)).steppedUpAt).toBe(clock.now())
       expect(await codeOf(there(true))).toBe('ACCESS.TOKEN_INVALID')
@@ -173,13 +173,13 @@ describe('a step-up', () => {
     }
   })
 
-  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED for a session that has ended since it was looked up', async () => {
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: if the session ended during the request', async () => {
     await newSecret()
     await invoke(logout)
     expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
   })
 
-  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED where it lies an hour ahead of a clock that was set back', async () => {
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: if the clock was set back by an hour', async () => {
     await newSecret()
     at.clock.advance(-3_600_000)
     expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
@@ -187,7 +187,7 @@ describe('a step-up', () => {
     await invoke(revokeOtp, {})
   })
 
-  test('mfa.stepUpSend sends a code if the last one lies an hour ahead; the last one is not accepted', async () => {
+  test('mfa.stepUpSend 200: after the clock was set back by an hour; the previous code is invalid', async () => {
     await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const ahead = mailedCode(at, email)
     at.clock.advance(-3_600_000)
@@ -197,20 +197,20 @@ describe('a step-up', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('by a backup code compares a digest; the code itself is not stored', async () => {
+  test('mfa.generateBackupCodes 200: stores only digests of the codes', async () => {
     const { codes } = await invoke(generateBackupCodes)
     expect(codes).toHaveLength(10)
     const forms = codes.flatMap((code) => [code, code.replaceAll('-', '')])
     expect(await keptPlainly(at.ports.database, ...forms)).toEqual([])
   })
 
-  test('by a backup code is mailed to the owner, as a sign-in by one is', async () => {
+  test('with a backup code is mailed to the owner', async () => {
     const [code] = (await invoke(generateBackupCodes)).codes
     await invoke(stepUp, { mfaMethod: 'BACKUP_CODE', code })
     expect(await securityMails()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
-  test('by a backup code that removes the authenticator is mailed to the owner', async () => {
+  test('mfa.otpRevoke 200: the removal and the use of a backup code are mailed to the owner', async () => {
     await newSecret()
     const [code] = (await invoke(generateBackupCodes)).codes
     await invoke(revokeOtp, { code })
@@ -218,7 +218,7 @@ describe('a step-up', () => {
     expect(await securityMails()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
-  test('mfa.stepUpSend 200: the remaining attempts are those of the account only', async () => {
+  test('mfa.stepUpSend 200: remaining attempts are counted per account', async () => {
     for (let turn = 0; turn < 3; turn++) expect(await codeOf(verifyTotp('000000'))).toBe('AUTH.CODE_INVALID')
     expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(7)
     await at.account('untried@demo.test')
@@ -227,14 +227,14 @@ describe('a step-up', () => {
     expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 
-  test('mfa.stepUp 401 AUTH.CODE_INVALID for a mailed code that was used', async () => {
+  test('mfa.stepUp 401 AUTH.CODE_INVALID: for a used mailed code', async () => {
     await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const proof = { mfaMethod: 'EMAIL', code: mailedCode(at, email) }
     await invoke(stepUp, proof)
     expect(await codeOf(invoke(stepUp, proof))).toBe('AUTH.CODE_INVALID')
   })
 
-  test('by a mailed code is valid for ten minutes, to the second', async () => {
+  test('mfa.stepUp 401 AUTH.CODE_INVALID: ten minutes after the code was mailed', async () => {
     await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const code = mailedCode(at, email)
     at.clock.advance(600_000)
@@ -262,7 +262,7 @@ describe('a step-up', () => {
     }
   })
 
-  test('ten wrong codes lock out every session of the account, and no sign-in', async () => {
+  test('mfa.stepUp 429: ten wrong codes lock out all sessions of the account, but no sign-in', async () => {
     const secret = await newSecret()
     at.clock.advance(60_000)
     const right = otpAt(secret)

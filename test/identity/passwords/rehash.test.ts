@@ -34,7 +34,7 @@ const invoke = <O extends Parameters<typeof callAnonymously>[1]>(operation: O, b
 const requestLink = (email: string) => requestResetLink(at, email)
 const resetToken = (email: string) => resetTokenOf(at, email)
 
-test('an outdated hash is replaced at the next sign-in, also by two concurrent sign-ins', async () => {
+test('auth.loginInitiate 200: replaces an outdated hash, also in two concurrent sign-ins', async () => {
   const id = await at.account('old@demo.test')
   const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
   const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
@@ -54,7 +54,7 @@ test('an outdated hash is replaced at the next sign-in, also by two concurrent s
   expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
 })
 
-test('password.reset 200: is not overwritten by a concurrent rehash of the old password', async () => {
+test('password.reset 200: a concurrent rehash does not restore the old password', async () => {
   const email = 'upgraded@demo.test'
   const id = await at.account(email)
   const old = 'an old password of mine'

@@ -33,8 +33,8 @@ const requestLink = (email: string) => requestResetLink(at, email)
 const resetToken = (email: string) => resetTokenOf(at, email)
 const begin = (email: string) => beginRegistration(at, email)
 
-describe('a reset link', () => {
-  test('is valid for half an hour, to the millisecond, and stored as a digest only', async () => {
+describe('password reset', () => {
+  test('password.reset 404: after 30 minutes; only a digest of the token is stored', async () => {
     await at.account('link@demo.test')
     await requestLink('link@demo.test')
     const token = resetToken('link@demo.test') ?? ''
@@ -48,7 +48,7 @@ describe('a reset link', () => {
     expect(done).toEqual({ success: true, terminatedSessions: 0 })
   })
 
-  test('does not get valid for longer if the clock is set back, nor does a registration', async () => {
+  test('password.reset 404: if the clock was set back, as in registration.verifyEmail', async () => {
     await at.account('back@demo.test')
     await requestLink('back@demo.test')
     const { sessionId, code } = await begin('backwards@demo.test')
@@ -59,7 +59,7 @@ describe('a reset link', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('is not sent to a suspended account, and an earlier one does not work', async () => {
+  test('password.forgot 200: mails nothing to a suspended account; password.reset 404 for an earlier link', async () => {
     const id = await at.account('out@demo.test')
     await requestLink('out@demo.test')
     const suspend = at.ports.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
@@ -71,7 +71,7 @@ describe('a reset link', () => {
     expect(await codeOf(invoke(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('cancels the sign-ins that were started with the old password, by an index on the account', async () => {
+  test('password.reset 200: cancels pending sign-ins with the old password, using an index', async () => {
     const id = await at.account('begun@demo.test')
     const login = await beginLogin(at, 'begun@demo.test')
     await requestLink('begun@demo.test')
@@ -82,7 +82,7 @@ describe('a reset link', () => {
     expect(JSON.stringify(rows)).toContain('login_sessions_under_way')
   })
 
-  test('password.reset 200: ends sessions and sign-ins that a clock ahead has expired', async () => {
+  test('password.reset 200: ends sessions and sign-ins that a fast clock shows as expired', async () => {
     await at.account('ahead@demo.test')
     const { refreshToken } = await signIn(at, 'ahead@demo.test')
     at.clock.advance(30_000)
@@ -96,7 +96,7 @@ describe('a reset link', () => {
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: a reset during the verification wins', async () => {
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: after a reset during the verification', async () => {
     const id = await at.account('crossing@demo.test')
     await requestLink('crossing@demo.test')
     runAfterVerify(() => invoke(resetPassword, { token: resetToken('crossing@demo.test'), newPassword }))
@@ -105,7 +105,7 @@ describe('a reset link', () => {
     expect(await logins.execute()).toEqual([])
   })
 
-  test('ends a lockout', async () => {
+  test('password.reset 200: ends a lockout', async () => {
     await at.account('wait@demo.test')
     for (let failure = 0; failure < 11; failure++) await codeOf(initiate(at, 'wait@demo.test', {}, 'wrong'))
     expect(await codeOf(initiate(at, 'wait@demo.test'))).toBe('ACCESS.RATE_LIMITED')

@@ -34,14 +34,14 @@ const requestLink = (email: string) => requestResetLink(at, email)
 const resetToken = (email: string) => resetTokenOf(at, email)
 const begin = (email: string) => beginRegistration(at, email)
 
-describe('a registration', () => {
-  test('lasts ten minutes, and its code as long', async () => {
+describe('registration', () => {
+  test('registration.verifyEmail 404: after ten minutes', async () => {
     const { sessionId, code } = await begin('slow@demo.test')
     at.clock.advance(600_000)
     expect(await codeOf(invoke(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('registration.verifyEmail 401 AUTH.CODE_INVALID: is recorded in the audit log', async () => {
+  test('registration.verifyEmail 401 AUTH.CODE_INVALID: recorded in the audit log', async () => {
     const { sessionId, code } = await begin('guess@demo.test')
     await codeOf(invoke(verifyRegistrationEmail, { sessionId, code: code === '000000' ? '111111' : '000000' }))
     const rows = at.ports.database.selectFrom('audit_log').selectAll().where('action', '=', verifyRegistrationEmail.id)
@@ -50,7 +50,7 @@ describe('a registration', () => {
     ])
   })
 
-  test('ends in a token that sets a password for an hour', async () => {
+  test('registration.complete 200: returns a token that sets a password for an hour', async () => {
     const { sessionId, code } = await begin('new@demo.test')
     await invoke(verifyRegistrationEmail, { sessionId, code })
     const { passwordInitToken: token } = await invoke(completeRegistration, { sessionId, accountName: 'New' })
@@ -65,7 +65,7 @@ describe('a registration', () => {
     expect((await initiate(at, 'new@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
   })
 
-  test('password.reset 404 for a token of a registration, and password.init 404 for a reset link', async () => {
+  test('password.reset 404 with a token of a registration; password.init 404 with a reset link', async () => {
     await at.account('mixed@demo.test')
     await requestLink('mixed@demo.test')
     const token = resetToken('mixed@demo.test')
@@ -77,21 +77,21 @@ describe('a registration', () => {
     expect(await codeOf(invoke(resetPassword, wrong))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('whose workspace cannot be opened creates no account, and can be retried', async () => {
+  test('registration.complete: creates no account if the workspace fails to open; can be retried', async () => {
     const { sessionId, code } = await begin('torn@demo.test')
     await invoke(verifyRegistrationEmail, { sessionId, code })
     const open = at.ports.openWorkspace
     at.ports.openWorkspace = async () => {
-      throw new Error('no room')
+      throw new Error('workspace failed')
     }
     const torn = await at.replica()
     at.ports.openWorkspace = open
     const body = { sessionId, accountName: 'Torn' }
-    await expect(call(torn, completeRegistration, facts(at.clock), body)).rejects.toThrow('no room')
+    await expect(call(torn, completeRegistration, facts(at.clock), body)).rejects.toThrow('workspace failed')
     expect((await invoke(completeRegistration, body)).pendingApproval).toBe(false)
   })
 
-  test('mails an address at most three times in ten minutes, with or without an account', async () => {
+  test('registration.initiate 429: after three mails in ten minutes, with or without an account', async () => {
     await at.account('have@demo.test')
     for (const email of ['have@demo.test', 'havenot@demo.test']) {
       for (let mail = 0; mail < 3; mail++) await invoke(initiateRegistration, { email, turnstileToken: '' })

@@ -15,7 +15,7 @@ afterAll(() => at.close())
 const settings = defaultSettings().secureChannel
 const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
 
-test('a channel session expires even if the cache keeps its window for longer', async () => {
+test('a channel session expires even if the cache retains its window', async () => {
   const { cache } = at.ports
   const joinGroup: Cache['joinGroup'] = (group, options) => cache.joinGroup(group, { ...options, ttl: 24 * 3_600_000 })
   const ports = { ...at.ports, cache: { ...cache, joinGroup } }
@@ -27,10 +27,10 @@ test('a channel session expires even if the cache keeps its window for longer', 
   expect(sessions.read(sessionId, owner)).toBeUndefined()
 })
 
-describe('channel sessions of one portal', () => {
+describe('the limit of channel sessions', () => {
   const limited = () => createChannelSessions(at.ports, { ...settings, maxSessions: 62 })
 
-  test('secureChannel.open 429: 62 sessions of 30 minutes are two openings a minute', async () => {
+  test('secureChannel.open 429: 62 sessions of 30 minutes allow two per minute', async () => {
     const sessions = limited()
     at.clock.set(addMs(toInstant(Math.ceil(at.clock.now() / 60_000) * 60_000), 120_000))
     for (let minute = 0; minute < 3; minute += 1) {
@@ -44,8 +44,8 @@ describe('channel sessions of one portal', () => {
   })
 })
 
-describe('a session’s key', () => {
-  test('is decrypted once, and afterwards returned to its owner only', async () => {
+describe('the key of a channel session', () => {
+  test('is decrypted once and returned to its owner only', async () => {
     let unsealed = 0
     const open: SecretBox['open'] = (...sealed) => {
       const plaintext = at.ports.secretBox.open(...sealed)
@@ -64,7 +64,7 @@ describe('a session’s key', () => {
     expect(unsealed).toBe(1)
   })
 
-  test('is cached as a copy, without the buffer pool that it was decrypted into', async () => {
+  test('is cached as a copy, without the buffer pool', async () => {
     const sessions = createChannelSessions(at.ports, settings)
     const { sessionId } = await sessions.open(owner, randomBytes(32))
     expect(sessions.read(sessionId, owner)?.key.buffer.byteLength).toBe(32)

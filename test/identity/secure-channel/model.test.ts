@@ -17,7 +17,7 @@ interface Client {
   portal: Portal
   device: number
 }
-/** A header member with a wrong value. */
+/** What is wrong with a message: a header member, or a bit of the ciphertext. */
 type Flaw = 'none' | 'path' | 'method' | 'kid' | 'algorithm' | 'more' | 'text' | 'bit'
 type Command =
   | ({ kind: 'offer' } & Client)
@@ -149,7 +149,7 @@ const createWorld = async () => {
         replicas[replica] = await at.replica()
         return
       case 'lose':
-        // The loss of a Redis restart.
+        // The cache loses its data, as in a Redis restart.
         await at.ports.cache.close()
         for (const session of sessions) session.closed = true
         return
@@ -203,7 +203,7 @@ const courses = fc.array(fc.tuple(command, fc.nat(1)), {
 })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any sequence of openings, reordered, replayed and foreign bodies, ends and losses matches the model', async () => {
+test('any sequence of sessions with reordered, replayed and foreign bodies matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
     const act = await createWorld()
     for (const [each, replica] of [...beginning, ...commands]) await act(each, replica)

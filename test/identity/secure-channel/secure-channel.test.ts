@@ -16,7 +16,7 @@ const publicKey = () => call(at.identity, contract.readPublicKey, facts(at.clock
 const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
   call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
 
-/** The payload with which a client opens a session under an offered key. */
+/** Returns the payload that opens a session with an offered key. */
 const openingWith = (
   offered: Awaited<ReturnType<typeof publicKey>>,
   key: Uint8Array,
@@ -53,7 +53,7 @@ const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, te
   new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
-/** The decrypted body; undefined if it is refused. */
+/** Returns the decrypted body; undefined if it is refused. */
 const tryOpen = async (sessionId: string, payload: string, more = {}) =>
   at.identity.channel.open({
     sessionId,
@@ -71,7 +71,7 @@ const receive = async (sessionId: string, payload: string) => {
 }
 
 describe('secureChannel.publicKey', () => {
-  test('returns the same key on every replica, with nanoseconds', async () => {
+  test('200: returns the same key on every replica, with nanoseconds', async () => {
     const key = await publicKey()
     expect(key).toMatchObject({
       algorithm: 'RSA-OAEP-2048',
@@ -84,7 +84,7 @@ describe('secureChannel.publicKey', () => {
   })
 
   test.each([2_000, 3_600_000])(
-    '200 where the clock was set back by %i ms, to before the key that is there',
+    '200: after the clock was set back by %i ms, before the creation of the key',
     async (by) => {
       const other = await harness()
       try {
@@ -100,20 +100,20 @@ describe('secureChannel.publicKey', () => {
 })
 
 describe('secureChannel.open', () => {
-  test('returns a session of 30 minutes', async () => {
+  test('200: returns a session of 30 minutes', async () => {
     const reply = await open(await opening(randomBytes(32)))
     expect(reply).toMatchObject({ algorithm: 'A256GCM', expiresIn: 1_800, createdAt: '2026-01-05T12:00:00.000Z' })
     expect(reply.expiresAt).toBe('2026-01-05T12:30:00.000Z')
   })
 
-  test('counts for 60 s either way', async () => {
+  test('200 up to 60 s before and after `iat`, refused beyond', async () => {
     const iat = Math.floor(at.clock.now() / 1_000)
     for (const by of [-60, 60]) await open(await opening(randomBytes(32), {}, { iat: iat + by }))
     for (const by of [-61, 61])
       expect(await codeOf(open(await opening(randomBytes(32), {}, { iat: iat + by })))).toBe(invalid)
   })
 
-  test('refuses a proposal of any other form', async () => {
+  test('refuses a malformed proposal', async () => {
     const key = randomBytes(32)
     const proposals = [
       { clientHash: 'thief' },
@@ -129,7 +129,7 @@ describe('secureChannel.open', () => {
       expect([proposal, await codeOf(open(await opening(key, {}, proposal)))]).toEqual([proposal, invalid])
   })
 
-  test('refuses a proposal that is not strict JSON: a duplicate name, or invalid UTF-8', async () => {
+  test('refuses a proposal with a duplicate name or invalid UTF-8', async () => {
     const twice = (text: string) => Buffer.from(text.replace('{', '{"clientHash":"client-one",'))
     expect(await codeOf(open(await opening(randomBytes(32), {}, {}, twice)))).toBe(invalid)
     const latin = (text: string) => Buffer.from(text.replace('client-one', 'client-\xe9'), 'latin1')
@@ -137,7 +137,7 @@ describe('secureChannel.open', () => {
     expect(await codeOf(open(payload, { clientHash: 'client-\ufffd' }))).toBe(invalid)
   })
 
-  test('refuses every other algorithm, header and key id, and anything but a JWE, alike', async () => {
+  test('refuses other algorithms, headers and key ids, and malformed JWEs, with the same code', async () => {
     const good = await opening(randomBytes(32))
     const offered = await publicKey()
     const [, ...rest] = good.split('.')
@@ -177,20 +177,20 @@ describe('secureChannel.open', () => {
       const started = performance.now()
       const refusal = await refusalOf(open(payload))
       expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
-      // The PBKDF2 rounds that this header requests would take minutes.
+      // The PBKDF2 iterations that one of the headers requests would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)
     }
     await open(good)
   })
 
-  test('refuses a body of another form with the same code', async () => {
+  test('refuses a malformed body with the same code', async () => {
     for (const body of [5, null, [], {}, { payload: 5 }, { payload: 'x', extra: 1 }])
       expect(await codeOf(call(at.identity, contract.openSecureChannel, facts(at.clock), body))).toBe(invalid)
   })
 })
 
 describe('an encrypted body', () => {
-  test('from jose is decrypted, and jose decrypts the encrypted reply', async () => {
+  test('is compatible with jose in both directions', async () => {
     const session = await openSession()
     const { plaintext, seal: reply } = await receive(session.sessionId, await seal(session, 1))
     expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
@@ -201,7 +201,7 @@ describe('an encrypted body', () => {
     expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
   })
 
-  test('is accepted once, in any order within the window of 256, and never below it', async () => {
+  test('is accepted once, in any order within the window of 256, and not below it', async () => {
     const session = await openSession()
     const order = [3, 1, 2, 300, 45, 299]
     for (const seq of order) await receive(session.sessionId, await seal(session, seq))
@@ -212,14 +212,14 @@ describe('an encrypted body', () => {
       expect(await tryOpen(session.sessionId, await seal(session, seq))).toBeUndefined()
   })
 
-  test('sent twenty times in parallel is accepted once', async () => {
+  test('is accepted once when sent twenty times in parallel', async () => {
     const session = await openSession()
     const payload = await seal(session, 1)
     const all = await Promise.all(Array.from({ length: 20 }, () => tryOpen(session.sessionId, payload)))
     expect(all.filter((body) => body)).toHaveLength(1)
   })
 
-  test('moved, foreign, tampered with or of another algorithm is refused alike and spends no number', async () => {
+  test('of another request or client, or tampered with, is refused and spends no sequence number', async () => {
     const session = await openSession()
     const other = await openSession()
     const payload = await seal(session, 1)
@@ -235,13 +235,13 @@ describe('an encrypted body', () => {
       ['of another session', await seal(other, 1)],
       ['of another session, naming this one', await seal({ ...other, sessionId: session.sessionId }, 1)],
       ['of an unknown session', payload, { sessionId: 'A'.repeat(43) }],
-      ['of a made-up session', payload, { sessionId: '../../x' }],
+      ['of a malformed session id', payload, { sessionId: '../../x' }],
       ['header changed', [flip(head), empty, nonce, body, tag].join('.')],
       ['an encrypted key', [head, 'AAAA', nonce, body, tag].join('.')],
       ['nonce changed', [head, empty, flip(nonce), body, tag].join('.')],
       ['body changed', [head, empty, nonce, flip(body), tag].join('.')],
       ['tag changed', [head, empty, nonce, body, flip(tag)].join('.')],
-      ['tag cut', [head, empty, nonce, body, tag.slice(0, 16)].join('.')],
+      ['tag truncated', [head, empty, nonce, body, tag.slice(0, 16)].join('.')],
       ['padded', `${payload}==`],
       ['empty', ''],
       ['another enc', await seal(small, 1, { enc: 'A128GCM' })],
@@ -256,13 +256,13 @@ describe('an encrypted body', () => {
     expect(Buffer.from((await receive(session.sessionId, payload)).plaintext).toString()).toBe('{"a":1}')
   })
 
-  test('that is an encrypted reply sent back is refused', async () => {
+  test('is refused if it is an encrypted reply sent back', async () => {
     const session = await openSession()
     const { seal: reply } = await receive(session.sessionId, await seal(session, 1))
     expect(await tryOpen(session.sessionId, reply('{}'))).toBeUndefined()
   })
 
-  test('of an expired, closed or unknown session is refused alike', async () => {
+  test('of an expired or closed session is refused', async () => {
     const closed = await openSession()
     await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
     expect(await tryOpen(closed.sessionId, await seal(closed, 1))).toBeUndefined()
@@ -273,7 +273,7 @@ describe('an encrypted body', () => {
     expect(await tryOpen(session.sessionId, await seal(session, 2))).toBeUndefined()
   })
 
-  test('of a session whose window the cache has lost is refused; the next session works', async () => {
+  test('is refused after the cache has lost the replay window; a new session works', async () => {
     const [used, unused] = [await openSession(), await openSession()]
     const first = await seal(used, 1)
     await receive(used.sessionId, first)
@@ -291,7 +291,7 @@ describe('an encrypted body', () => {
     await receive(next.sessionId, await seal(next, 1))
   })
 
-  test('under an id with a changed character is refused', async () => {
+  test('with a changed session id is refused', async () => {
     const session = await openSession()
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (const place of [0, 20, 60, 100, session.sessionId.length - 1])
@@ -307,7 +307,7 @@ describe('an encrypted body', () => {
 })
 
 describe('secureChannel.close', () => {
-  test('of another client’s or portal’s session returns null and has no effect', async () => {
+  test('200: has no effect on a session of another client or portal', async () => {
     const session = await openSession()
     const channelSessionId = session.sessionId
     for (const more of [{ clientHash: 'thief' }, { portal: 'SYSTEM' as const }]) {
@@ -317,13 +317,13 @@ describe('secureChannel.close', () => {
     await receive(session.sessionId, await seal(session, 1))
   })
 
-  test('without a session is the observed SYSTEM.INTERNAL_ERROR', async () => {
+  test('500 SYSTEM.INTERNAL_ERROR: without a session id', async () => {
     expect(await codeOf(call(at.identity, contract.closeSecureChannel, facts(at.clock)))).toBe('SYSTEM.INTERNAL_ERROR')
   })
 })
 
 describe('channel keys', () => {
-  test('the next key is offered an hour before the old one expires, which works until then', async () => {
+  test('the next key is offered an hour before the old key expires; the old key works until then', async () => {
     const first = await publicKey()
     at.clock.set(addMs(toInstant(Date.parse(first.expiresAt ?? '')), -3_600_000))
     expect((await publicKey()).keyId).not.toBe(first.keyId)
@@ -333,7 +333,7 @@ describe('channel keys', () => {
     expect(await codeOf(open(await openingWith(first, randomBytes(32))))).toBe(invalid)
   })
 
-  test('a key that another replica has just added works here, too', async () => {
+  test('a key that another replica has just added is accepted', async () => {
     at.clock.advance(24 * 3_600_000)
     const other = await at.replica()
     const offered = await call(other, contract.readPublicKey, facts(at.clock))

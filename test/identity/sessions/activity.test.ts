@@ -37,14 +37,14 @@ test('activity extends a session', async () => {
   expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
 })
 
-test('sessions.list 200: shows the start and the last activity of a session', async () => {
+test('sessions.list 200: returns the start and the last activity of a session', async () => {
   const later = addMs(at.clock.now(), 60_000)
   await record(later)
   const [listed] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
   expect(listed).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
 })
 
-test('late activity of a slow replica, or of one whose clock is behind, shortens no session', async () => {
+test('earlier activity, from a slow replica or a slow clock, does not shorten a session', async () => {
   await record(addMs(at.clock.now(), 120_000))
   const before = await times()
   await record(addMs(at.clock.now(), 60_000))

@@ -22,7 +22,7 @@ const refresh = (refreshToken: string, more: Partial<RequestContext> = {}) =>
   call(at.identity, auth.refreshToken, facts(at.clock, more), { refreshToken })
 const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
 
-test('auth.refresh 200: returns a new pair, and only digests of tokens are stored', async () => {
+test('auth.refresh 200: returns a new pair; only digests of tokens are stored', async () => {
   const first = await signIn(at, email)
   at.clock.advance(60_000)
   const second = await refresh(first.refreshToken)
@@ -32,7 +32,7 @@ test('auth.refresh 200: returns a new pair, and only digests of tokens are store
   expect(await keptPlainly(at.ports.database, ...tokens)).toEqual([])
 })
 
-test('auth.refresh 200: within 30 s of the first use returns the same successor, to parallel tabs, too', async () => {
+test('auth.refresh 200: returns the same successor within 30 s of the first use, also in parallel', async () => {
   const { refreshToken } = await signIn(at, email)
   const tabs = await Promise.all(Array.from({ length: 8 }, () => refresh(refreshToken)))
   at.clock.advance(30_000)
@@ -40,7 +40,7 @@ test('auth.refresh 200: within 30 s of the first use returns the same successor,
   expect(new Set(tabs.map((tab) => tab.refreshToken)).size).toBe(1)
 })
 
-test('auth.refresh 404: a token used more than 30 s ago ends the family with its tokens', async () => {
+test('auth.refresh 404: a token used more than 30 s ago ends the session with all its tokens', async () => {
   const first = await signIn(at, email)
   const second = await refresh(first.refreshToken)
   await authenticate(second.accessToken)
@@ -56,7 +56,7 @@ test('auth.refresh 404: a token used more than 30 s ago ends the family with its
   expect(rows.map((row) => row.detail)).toContainEqual({ reason: 'REFRESH_REUSED' })
 })
 
-test('auth.refresh 404: a used token ends the family if the clock was set back by an hour', async () => {
+test('auth.refresh 404: for a used token after the clock was set back by an hour', async () => {
   at.clock.advance(7_200_000)
   const first = await signIn(at, email)
   await refresh(first.refreshToken)
@@ -64,7 +64,7 @@ test('auth.refresh 404: a used token ends the family if the clock was set back b
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.refresh 404: garbage, another client and another portal end nothing', async () => {
+test('auth.refresh 404: for malformed tokens, other clients and portals; the session stays open', async () => {
   const { refreshToken } = await signIn(at, email)
   for (const text of ['x', 'A'.repeat(43), "'; DROP TABLE sessions --", refreshToken.toLowerCase()])
     expect(await codeOf(refresh(text))).toBe('AUTH.SESSION_NOT_FOUND')
@@ -73,7 +73,7 @@ test('auth.refresh 404: garbage, another client and another portal end nothing',
   expect((await refresh(refreshToken)).expiresIn).toBe(900)
 })
 
-test('auth.refresh refuses a suspended account', async () => {
+test('auth.refresh 404: for a suspended account', async () => {
   const { refreshToken, accessToken } = await signIn(at, email)
   const { database } = at.ports
   await database.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('email', '=', email).execute()
@@ -83,7 +83,7 @@ test('auth.refresh refuses a suspended account', async () => {
 })
 
 test.each([0, 1, 500, 999])(
-  'an access token is valid for all of `expiresIn`, issued %i ms after a full second',
+  'an access token issued %i ms after a full second is valid for all of `expiresIn`',
   async (offset) => {
     at.clock.set(toInstant(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
     let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
@@ -104,7 +104,7 @@ test.each([0, 1, 500, 999])(
   },
 )
 
-test('auth.refresh keeps the absolute end of the session, which the last access token does not outlive', async () => {
+test('auth.refresh 404: after the absolute end of the session, which limits access tokens, too', async () => {
   let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
   for (let minutes = 25; minutes < 720; minutes += 25) {
     at.clock.advance(25 * 60_000)
@@ -115,13 +115,13 @@ test('auth.refresh keeps the absolute end of the session, which the last access 
   expect(await codeOf(refresh(pair.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.refresh refuses a session that was idle for 30 minutes', async () => {
+test('auth.refresh 404: for a session that was idle for 30 minutes', async () => {
   const { refreshToken } = await signIn(at, email)
   at.clock.advance(30 * 60_000)
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.logout 200: ends the session immediately for access token, refresh token and a second logout', async () => {
+test('auth.logout 200: invalidates access token and refresh token immediately', async () => {
   const { accessToken, refreshToken } = await signIn(at, email)
   const caller = await authenticate(accessToken)
   const request = facts(at.clock)
@@ -131,7 +131,7 @@ test('auth.logout 200: ends the session immediately for access token, refresh to
   expect(await call(at.identity, auth.logout, request, null, caller)).toMatchObject({ terminatedSessions: 0 })
 })
 
-test('auth.logout 200: another replica rejects the session within a second', async () => {
+test('auth.logout 200: other replicas reject the session within 1 second', async () => {
   const { accessToken } = await signIn(at, email)
   const other = await at.replica()
   await other.authentication.accessToken(credential(accessToken))
@@ -141,7 +141,7 @@ test('auth.logout 200: another replica rejects the session within a second', asy
   expect(await codeOf(read())).toBe('ACCESS.TOKEN_INVALID')
 })
 
-test('auth.refresh refuses a session that was used more than its idle time ahead of a clock that was set back', async () => {
+test('auth.refresh 404: after the clock was set back by more than the idle time', async () => {
   at.clock.advance(3_600_000)
   const { refreshToken, sessionId } = await signIn(at, email)
   at.clock.advance(-1_800_001)

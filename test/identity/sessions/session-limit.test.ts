@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
-/** An account with a limit of two sessions and two sessions, the older one first. */
+/** Creates an account with a limit of two sessions and signs in twice. */
 const signInTwice = async (email: string) => {
   await at.account(email)
   const { accessToken: older } = await signIn(at, email)
@@ -23,7 +23,7 @@ const signInTwice = async (email: string) => {
   return { older, newer }
 }
 
-test('auth.loginComplete 200: does not count ended sessions towards the limit', async () => {
+test('auth.loginComplete 200: ended sessions do not count towards the limit', async () => {
   const { older, newer } = await signInTwice('ended@demo.test')
   await call(at.identity, logout, facts(at.clock), null, await authenticate(newer))
   const { accessToken } = await signIn(at, 'ended@demo.test')
@@ -31,7 +31,7 @@ test('auth.loginComplete 200: does not count ended sessions towards the limit', 
   expect(new Set(callers.map(({ sessionId }) => sessionId)).size).toBe(2)
 })
 
-test('auth.loginComplete 200: does not count expired sessions towards the limit', async () => {
+test('auth.loginComplete 200: expired sessions do not count towards the limit', async () => {
   const { older } = await signInTwice('idle@demo.test')
   const { sessionId: id } = await authenticate(older)
   if (!id) throw new Error('no session')
