@@ -27,8 +27,8 @@ import { SessionAuthenticator } from './sessions/authenticate.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
-import { createAccessTokens, createAssertionSigner } from './tokens/jwt.ts'
-import { createSigningKeys } from './tokens/signing-keys.ts'
+import { AccessTokens, createAssertionSigner } from './tokens/jwt.ts'
+import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
 export { provideAccount } from './accounts/service.ts'
@@ -39,7 +39,7 @@ export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { endSessions } from './sessions/store.ts'
 export { fixedSettings, type IdentitySettings } from './settings.ts'
 export { assertionType } from './tokens/rules.ts'
-export { createSigningKeys } from './tokens/signing-keys.ts'
+export { SigningKeys } from './tokens/signing-keys.ts'
 
 /** Identity as `compose` uses it. */
 export interface Identity {
@@ -70,8 +70,8 @@ export interface Identity {
 /** Creates identity. Resolves once a signing key and a channel key exist. */
 export const createIdentity = async (ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> => {
   const { database, clock, ids } = ports
-  const keys = createSigningKeys(ports, settings.tokens)
-  const tokens = createAccessTokens(ports, keys, settings.tokens)
+  const keys = new SigningKeys(ports, settings.tokens)
+  const tokens = new AccessTokens(ports, keys, settings.tokens)
   const sessionCache = createSessionCache(ports, settings.sessions)
   const addressGuard = createAddressGuard(ports, settings.sessions)
   const concurrency = createLoginConcurrency({
@@ -100,8 +100,8 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     channel: channel.port,
     authentication: { accessToken: (credential) => authenticator.authenticate(credential) },
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),
-    jwks: keys.jwks,
-    rotateSigningKey: keys.rotate,
+    jwks: () => keys.jwks(),
+    rotateSigningKey: () => keys.rotate(),
     provideAccount: (account, tx) => provideAccount({ ...ports, maxSessions }, account, tx),
     invalidateSessions: (ended) => {
       for (const id of ended) sessionCache.invalidate(id)

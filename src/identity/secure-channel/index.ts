@@ -8,10 +8,10 @@ import type { ChannelPort } from '../../gateway/pipeline/ports.ts'
 import type { HandlerTable } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { createChannelSessions } from './channel-sessions.ts'
+import { ChannelSessions } from './channel-sessions.ts'
 import { secureChannelHandlers } from './handlers.ts'
 import { KeyExchangeReader } from './key-exchange.ts'
-import { createChannelKeyRing } from './key-ring.ts'
+import { ChannelKeyRing } from './key-ring.ts'
 import { createSealedBodies } from './sealed-bodies.ts'
 
 /** The secure channel as identity uses it. */
@@ -27,12 +27,12 @@ export const createSecureChannel = (
   ports: IdentityPorts,
   settings: IdentitySettings['secureChannel'],
 ): SecureChannel => {
-  const keys = createChannelKeyRing(ports, settings)
-  const sessions = createChannelSessions(ports, settings)
+  const keys = new ChannelKeyRing(ports, settings)
+  const sessions = new ChannelSessions(ports, settings)
   const keyExchange = new KeyExchangeReader(keys, ports.clock, ports.randomness, settings.maxClockDifferenceMs)
   return {
     port: createSealedBodies(sessions, ports.randomness),
     handlers: secureChannelHandlers({ keys, sessions, keyExchange }),
-    ready: keys.offered,
+    ready: () => keys.offered(),
   }
 }

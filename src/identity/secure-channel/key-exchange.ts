@@ -51,12 +51,17 @@ const parseProposal = (plaintext: Uint8Array | undefined) => {
  * its key is unknown, so that the response time reveals nothing.
  */
 export class KeyExchangeReader {
-  readonly #keys: ChannelKeyRing
+  readonly #keys: Pick<ChannelKeyRing, 'find' | 'offered'>
   readonly #clock: Clock
   readonly #maxClockDifferenceMs: number
   readonly #decoy: string
 
-  constructor(keys: ChannelKeyRing, clock: Clock, randomness: Randomness, maxClockDifferenceMs: number) {
+  constructor(
+    keys: Pick<ChannelKeyRing, 'find' | 'offered'>,
+    clock: Clock,
+    randomness: Randomness,
+    maxClockDifferenceMs: number,
+  ) {
     this.#keys = keys
     this.#clock = clock
     this.#maxClockDifferenceMs = maxClockDifferenceMs
