@@ -57,7 +57,7 @@ export interface IdentitySettings {
     attempts: number
     codeTtlMs: number
     resendMs: number
-    /** Failures per e-mail address and window. The first lockout takes `firstWaitMs`; each further one takes twice as long. */
+    /** Failures per e-mail address and window. The first lockout takes `firstWaitMs`; each further failure doubles it. */
     failures: WindowLimit & { firstWaitMs: number; maxWaitMs: number }
   }
   portals: Record<Portal, PortalIdentity>

@@ -219,7 +219,7 @@ const openWorld = async () => {
         return within(command)
     }
   }
-  return { act, enter, begun: at.clock.now() }
+  return { act, enter, startedAt: at.clock.now() }
 }
 const [account, device, address] = [fc.nat(accountCount - 1), fc.nat(1), fc.constantFrom(0, 0, 0, 1)]
 const [login, session, target, link, token] = [fc.nat(3), fc.nat(3), fc.nat(7), fc.nat(2), fc.nat(2)]
@@ -277,7 +277,8 @@ test('any sequence of sign-ins, refreshes, step-ups, changes and sign-outs match
       const expected = model.enter(session, 0)
       const entered = real.enter(model.sessions.length - 1 - index, 0)
       expect(await refusalOf(entered)).toBe(expected)
-      if (expected === 'none') expect((await entered).caller.steppedUpAt).toBe(real.begun + session.steppedUp * 1_000)
+      if (expected === 'none')
+        expect((await entered).caller.steppedUpAt).toBe(real.startedAt + session.steppedUp * 1_000)
     }
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)

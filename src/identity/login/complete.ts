@@ -53,7 +53,7 @@ const finish = async (
   const { portal } = context
   const now = clock.now()
   const account = await lockAccount(tx, portal, login.account.id)
-  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is no longer active')
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   // Spend the attempt before verifying the code, so that the slower of two requests gets AUTH.SESSION_NOT_FOUND. A wrong
   // code rolls this back.
   if (!(await spendAttempt(tx, portal, login.digest, now))) throw sessionNotFound('the attempt is spent')

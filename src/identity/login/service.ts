@@ -72,7 +72,7 @@ export const findLogin = async (
   const { accountId } = pending.attempt
   const account = accountId ? await accountById(ports.database, context.portal, accountId) : undefined
   if (account?.status === 'PENDING_APPROVAL') throw new Refusal('AUTH.PENDING_APPROVAL')
-  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is no longer active')
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   return { ...pending, account }
 }
 

@@ -74,9 +74,9 @@ export const verifyFactor = (
 }
 
 /**
- * Verifies a code of a signed-in session in a transaction. `verify` returns undefined for a wrong code. Each try is counted in
- * advance, per account and apart from sign-ins: a stolen token allows neither unlimited guesses nor locking the owner out.
- * Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
+ * Verifies a code of a signed-in session in a transaction. `verify` returns undefined for a wrong code. Each try is counted
+ * in advance, per account and apart from sign-ins: a stolen token allows neither unlimited guesses nor a lockout of the
+ * owner. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
 export const verifyCode = async <T>(
   { database, clock, lockout }: VerifyPorts,

@@ -59,7 +59,7 @@ export const assertPasswordAllowed = async (
   password: string,
   owner: PasswordOwner,
 ): Promise<void> => {
-  const refused = (why: string) => invalid('newPassword', `the new password is ${why}`)
+  const refused = (reason: string) => invalid('newPassword', `the new password is ${reason}`)
   const { minimumScore, blocklist } = settings.passwords
   const normalized = password.normalize('NFKC')
   const length = passwordLength(normalized)

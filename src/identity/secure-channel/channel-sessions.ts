@@ -66,7 +66,7 @@ export class ChannelSessions {
     return { sessionId: sealSessionId(secretBox, owner, content), createdAt, expiresAt }
   }
 
-  /** Returns the owner's session; undefined if the id is invalid or has expired. Does not check whether it is closed or lost. */
+  /** Returns the owner's session; undefined if the id is invalid or expired. It may still be closed or lost. */
   read(sessionId: string, owner: ChannelOwner): ChannelSession | undefined {
     const session = this.#decrypt(sessionId, owner)
     return session && session.expiresAt > this.#ports.clock.now() ? session : undefined

@@ -20,7 +20,7 @@ const keyIdOf = (payload: string): string | undefined => {
   return alg === keyManagement && enc === contentEncryption && typeof kid === 'string' ? kid : undefined
 }
 
-/** Returns a payload that takes as long to decrypt as a real one and always fails. The first byte is 0, below any modulus. */
+/** Returns a payload that takes as long to decrypt as a real one and fails. Its first byte is 0, below any modulus. */
 const decoyPayload = (randomness: Randomness): string => {
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
   const encryptedKey = randomness.bytes(rsaBytes)

@@ -27,8 +27,8 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
     .execute()
 
 /**
- * Adds a key and deletes expired ones. Does nothing if another replica has just added a key that is valid beyond the overlap.
- * A key with a creation time in the future does not count, because this replica, whose clock was set back, does not offer it.
+ * Adds a key and deletes expired ones. Does nothing if another replica has just added a key that is valid beyond the
+ * overlap. A key with a creation time in the future does not count: this replica, whose clock was set back, does not offer it.
  */
 export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
   inTransaction(database, async (tx) => {

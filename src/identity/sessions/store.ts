@@ -252,8 +252,8 @@ const updateOldest = statement((store, given: Given<SessionsToEnd & { now: Date 
 )
 
 /**
- * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions end as well: they
- * would become valid again after a fast clock is corrected. The caller must have locked the account's row.
+ * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions end as well:
+ * they would become valid again after a fast clock is corrected. The caller must have locked the account's row.
  */
 export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Instant): Promise<SessionId[]> => {
   const ended = await updateOldest.all(tx, { ...ending, now: toDate(at) })

@@ -42,8 +42,8 @@ test('a match is written at most once a minute; other replicas apply a change wi
 })
 
 test('operations with a step-up use the current whitelist after another replica has replaced it', async () => {
-  await at.account('anew@demo.test')
-  const { accessToken } = await signIn(at, 'anew@demo.test')
+  await at.account('replaced@demo.test')
+  const { accessToken } = await signIn(at, 'replaced@demo.test')
   const other = await at.replica()
   const authenticate = (clientIp: string, bypassCache: boolean, identity = other) =>
     identity.authentication.accessToken({ ...credential(accessToken), clientIp, bypassCache })

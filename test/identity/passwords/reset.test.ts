@@ -72,10 +72,10 @@ describe('password reset', () => {
   })
 
   test('password.reset 200: cancels pending sign-ins with the old password, using an index', async () => {
-    const id = await at.account('begun@demo.test')
-    const login = await beginLogin(at, 'begun@demo.test')
-    await requestLink('begun@demo.test')
-    await invoke(resetPassword, { token: resetToken('begun@demo.test'), newPassword })
+    const id = await at.account('pending@demo.test')
+    const login = await beginLogin(at, 'pending@demo.test')
+    await requestLink('pending@demo.test')
+    await invoke(resetPassword, { token: resetToken('pending@demo.test'), newPassword })
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
     const { rows } = await sql`EXPLAIN UPDATE login_sessions SET spent_at = now() WHERE portal = 'CONSUMER'
       AND kind = 'LOGIN' AND account_biz_id = ${id} AND spent_at IS NULL`.execute(at.ports.database)
