@@ -1,18 +1,18 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, timestamptz } from '../database/index.ts'
+import { type Database, moment } from '../database/index.ts'
 import { addMs, days, type Instant } from '../kernel/index.ts'
 import { failureRetentionMs, type LockoutRule } from './lockout/rules.ts'
 
-/** Kept to answer questions about past sessions; the code no longer reads them. */
+/** Ended sessions are retained for support and investigations only. */
 const sessionRetentionMs = days(30)
 const shortRetentionMs = days(1)
 
-/** Rows per statement: a long statement would block the embedded store, or be cancelled by a server and rolled back. */
+/** Rows per statement. A long statement would block the embedded store, or time out on a server and roll back. */
 const maxRows = 1_000
 
 interface ExpiredRows {
   table: 'one_time_codes' | 'login_sessions' | 'password_tokens' | 'login_failures' | 'refresh_tokens' | 'sessions'
-  /** An indexed column, and the time before which rows are deleted. */
+  /** Indexed column. Rows with an earlier value than `before` are deleted. */
   column: 'expires_at' | 'window_started_at'
   before: Instant
   where?: RawBuilder<SqlBool>
@@ -23,15 +23,15 @@ const deleteBatch = async (database: Database, { table, column, before, where }:
   const [from, end] = [sql.table(table), sql.ref(column)]
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM ${from} WHERE ${end} < ${timestamptz(before)} AND ${where ?? sql.lit(true)}
+      SELECT ctid FROM ${from} WHERE ${end} < ${moment(before)} AND ${where ?? sql.lit(true)}
        ORDER BY ${end} LIMIT ${maxRows} FOR UPDATE SKIP LOCKED))`.execute(database)
   return Number(numAffectedRows)
 }
 
 /**
- * Deletes rows that no longer have any effect: expired attempts, codes and tokens, failures past their retention, and old
- * sessions. Keeps the login history and the audit log. Several replicas can run it concurrently. The signal is checked
- * between two statements.
+ * Deletes rows without any further effect: expired attempts, codes and tokens, failures past their retention, and old
+ * sessions. The login history and the audit log remain. Several replicas can run it concurrently. Throws the signal's
+ * reason between two statements once it has aborted.
  */
 export const deleteExpired = async (
   database: Database,
@@ -41,7 +41,7 @@ export const deleteExpired = async (
 ): Promise<void> => {
   const recently = addMs(now, -shortRetentionMs)
   const failuresBefore = addMs(now, -failureRetentionMs(lockout))
-  const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${timestamptz(failuresBefore)})`
+  const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(failuresBefore)})`
   const expired: ExpiredRows[] = [
     { table: 'one_time_codes', column: 'expires_at', before: recently },
     { table: 'login_sessions', column: 'expires_at', before: recently },

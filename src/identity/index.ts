@@ -1,14 +1,14 @@
 /*
- * What the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists and the secure
- * channel. One folder per capability; a folder imports only from folders before it in this order: accounts, notices,
- * tokens, codes, lockout, attempts, sessions, mfa, passwords, ip-whitelist, login, registration. The secure channel imports
- * none of them. Start with `createIdentity`, then read the `contract.ts`, `handlers.ts` and `service.ts` of a capability.
+ * The operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
+ * and the secure channel. There is one folder per capability. A folder imports only from folders before it in this order:
+ * accounts, notices, tokens, codes, lockout, attempts, sessions, mfa, passwords, ip-whitelist, login, registration. The
+ * secure channel imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts`
+ * and `service.ts`.
  */
 import type { JSONWebKeySet } from 'jose'
 import type { Database, Tx } from '../database/index.ts'
 import type { AuthenticationPort, ChannelPort } from '../gateway/pipeline/ports.ts'
 import type { AccountId, AssertionSigner, HandlerTable, SessionId } from '../kernel/index.ts'
-
 import type { JobKind } from '../platform/jobs/index.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
 import { deleteExpired } from './cleanup-store.ts'
@@ -27,8 +27,8 @@ import { SessionAuthenticator } from './sessions/authenticate.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
-import { createAccessTokens, createAssertionSigner } from './tokens/jwt.ts'
-import { createSigningKeys } from './tokens/signing-keys.ts'
+import { AccessTokens, createAssertionSigner } from './tokens/jwt.ts'
+import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
 export { provideAccount } from './accounts/service.ts'
@@ -39,36 +39,39 @@ export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { endSessions } from './sessions/store.ts'
 export { fixedSettings, type IdentitySettings } from './settings.ts'
 export { assertionType } from './tokens/rules.ts'
-export { createSigningKeys } from './tokens/signing-keys.ts'
+export { SigningKeys } from './tokens/signing-keys.ts'
 
+/** Identity as `compose` uses it. */
 export interface Identity {
   handlers: HandlerTable
+  /** Opens and seals request and response bodies. */
   channel: ChannelPort
   authentication: Pick<AuthenticationPort, 'accessToken'>
   /** Signs the assertions that accompany calls to upstreams. */
   signer: AssertionSigner
+  /** JWK Set (RFC 7517, section 5) of the signing keys. */
   jwks(): Promise<JSONWebKeySet>
   /** Adds a signing key and returns its id. */
   rotateSigningKey(): Promise<string>
-  /** Creates an account without a registration. */
+  /** Creates an account without a registration, or returns the existing one. */
   provideAccount(account: ProvidedAccount, tx?: Tx): Promise<{ accountId: AccountId; created: boolean }>
-  /** Drops sessions from the cache. Call after they have been ended in the store by other code. */
+  /** Drops sessions from the cache. Call it after other code has ended them in the store. */
   invalidateSessions(ids: readonly SessionId[]): void
-  /** Rejects with ACCESS.IP_NOT_ALLOWED for an address outside the account's whitelist. For credentials such as API keys. */
+  /** Rejects with ACCESS.IP_NOT_ALLOWED if the account's whitelist does not contain the address. Used for API keys. */
   assertAddressAllowed(account: GuardedAccount, clientIp: string): Promise<void>
   /** Number of waiting login steps per queue. */
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
-  /** The jobs of the gateway process: security mails. */
+  /** Job kinds of this process: security mails. */
   jobs: JobKind[]
-  /** Deletes expired rows in batches until the signal aborts. Takes a connection without a statement timeout. */
+  /** Deletes expired rows in batches until the signal aborts. The database must have no statement timeout. */
   deleteExpired(database: Database, signal?: AbortSignal): Promise<void>
 }
 
-/** Creates identity. Resolves once there is a key to sign with and a channel key. */
+/** Creates identity. Resolves once a signing key and a channel key exist. */
 export const createIdentity = async (ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> => {
   const { database, clock, ids } = ports
-  const keys = createSigningKeys(ports, settings.tokens)
-  const tokens = createAccessTokens(ports, keys, settings.tokens)
+  const keys = new SigningKeys(ports, settings.tokens)
+  const tokens = new AccessTokens(ports, keys, settings.tokens)
   const sessionCache = createSessionCache(ports, settings.sessions)
   const addressGuard = createAddressGuard(ports, settings.sessions)
   const concurrency = createLoginConcurrency({
@@ -97,8 +100,8 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     channel: channel.port,
     authentication: { accessToken: (credential) => authenticator.authenticate(credential) },
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),
-    jwks: keys.jwks,
-    rotateSigningKey: keys.rotate,
+    jwks: () => keys.jwks(),
+    rotateSigningKey: () => keys.rotate(),
     provideAccount: (account, tx) => provideAccount({ ...ports, maxSessions }, account, tx),
     invalidateSessions: (ended) => {
       for (const id of ended) sessionCache.invalidate(id)

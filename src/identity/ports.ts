@@ -18,19 +18,19 @@ import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/
 import type { Mailer } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
 
-/** Opens the workspace of a new account, in the transaction that inserts the account. */
+/** Opens the workspace of a new account in the transaction that inserts the account. */
 export type OpenOwnWorkspace = (
   tx: Tx,
   opening: { ownerId: AccountId; name: string; kind: 'LIVE'; joinSource: 'REGISTRATION'; at: Instant },
 ) => Promise<unknown>
 
-/** Everything that identity needs from other parts of the system. */
+/** What identity needs from the rest of the system. */
 export interface IdentityPorts {
   database: Database
   cache: Cache
   announcements: PubSub
   mailer: Mailer
-  /** Runs work that no response waits for, such as sending mail. */
+  /** Runs work after the response, such as sending mail. */
   background: BackgroundWork
   words: Words
   clock: Clock
@@ -42,27 +42,27 @@ export interface IdentityPorts {
   robots: Captcha
   breaches: BreachCheck
   openWorkspace: OpenOwnWorkspace
-  /** Whether a country has this ISO 3166 alpha-2 code. */
+  /** Whether the text is an ISO 3166-1 alpha-2 country code. */
   isCountry(alpha2: string): boolean
 }
 
 /** The context of a signed-in request. */
 export type CallerContext = RequestContext & { caller: Caller }
 
-/** An account as its IP whitelist sees it. */
+/** The account whose IP whitelist is checked. */
 export interface GuardedAccount {
   portal: Portal
   accountId: AccountId
   ipWhitelistEnabled: boolean
 }
 
-/** The IP whitelist as sessions and sign-ins use it. Implemented in ip-whitelist/guard.ts. */
+/** Checks IP whitelists for sessions and sign-ins. Implemented in ip-whitelist/guard.ts. */
 export interface AddressGuard {
   /**
-   * Rejects with ACCESS.IP_NOT_ALLOWED if the account's whitelist does not cover the address. Inside a transaction, pass
-   * it: a second connection could wait for the first.
+   * Rejects with ACCESS.IP_NOT_ALLOWED if the account's whitelist is enabled and does not contain the address. Inside a
+   * transaction, pass it as `tx`: waiting for a second connection can exhaust the pool.
    */
   assertAllowed(account: GuardedAccount, clientIp: string, tx?: Tx): Promise<void>
-  /** Drops the cached whitelist of an account. Call after a change is committed. */
+  /** Drops the cached whitelist of an account. Call it after a change is committed. */
   invalidate(accountId: AccountId): void
 }

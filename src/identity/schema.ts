@@ -10,7 +10,7 @@ import { secureChannel } from './secure-channel/schema.ts'
 import { loginHistory, sessions } from './sessions/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
-/** Each capability defines its tables in its own `schema.ts`. Most tables reference `accounts`; `tokens` references `sessions`. */
+/** Migrations of identity. Each capability defines its tables in its `schema.ts`; referenced tables come first. */
 export const migrations = [
   sqlMigration('001-baseline', [
     ...accounts,

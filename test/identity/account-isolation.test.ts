@@ -38,61 +38,61 @@ const neighbour = 'neighbour@demo.test'
 const password = 'correct horse battery staple'
 const newPassword = 'violet-Anchor-Tundra-58'
 
-/** All actions of an account, next to a neighbour with a row in every table. A new table needs a row of the neighbour, too. */
-describe('the rows of other accounts stay unchanged', () => {
+/** Runs all operations of an account next to another account (the neighbour), which has a row in every table. */
+describe('rows of other accounts stay unchanged', () => {
   let at: Harness
   let others: ReadonlySet<string>
   let theirs: { caller: Caller; backupCode: string }
   let caller: Caller
 
   const otp = (secret: string) => generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
-  const signedIn = async (who: string, clientHash = 'client-one') => {
-    const session = await signIn(at, who, { clientHash })
+  const signedIn = async (address: string, clientHash = 'client-one') => {
+    const session = await signIn(at, address, { clientHash })
     at.clock.advance(30_000)
     return at.identity.authentication.accessToken(credential(session.accessToken, { clientHash }))
   }
   const as = (self: Caller) =>
-    function ask<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
+    function invoke<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
       return call(at.identity, operation, facts(at.clock), body, self)
     }
   const own: ReturnType<typeof as> = (operation, body) => as(caller)(operation, body)
   const anonymously = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
     call(at.identity, operation, facts(at.clock), body)
-  const linkOf = (to: string) =>
+  const resetToken = (to: string) =>
     /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === to)?.text ?? '')?.[1]
-  const forgot = async (who: string) => {
-    await anonymously(forgotPassword, { email: who, turnstileToken: '' })
+  const requestLink = async (address: string) => {
+    await anonymously(forgotPassword, { email: address, turnstileToken: '' })
     await at.background.idle()
   }
-  const registering = async (who: string) => {
-    const { sessionId } = await anonymously(initiateRegistration, { email: who, turnstileToken: '' })
+  const beginRegistration = async (address: string) => {
+    const { sessionId } = await anonymously(initiateRegistration, { email: address, turnstileToken: '' })
     await at.background.idle()
-    return { sessionId, code: mailedCode(at, who) }
+    return { sessionId, code: mailedCode(at, address) }
   }
-  /** A registration up to its password. */
-  const registered = async (who: string) => {
-    const { sessionId, code } = await registering(who)
+  /** Completes a registration and returns the token for the first password. */
+  const completeNewRegistration = async (address: string) => {
+    const { sessionId, code } = await beginRegistration(address)
     await anonymously(verifyRegistrationEmail, { sessionId, code })
     return (await anonymously(completeRegistration, { sessionId, accountName: 'New' })).passwordInitToken
   }
 
-  const furnish = async () => {
+  const populate = async () => {
     await at.account(neighbour)
     await at.account(email, { portal: 'SYSTEM' })
-    await registered('no-password-yet@demo.test')
-    await registering('registering@demo.test')
+    await completeNewRegistration('no-password-yet@demo.test')
+    await beginRegistration('registering@demo.test')
     const self = await signedIn(neighbour)
-    const ask = as(self)
-    const { secret } = await ask(setupOtp)
-    await ask(verifyOtp, { code: otp(secret) })
-    await ask(setupOtp)
-    const { codes } = await ask(generateBackupCodes)
-    await ask(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
-    await ask(enableIpWhitelist, {})
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
-    expect(await codeOf(ask(stepUp, { mfaMethod: 'EMAIL', code: '000000' }))).toBe('AUTH.CODE_INVALID')
+    const invoke = as(self)
+    const { secret } = await invoke(setupOtp)
+    await invoke(verifyOtp, { code: otp(secret) })
+    await invoke(setupOtp)
+    const { codes } = await invoke(generateBackupCodes)
+    await invoke(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
+    await invoke(enableIpWhitelist, {})
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    expect(await codeOf(invoke(stepUp, { mfaMethod: 'EMAIL', code: '000000' }))).toBe('AUTH.CODE_INVALID')
     await signedIn(neighbour, 'client-two')
-    await forgot(neighbour)
+    await requestLink(neighbour)
     await begin(at, neighbour)
     expect(await codeOf(initiate(at, neighbour, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
     return { caller: self, backupCode: codes[0] ?? '' }
@@ -103,7 +103,7 @@ describe('the rows of other accounts stay unchanged', () => {
       settings.portals.CONSUMER.selfRegistration = 'open'
       settings.portals.CONSUMER.codeSends.limit = 1_000
     })
-    theirs = await furnish()
+    theirs = await populate()
     others = await rowsOf(at.ports.database)
     await at.account(email)
     caller = await signedIn(email)
@@ -112,7 +112,7 @@ describe('the rows of other accounts stay unchanged', () => {
   afterEach(async () => {
     const now = await rowsOf(at.ports.database)
     const changed = [...others.difference(now)]
-    // Reported once, by the test that changed them.
+    // Report a change once, by the test that caused it.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })
@@ -126,7 +126,7 @@ describe('the rows of other accounts stay unchanged', () => {
     at.clock.advance(30_000)
   })
 
-  test('auth.refresh 200, of its own session and by use of it, and 404 once it was stolen', async () => {
+  test('auth.refresh 200 and 404, and the use of the session', async () => {
     const { refreshToken: token, accessToken } = await signIn(at, email)
     await anonymously(refreshToken, { refreshToken: token })
     at.clock.advance(60_000)
@@ -142,7 +142,7 @@ describe('the rows of other accounts stay unchanged', () => {
     await own(revokeOtp, {})
   })
 
-  test('mfa.stepUpSend 200, mfa.stepUp 401 and 200 by a mailed code', async () => {
+  test('mfa.stepUpSend 200, mfa.stepUp 401 and 200 with a mailed code', async () => {
     await own(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const code = mailedCode(at, email)
     const wrong = { mfaMethod: 'EMAIL', code: code === '000000' ? '111111' : '000000' }
@@ -151,7 +151,7 @@ describe('the rows of other accounts stay unchanged', () => {
     at.clock.advance(30_000)
   })
 
-  test('mfa.generateBackupCodes 200, mfa.stepUp 401 by a code of theirs, 200 by its own', async () => {
+  test('mfa.generateBackupCodes 200, mfa.stepUp 401 with a code of the neighbour and 200 with its own', async () => {
     await own(generateBackupCodes)
     const { codes } = await own(generateBackupCodes)
     const foreign = { mfaMethod: 'BACKUP_CODE', code: theirs.backupCode }
@@ -159,19 +159,19 @@ describe('the rows of other accounts stay unchanged', () => {
     await own(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[0] })
   })
 
-  test('ipWhitelist.replace and ipWhitelist.enable 200, and an address that it covers', async () => {
+  test('ipWhitelist.replace and ipWhitelist.enable 200, and a sign-in from an allowed address', async () => {
     await own(replaceIpWhitelist, { addresses: ['203.0.113.0/24', '198.51.100.0/24'] })
     await own(enableIpWhitelist, {})
     caller = await signedIn(email)
   })
 
-  test('sessions.terminate 404 for a session of theirs, 200 for its own', async () => {
+  test('sessions.terminate 404 for a session of the neighbour, 200 for its own', async () => {
     expect(await codeOf(own(terminateSession, { sessionId: theirs.caller.sessionId }))).toBe('RESOURCE.NOT_FOUND')
     const { sessionId } = await signedIn(email)
     await own(terminateSession, { sessionId })
   })
 
-  test('sessions.configure 200 ends all but one, sessions.terminateAll and auth.logout 200', async () => {
+  test('sessions.configure, sessions.terminateAll and auth.logout 200', async () => {
     await signedIn(email)
     await own(configureSessions, { maxConcurrentSessions: 1 })
     await own(configureSessions, { maxConcurrentSessions: 5 })
@@ -184,12 +184,12 @@ describe('the rows of other accounts stay unchanged', () => {
   test('password.change, password.forgot and password.reset 200', async () => {
     await begin(at, email)
     await own(changePassword, { currentPassword: password, newPassword })
-    await forgot(email)
-    await anonymously(resetPassword, { token: linkOf(email), newPassword: password })
+    await requestLink(email)
+    await anonymously(resetPassword, { token: resetToken(email), newPassword: password })
     caller = await signedIn(email)
   })
 
   test('registration.complete and password.init 200', async () => {
-    await anonymously(initPassword, { token: await registered('another@demo.test'), newPassword })
+    await anonymously(initPassword, { token: await completeNewRegistration('another@demo.test'), newPassword })
   })
 })

@@ -14,7 +14,7 @@ const settings = { windowMs: 900_000 }
 const account = sql`'01990000-0000-7000-8000-0000000000aa'::uuid`
 const idOf = (n: RawBuilder<unknown>) => sql`('01990000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
 
-/** One session per hour with a token, the newest expires now, and as many failures. Bypasses foreign keys. */
+/** Inserts a session, a refresh token and a failure per hour; the newest expires now. Bypasses foreign keys. */
 const fill = (database: Database, hours: number) =>
   database.transaction().execute(async (tx) => {
     const end = sql`(${toDate(now)}::timestamptz - n * interval '1 hour')`
@@ -31,49 +31,49 @@ const fill = (database: Database, hours: number) =>
 
 const tables = ['sessions', 'refresh_tokens', 'login_failures'] as const
 
-describe.each(stores)('the cleanup on $name', ({ name, database }) => {
-  const left = () =>
+describe.each(stores)('cleanup on $name', ({ name, database }) => {
+  const countRows = () =>
     Promise.all(tables.map(async (table) => (await database.selectFrom(table).select('portal').execute()).length))
 
-  test('refresh tokens and failures are deleted after a day, sessions after thirty', async () => {
+  test('refresh tokens and failures are deleted after 1 day, sessions after 30 days', async () => {
     await fill(database, 31 * 24)
     await deleteExpired(database, now, settings)
-    expect(await left()).toEqual([30 * 24 + 1, 25, 25])
+    expect(await countRows()).toEqual([30 * 24 + 1, 25, 25])
     await deleteExpired(database, addMs(now, days(31)), settings)
-    expect(await left()).toEqual([0, 0, 0])
+    expect(await countRows()).toEqual([0, 0, 0])
   })
 
-  test('many rows are deleted in batches; an aborted run stops between two, and the next one continues', async () => {
+  test('rows are deleted in batches; an aborted run stops between two batches, and the next run continues', async () => {
     await fill(database, 4_000)
-    const parts: number[] = []
-    const stopping = new AbortController()
+    const batches: number[] = []
+    const controller = new AbortController()
     const watched = database.withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
-        const gone = Number(result.numAffectedRows)
-        if (gone > 0) parts.push(gone)
-        if (parts.length === 2) stopping.abort(new Error('down'))
+        const deleted = Number(result.numAffectedRows)
+        if (deleted > 0) batches.push(deleted)
+        if (batches.length === 2) controller.abort(new Error('down'))
         return result
       },
     })
-    await expect(deleteExpired(watched, now, settings, stopping.signal)).rejects.toThrow('down')
-    expect(parts).toEqual([1_000, 1_000])
+    await expect(deleteExpired(watched, now, settings, controller.signal)).rejects.toThrow('down')
+    expect(batches).toEqual([1_000, 1_000])
     await deleteExpired(database, now, settings)
-    expect(await left()).toEqual([30 * 24 + 1, 25, 25])
+    expect(await countRows()).toEqual([30 * 24 + 1, 25, 25])
     await deleteExpired(database, addMs(now, days(31)), settings)
   })
 
-  test.skipIf(name === 'PGlite')('a failure that is being counted stays, and holds nothing up', async () => {
+  test.skipIf(name === 'PGlite')('a failure that is being counted is skipped without waiting', async () => {
     await fill(database, 26)
     await database.transaction().execute(async (tx) => {
       await sql`UPDATE login_failures SET window_started_at = ${toDate(now)}`.execute(tx)
       await deleteExpired(database, now, settings)
     })
-    expect((await left())[2]).toBe(26)
+    expect((await countRows())[2]).toBe(26)
     await deleteExpired(database, addMs(now, days(31)), settings)
   })
 
-  test('rows that still count are skipped, however many there are', async () => {
+  test('rows that have not expired are not read', async () => {
     await fill(database, 5_000)
     await sql`ANALYZE`.execute(database)
     const before = addMs(now, -5_000 * 3_600_000)

@@ -3,7 +3,7 @@ import * as auth from '../../src/identity/login/contract.ts'
 import { readPublicKey } from '../../src/identity/secure-channel/contract.ts'
 import { call, facts, type Harness, harness, signIn } from './harness.ts'
 
-/** An attacker who can write to the store gains nothing by moving encrypted values from one row to another. */
+/** Encrypted values are bound to their row: an attacker with write access cannot use them in another row. */
 let at: Harness
 beforeAll(async () => {
   at = await harness()
@@ -12,7 +12,7 @@ afterAll(() => at.close())
 
 const refresh = (refreshToken: string) => call(at.identity, auth.refreshToken, facts(at.clock), { refreshToken })
 
-test('auth.refresh: does not return the successor of another token that was copied into its row', async () => {
+test('auth.refresh: fails if the successor of another token was copied into the row', async () => {
   const rows = () => at.ports.database.selectFrom('refresh_tokens').select(['token_digest', 'successor'])
   const digestOf = (token: string) => at.ports.digest('refresh-token', token)
   await at.account('robbed@demo.test')
@@ -29,7 +29,7 @@ test('auth.refresh: does not return the successor of another token that was copi
   await expect(refresh(robber.refreshToken)).rejects.toThrow('a sealed refresh-successor does not open')
 })
 
-test('the private key of the channel is encrypted for its own id', async () => {
+test('the private key of a channel key is encrypted for its key id', async () => {
   const { keyId } = await call(at.identity, readPublicKey, facts(at.clock))
   const { private_key } = await at.ports.database
     .selectFrom('channel_keys')

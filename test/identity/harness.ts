@@ -29,12 +29,13 @@ import { type TestDatabase, testDatabase } from './database.ts'
 
 export { facts } from '../harness/facts.ts'
 
-/** Settings of a gateway without any configuration. */
+/** Returns the settings of a gateway without configuration. */
 export const defaultSettings = (): IdentitySettings => identitySettings(loadConfiguration({}))
 
 const secretKey = new Uint8Array(32).fill(7)
 const password = 'correct horse battery staple'
 
+/** Identity on a test database, with its ports and an outbox instead of a mail server. */
 export interface Harness {
   identity: Identity
   ports: IdentityPorts
@@ -42,9 +43,9 @@ export interface Harness {
   clock: TestClock
   outbox: Outbox
   background: BackgroundWork
-  /** Everything that was logged as an error. */
+  /** Arguments of all calls of `logger.error`. */
   loggedErrors: unknown[]
-  /** Another replica on the same store. */
+  /** Creates another replica on the same store. */
   replica(): Promise<Identity>
   account(
     email: string,
@@ -53,6 +54,7 @@ export interface Harness {
   close(): Promise<void>
 }
 
+/** Creates a harness. `change` and `changePorts` run before identity is created. */
 export const harness = async (
   change: (settings: IdentitySettings) => void = () => {},
   changePorts: (ports: IdentityPorts) => void = () => {},
@@ -99,8 +101,8 @@ export const harness = async (
     loggedErrors: faults,
     replica: () => createIdentity(ports, settings),
     account: async (email, { portal = 'CONSUMER', ...more } = {}) => {
-      const made = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
-      return made.accountId
+      const created = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
+      return created.accountId
     },
     close: async () => {
       await background.close()
@@ -111,7 +113,7 @@ export const harness = async (
 
 const Erased = z.custom<Request<Operation>>(() => true)
 
-/** Calls an operation like the pipeline: parses the body and checks the reply. */
+/** Calls an operation like the pipeline: parses the body and validates the reply. */
 export const call = async <O extends Operation>(
   identity: Identity,
   operation: O,
@@ -135,7 +137,7 @@ export const call = async <O extends Operation>(
   return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
 }
 
-/** A process that runs the jobs of identity. */
+/** Creates a job runner for the jobs of identity. */
 export const jobRunner = (at: Harness) =>
   createJobRunner({
     ...at.ports,
@@ -144,11 +146,12 @@ export const jobRunner = (at: Harness) =>
     onFailure: ({ error }) => void at.loggedErrors.push(error),
   })
 
+/** Runs all queued jobs. */
 export const runJobs = async (at: Harness, { runOne } = jobRunner(at)): Promise<void> => {
   while (await runOne());
 }
 
-/** The refusal that a promise rejects with. */
+/** Returns the refusal that a promise rejects with. */
 export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => {
   try {
     await promise
@@ -156,14 +159,16 @@ export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => 
     if (error instanceof Refusal) return error
     throw error
   }
-  throw new Error('not refused')
+  throw new Error('the promise did not reject')
 }
+/** Returns the code of the refusal that a promise rejects with. */
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusalOf(promise)).code
 
+/** Runs the first step of a sign-in. */
 export const initiate = (at: Harness, email: string, more: Partial<RequestContext> = {}, pass = password) =>
   call(at.identity, auth.initiateLogin, facts(at.clock, more), { email, password: pass })
 
-/** The code in the newest mail to an address. */
+/** Returns the code in the newest mail to an address. */
 export const mailedCode = ({ outbox }: Harness, to: string): string => {
   const mail = outbox.list().find((each) => each.to === to)
   const code = /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
@@ -171,6 +176,7 @@ export const mailedCode = ({ outbox }: Harness, to: string): string => {
   return code
 }
 
+/** Completes a sign-in with a mailed code. */
 export const complete = (
   at: Harness,
   sessionId: string | null,
@@ -179,27 +185,30 @@ export const complete = (
   identity = at.identity,
 ) => call(identity, auth.completeLogin, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL', code })
 
+/** Requests a mailed code for a sign-in. */
 export const send = (at: Harness, sessionId: string | null, more: Partial<RequestContext> = {}) =>
   call(at.identity, auth.sendLoginCode, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
 
-/** A sign-in up to its code. */
+/** Starts a sign-in and returns the mailed code. */
 export const begin = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {
   const { sessionId } = await initiate(at, email, more)
   await send(at, sessionId, more)
   return { sessionId, code: mailedCode(at, email) }
 }
 
+/** Signs in with a password and a mailed code. */
 export const signIn = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {
   const { sessionId, code } = await begin(at, email, more)
   return complete(at, sessionId, code, more)
 }
 
-/** Signs in and returns the caller, as the pipeline authenticates it. */
+/** Signs in and returns the authenticated caller. */
 export const signedIn = async (at: Harness, email: string): Promise<Caller> => {
   const { accessToken } = await signIn(at, email)
   return at.identity.authentication.accessToken(credential(accessToken))
 }
 
+/** Returns the credential of a request with an access token. */
 export const credential = (
   token: string,
   more: Partial<{

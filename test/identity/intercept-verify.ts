@@ -1,8 +1,9 @@
 import type { IdentityPorts } from '../../src/identity/index.ts'
 
-/** Runs something once, after the next verification of a password and before its result is used. */
-export type RunAfterVerify = (happens: () => Promise<unknown>) => void
+/** Runs work once, after the next verification of a password and before its result is used. */
+export type RunAfterVerify = (work: () => Promise<unknown>) => void
 
+/** Wraps the password verification of the ports. */
 export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
   const { passwords } = ports
   let next: (() => Promise<unknown>) | undefined
@@ -10,13 +11,13 @@ export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
     ...passwords,
     verify: async (hash, password) => {
       const matches = await passwords.verify(hash, password)
-      const happens = next
+      const work = next
       next = undefined
-      await happens?.()
+      await work?.()
       return matches
     },
   }
-  return (happens) => {
-    next = happens
+  return (work) => {
+    next = work
   }
 }

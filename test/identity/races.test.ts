@@ -42,17 +42,17 @@ const stores = [
   { name: 'PostgreSQL', open: postgresStore, rounds: 12 },
 ]
 
-/** One-time actions happen once, however many concurrent requests on several replicas ask for them. */
-describe.each(stores)('races on $name', ({ open, rounds }) => {
+/** One-time actions happen once among concurrent requests to several replicas. */
+describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']
-  let isThere = false
-  let meanwhile: RunAfterVerify
+  let isAvailable = false
+  let runAfterVerify: RunAfterVerify
 
   beforeAll(async () => {
     const store = await open()
     if (!store) return
-    isThere = true
+    isAvailable = true
     at = await harness(
       (settings) => {
         settings.portals.CONSUMER.codeSends.limit = 10_000
@@ -60,7 +60,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         settings.portals.CONSUMER.forgot.limit = 10_000
       },
       (ports) => {
-        meanwhile = interceptVerify(ports)
+        runAfterVerify = interceptVerify(ports)
       },
       store,
     )
@@ -70,7 +70,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
 
   const race = (name: string, body: () => Promise<void>) =>
     test(name, async ({ skip }) => {
-      skip(!isThere, 'no PostgreSQL to test against')
+      skip(!isAvailable, 'PostgreSQL is not installed')
       await body()
     })
 
@@ -85,10 +85,10 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     return rows.length
   }
   const replicas = (count: number) => Array.from({ length: count }, (_, each) => (each % 2 ? other : at.identity))
-  const won = async (tries: Promise<unknown>[]): Promise<number> =>
+  const countFulfilled = async (tries: Promise<unknown>[]): Promise<number> =>
     (await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled').length
 
-  /** The caller of a signed-in account. */
+  /** Creates an account, signs in, and returns its session and caller. */
   const signedIn = async (email: string) => {
     await at.account(email)
     const session = await signIn(at, email)
@@ -96,17 +96,17 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     return { session, caller }
   }
 
-  race('auth.loginComplete: of parallel requests for one sign-in exactly one wins, in every round', async () => {
+  race('auth.loginComplete 200: exactly one of parallel requests for a sign-in succeeds', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `race${round}@demo.test`
       await at.account(email)
       const { sessionId, code } = await begin(at, email)
-      expect(await won(replicas(6).map((identity) => complete(at, sessionId, code, {}, identity)))).toBe(1)
+      expect(await countFulfilled(replicas(6).map((identity) => complete(at, sessionId, code, {}, identity)))).toBe(1)
       expect(await openSessions(email)).toBe(1)
     }
   })
 
-  race('auth.loginComplete 404: the slower of two requests with the right code finds the attempt spent', async () => {
+  race('auth.loginComplete 404: the slower of two requests with the correct code', async () => {
     await at.account('second@demo.test')
     const { sessionId, code } = await begin(at, 'second@demo.test')
     const ends = await Promise.allSettled([at.identity, other].map((by) => complete(at, sessionId, code, {}, by)))
@@ -115,7 +115,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     expect(refusals).toMatchObject([{ code: 'AUTH.SESSION_NOT_FOUND' }])
   })
 
-  race('auth.loginComplete: parallel sign-ins never exceed maxSessions; the oldest sessions end', async () => {
+  race('auth.loginComplete 200: parallel sign-ins stay within the session limit; the oldest sessions end', async () => {
     const email = 'bound@demo.test'
     await at.account(email)
     for (let round = 0; round < 6; round++) {
@@ -136,7 +136,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     expect(Math.min(...ended.map((row) => row.login_at))).toBeLessThan(at.clock.now())
   })
 
-  race('auth.loginComplete: parallel guesses get five tries in total', async () => {
+  race('auth.loginComplete 401: parallel guesses get five tries in total', async () => {
     const email = 'guess@demo.test'
     await at.account(email)
     const { sessionId, code } = await begin(at, email)
@@ -145,13 +145,13 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     expect(codes.filter((each) => each === 'AUTH.CODE_INVALID')).toHaveLength(5)
   })
 
-  race('auth.loginInitiate: no attempt survives a password change that is being committed', async () => {
+  race('auth.loginInitiate 401: starts no attempt during the commit of a password change', async () => {
     const email = 'crossing@demo.test'
     const id = await at.account(email)
     const { database, passwords } = at.ports
     const password_hash = await passwords.hash('violet-Anchor-Tundra-58')
     let committed: Promise<unknown> = Promise.resolve()
-    meanwhile(async () => {
+    runAfterVerify(async () => {
       const tx = await database.startTransaction().execute()
       await lockAccount(tx, 'CONSUMER', id)
       await tx.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
@@ -162,27 +162,23 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     await committed
   })
 
-  race(
-    'auth.loginComplete 404 AUTH.SESSION_NOT_FOUND: a concurrent suspension does not count as a failure',
-    async () => {
-      const email = 'meanwhile@demo.test'
-      const id = await at.account(email)
-      const { sessionId, code } = await begin(at, email)
-      const { database } = at.ports
-      const failures = () =>
-        database.selectFrom('login_failures').select('failures').where('failures', '>', 0).execute()
-      const before = (await failures()).length
-      const tx = await database.startTransaction().execute()
-      await lockAccount(tx, 'CONSUMER', id)
-      await tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
-      const committed = pause(100).then(() => tx.commit().execute())
-      expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
-      await committed
-      expect(await failures()).toHaveLength(before)
-    },
-  )
+  race('auth.loginComplete 404: a concurrent suspension does not count as a failure', async () => {
+    const email = 'meanwhile@demo.test'
+    const id = await at.account(email)
+    const { sessionId, code } = await begin(at, email)
+    const { database } = at.ports
+    const failures = () => database.selectFrom('login_failures').select('failures').where('failures', '>', 0).execute()
+    const before = (await failures()).length
+    const tx = await database.startTransaction().execute()
+    await lockAccount(tx, 'CONSUMER', id)
+    await tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
+    const committed = pause(100).then(() => tx.commit().execute())
+    expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
+    await committed
+    expect(await failures()).toHaveLength(before)
+  })
 
-  race('auth.refresh: parallel tabs get one successor; concurrent sign-ins respect a new session limit', async () => {
+  race('auth.refresh 200: parallel tabs get one successor; concurrent sign-ins respect a new limit', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `tabs${round}@demo.test`
       const { session, caller } = await signedIn(email)
@@ -200,7 +196,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     }
   })
 
-  race('auth.refresh 404 AUTH.SESSION_NOT_FOUND: for a session whose end is being committed', async () => {
+  race('auth.refresh 404: during the commit of the end of the session', async () => {
     const { session, caller } = await signedIn('ending@demo.test')
     const tx = await at.ports.database.startTransaction().execute()
     const ended = { ended_at: toDate(at.clock.now()), end_reason: 'LOGOUT' } as const
@@ -211,25 +207,20 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     await committed
   })
 
-  race(
-    'sessions.terminateAll with concurrent sign-ins and refreshes leaves only newer sessions and its own',
-    async () => {
-      for (let round = 0; round < rounds; round++) {
-        const email = `end${round}@demo.test`
-        const { caller } = await signedIn(email)
-        const second = await signIn(at, email)
-        const endings = replicas(3).map((identity) =>
-          call(identity, terminateAllSessions, facts(at.clock), null, caller),
-        )
-        const refresh = call(other, refreshToken, facts(at.clock), { refreshToken: second.refreshToken })
-        const [ended] = await Promise.all([Promise.all(endings), refresh.catch(() => undefined)])
-        expect(ended.reduce((sum, { terminatedSessions }) => sum + terminatedSessions, 0)).toBe(1)
-        expect(await openSessions(email)).toBe(1)
-      }
-    },
-  )
+  race('sessions.terminateAll 200: ends other sessions once, with concurrent requests and refreshes', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const email = `end${round}@demo.test`
+      const { caller } = await signedIn(email)
+      const second = await signIn(at, email)
+      const endings = replicas(3).map((identity) => call(identity, terminateAllSessions, facts(at.clock), null, caller))
+      const refresh = call(other, refreshToken, facts(at.clock), { refreshToken: second.refreshToken })
+      const [ended] = await Promise.all([Promise.all(endings), refresh.catch(() => undefined)])
+      expect(ended.reduce((sum, { terminatedSessions }) => sum + terminatedSessions, 0)).toBe(1)
+      expect(await openSessions(email)).toBe(1)
+    }
+  })
 
-  race('an authenticator code, a backup code and a mailed link work once', async () => {
+  race('an authenticator code, a backup code and a reset link work once', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `once${round}@demo.test`
       const { caller } = await signedIn(email)
@@ -237,52 +228,57 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const { secret } = await call(at.identity, setupOtp, request, null, caller)
       const otp = () => generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
       expect(
-        await won(replicas(5).map((identity) => call(identity, verifyOtp, request, { code: otp() }, caller))),
+        await countFulfilled(
+          replicas(5).map((identity) => call(identity, verifyOtp, request, { code: otp() }, caller)),
+        ),
       ).toBe(1)
       at.clock.advance(30_000)
       const proof = { mfaMethod: 'OTP', code: otp() }
-      expect(await won(replicas(5).map((identity) => call(identity, stepUp, request, proof, caller)))).toBe(1)
+      expect(await countFulfilled(replicas(5).map((identity) => call(identity, stepUp, request, proof, caller)))).toBe(
+        1,
+      )
       const { codes } = await call(at.identity, generateBackupCodes, request, null, caller)
       const backup = { mfaMethod: 'BACKUP_CODE', code: codes[0] }
-      expect(await won(replicas(5).map((identity) => call(identity, stepUp, request, backup, caller)))).toBe(1)
+      expect(await countFulfilled(replicas(5).map((identity) => call(identity, stepUp, request, backup, caller)))).toBe(
+        1,
+      )
       await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
       await at.background.idle()
       const link = at.outbox.list().find(({ to, template }) => to === email && template === 'password-reset')
       const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
       const newPassword = `violet-Anchor-Tundra-${round}`
       expect(
-        await won(replicas(5).map((identity) => call(identity, resetPassword, request, { token, newPassword }))),
+        await countFulfilled(
+          replicas(5).map((identity) => call(identity, resetPassword, request, { token, newPassword })),
+        ),
       ).toBe(1)
       expect(await openSessions(email)).toBe(0)
     }
   })
 
-  race(
-    'password.reset 404: during a password change locks the account before its link, without a deadlock',
-    async () => {
-      const email = 'both-ways@demo.test'
-      const id = await at.account(email)
-      const request = facts(at.clock)
-      await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
-      await at.background.idle()
-      const link = at.outbox.list().find((mail) => mail.to === email)
-      const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
-      await strengthEstimator()
-      let reset: Promise<string> | undefined
-      await at.ports.database.transaction().execute(async (tx) => {
-        await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
-        await lockAccount(tx, 'CONSUMER', id)
-        reset = codeOf(call(at.identity, resetPassword, request, { token, newPassword: 'violet-Anchor-Tundra-58' }))
-        await pause(400)
-        await cancelPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
-      })
-      expect(await reset).toBe('AUTH.SESSION_NOT_FOUND')
-    },
-  )
+  race('password.reset 404: during a password change, without a deadlock', async () => {
+    const email = 'both-ways@demo.test'
+    const id = await at.account(email)
+    const request = facts(at.clock)
+    await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
+    await at.background.idle()
+    const link = at.outbox.list().find((mail) => mail.to === email)
+    const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
+    await strengthEstimator()
+    let reset: Promise<string> | undefined
+    await at.ports.database.transaction().execute(async (tx) => {
+      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
+      await lockAccount(tx, 'CONSUMER', id)
+      reset = codeOf(call(at.identity, resetPassword, request, { token, newPassword: 'violet-Anchor-Tundra-58' }))
+      await pause(400)
+      await cancelPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
+    })
+    expect(await reset).toBe('AUTH.SESSION_NOT_FOUND')
+  })
 
-  describe('an authenticator that is being replaced', () => {
-    /** An active authenticator, verified in the previous time step, and a pending one that is ready to replace it. */
-    const replaced = async (email: string) => {
+  describe('an authenticator during its replacement', () => {
+    /** Creates an active authenticator, verified in the previous time step, and a pending one. */
+    const prepareReplacement = async (email: string) => {
       const { caller } = await signedIn(email)
       const request = facts(at.clock)
       const setup = async () => (await call(at.identity, setupOtp, request, null, caller)).secret
@@ -292,43 +288,43 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       await call(at.identity, verifyOtp, request, { code: codeOfStep(before, -1) }, caller)
       const after = await setup()
       const { pendingSecret } = (await readOtp(at.ports.database, 'CONSUMER', caller.accountId)) ?? {}
-      if (!pendingSecret) throw new Error('nothing was set up')
+      if (!pendingSecret) throw new Error('no pending secret')
       const step = Math.floor(at.clock.now() / 30_000) - 1
       return { caller, request, pendingSecret, step, oldCode: codeOfStep(before, 0), newCode: codeOfStep(after, 0) }
     }
-    /** The result of a call that starts after `work` is done and before it is committed. */
-    const during = async (work: (tx: Tx) => Promise<unknown>, ask: () => Promise<unknown>): Promise<string> => {
+    /** Returns the refusal of a request that starts after `work` is done and before it is committed. */
+    const during = async (work: (tx: Tx) => Promise<unknown>, sendRequest: () => Promise<unknown>): Promise<string> => {
       const tx = await at.ports.database.startTransaction().execute()
       await work(tx)
       const committed = pause(150).then(() => tx.commit().execute())
-      const end = await codeOf(ask())
+      const end = await codeOf(sendRequest())
       await committed
       return end
     }
 
-    race('mfa.stepUp 401 AUTH.CODE_INVALID for a code of the old one', async () => {
-      const { caller, request, pendingSecret, step, oldCode, newCode } = await replaced('replaced@demo.test')
+    race('mfa.stepUp 401 AUTH.CODE_INVALID: for a code of the old one', async () => {
+      const { caller, request, pendingSecret, step, oldCode, newCode } = await prepareReplacement('replaced@demo.test')
       const activate = (tx: Tx) =>
         activatePendingSecret(tx, 'CONSUMER', caller.accountId, pendingSecret, step, at.clock.now())
-      const prove = (code: string) => call(at.identity, stepUp, request, { mfaMethod: 'OTP', code }, caller)
-      expect(await during(activate, () => prove(oldCode))).toBe('AUTH.CODE_INVALID')
-      await prove(newCode)
+      const verifyTotp = (code: string) => call(at.identity, stepUp, request, { mfaMethod: 'OTP', code }, caller)
+      expect(await during(activate, () => verifyTotp(oldCode))).toBe('AUTH.CODE_INVALID')
+      await verifyTotp(newCode)
     })
 
-    race('mfa.otpVerify puts none in force that another one has been set up in place of', async () => {
-      const { caller, request, newCode } = await replaced('anew@demo.test')
+    race('mfa.otpVerify 401 or 409: does not activate a secret that a concurrent setup has replaced', async () => {
+      const { caller, request, newCode } = await prepareReplacement('replaced-twice@demo.test')
       const { accountId } = caller
       const secret = sealSecret(at.ports.secretBox, 'CONSUMER', accountId, new Uint8Array(20))
-      const anew = (tx: Tx) => putPendingSecret(tx, 'CONSUMER', accountId, secret, at.clock.now())
+      const replacePending = (tx: Tx) => putPendingSecret(tx, 'CONSUMER', accountId, secret, at.clock.now())
       const before = await readOtp(at.ports.database, 'CONSUMER', accountId)
       const verify = () => call(at.identity, verifyOtp, request, { code: newCode }, caller)
-      expect(['AUTH.CODE_INVALID', 'STATE.CONFLICT']).toContain(await during(anew, verify))
+      expect(['AUTH.CODE_INVALID', 'STATE.CONFLICT']).toContain(await during(replacePending, verify))
       const after = await readOtp(at.ports.database, 'CONSUMER', accountId)
       expect(after).toMatchObject({ secret: before?.secret, verifiedAt: before?.verifiedAt })
     })
 
-    race('mfa.otpRevoke 409 STATE.CONFLICT: if it was removed; the new setup stays pending', async () => {
-      const { caller, request, pendingSecret, newCode } = await replaced('revoked@demo.test')
+    race('mfa.otpRevoke 409 STATE.CONFLICT: after a concurrent removal; the new setup stays pending', async () => {
+      const { caller, request, pendingSecret, newCode } = await prepareReplacement('revoked@demo.test')
       const { accountId } = caller
       await call(at.identity, sendStepUpCode, request, { mfaMethod: 'EMAIL' }, caller)
       await call(
@@ -339,17 +335,17 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         caller,
       )
       const revoke = () => call(at.identity, revokeOtp, request, {}, caller)
-      const anew = async (tx: Tx) => {
+      const replacePending = async (tx: Tx) => {
         await lockAccount(tx, 'CONSUMER', accountId)
         await removeOtp(tx, 'CONSUMER', accountId)
         await putPendingSecret(tx, 'CONSUMER', accountId, pendingSecret, at.clock.now())
       }
-      expect(await during(anew, revoke)).toBe('STATE.CONFLICT')
+      expect(await during(replacePending, revoke)).toBe('STATE.CONFLICT')
       await call(at.identity, verifyOtp, request, { code: newCode }, caller)
     })
   })
 
-  race('sweeping deletes what can never count again, and nothing that lives', async () => {
+  race('cleanup deletes expired rows and nothing else', async () => {
     const email = 'sweep@demo.test'
     await at.account(email)
     const { sessionId, code } = await begin(at, email)

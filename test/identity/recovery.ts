@@ -5,14 +5,14 @@ import { call, facts, type Harness, harness, mailedCode } from './harness.ts'
 
 export const newPassword = 'violet-Anchor-Tundra-58'
 
-/** A harness on whose CONSUMER portal people can register. */
+/** Creates a harness whose CONSUMER portal is open for registration. */
 export const recoveryHarness = (changePorts: (ports: IdentityPorts) => void): Promise<Harness> =>
   harness((settings) => {
     settings.portals.CONSUMER.selfRegistration = 'open'
     settings.portals.CONSUMER.codeSends.limit = 3
   }, changePorts)
 
-/** Calls an operation anonymously. */
+/** Calls an operation without a caller. */
 export const callAnonymously = <O extends Parameters<typeof call>[1]>(at: Harness, operation: O, body: unknown) =>
   call(at.identity, operation, facts(at.clock), body)
 
@@ -22,11 +22,11 @@ export const requestResetLink = async (at: Harness, email: string): Promise<void
   await at.background.idle()
 }
 
-/** The token of the newest reset link to an address. */
+/** Returns the token of the newest reset link to an address. */
 export const resetTokenOf = (at: Harness, email: string): string | undefined =>
   /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === email)?.text ?? '')?.[1]
 
-/** A registration up to its code. */
+/** Starts a registration and returns the mailed code. */
 export const beginRegistration = async (at: Harness, email: string) => {
   const { sessionId } = await callAnonymously(at, initiateRegistration, { email, turnstileToken: '' })
   await at.background.idle()

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-test('with an idle time of a minute, a session in use stays and an unused one expires', async () => {
+test('with an idle time of 1 minute, a session in use stays open and an unused one expires', async () => {
   await at.account('busy@demo.test')
   const { accessToken } = await signIn(at, 'busy@demo.test')
   const use = async () => at.identity.authentication.accessToken(credential(accessToken))
@@ -27,17 +27,17 @@ test('with an idle time of a minute, a session in use stays and an unused one ex
   expect(await codeOf(use())).toBe('ACCESS.TOKEN_INVALID')
 })
 
-test('the mailed lifetime of a code is at most that of its sign-in or registration', async () => {
+test('the mailed lifetime of a code does not exceed that of its sign-in or registration', async () => {
   await at.account('short@demo.test')
   await begin(at, 'short@demo.test')
   const registering = { email: 'new@demo.test', turnstileToken: '' }
   await call(at.identity, initiateRegistration, facts(at.clock), registering)
   await at.background.idle()
-  const told = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
-  expect(told.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
+  const mails = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
+  expect(mails.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
 })
 
-test('auth.loginInitiate 429: failures count for a whole window of two days, despite cleanups', async () => {
+test('auth.loginInitiate 429: failures count for a window of two days, across cleanups', async () => {
   const credentials = { email: 'guessed@demo.test', password: 'a wrong one' }
   const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'AUTH.INVALID_CREDENTIALS'])
@@ -46,7 +46,7 @@ test('auth.loginInitiate 429: failures count for a whole window of two days, des
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'ACCESS.RATE_LIMITED'])
 })
 
-test('auth.loginInitiate 429: a lockout survives a cleanup, however old the first failure', async () => {
+test('auth.loginInitiate 429: a cleanup does not end a lockout, even if its first failure is old', async () => {
   const credentials = { email: 'patiently@demo.test', password: 'a wrong one' }
   const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
   for (let times = 0; times < 2; times++) await fail()
@@ -60,7 +60,7 @@ test('auth.loginInitiate 429: a lockout survives a cleanup, however old the firs
   expect(await fail()).toBe('ACCESS.RATE_LIMITED')
 })
 
-test('auth.loginInitiate 401 and 200: work with a limit that exceeds the integer column', async () => {
+test('auth.loginInitiate 401 and 200: with a limit above the range of the integer column', async () => {
   const { failures } = at.settings.login
   const { limit } = failures
   failures.limit = 10_000_000_000

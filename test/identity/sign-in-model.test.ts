@@ -20,7 +20,7 @@ const at = await harness(
     login.failures.limit = limits.failures
   },
   (ports) => {
-    // The cost of a hash does not matter here.
+    // Replace the slow hash.
     const hash = async (password: string) => `plain:${password}`
     const verify = async (hashed: string | null, password: string) => hashed === (await hash(password))
     ports.passwords = { ...ports.passwords, hash, verify, isOutdated: () => false }
@@ -28,7 +28,7 @@ const at = await harness(
 )
 afterAll(() => at.close())
 
-/** A replica that receives no messages: it must notice an ended session within a second nevertheless. */
+/** A replica without invalidation messages must notice an ended session within 1 second. */
 const anotherReplica = () => createIdentity({ ...at.ports, announcements: createLocalPubSub() }, at.settings)
 
 const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
@@ -41,13 +41,13 @@ const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
   }
 }
 
-const crowd = 2
-const places = ['203.0.113.1', '198.51.100.1']
-const clientIp = (place: number): string => places[place] ?? ''
+const accountCount = 2
+const addresses = ['203.0.113.1', '198.51.100.1']
+const clientIp = (address: number): string => addresses[address] ?? ''
 const clientHash = (device: number): string => `device-${device}`
 
-/** Actions of a session with its access token. */
-type ByToken = Exclude<Extract<Command, { place: number; session: number }>, { kind: 'refresh' }>
+/** Commands with an access token. */
+type ByToken = Exclude<Extract<Command, { address: number; session: number }>, { kind: 'refresh' }>
 
 interface Family {
   sessionId: string
@@ -61,8 +61,8 @@ let serial = 0
 let passwordSerial = 1_000
 const openWorld = async () => {
   serial += 1
-  const people = Array.from({ length: crowd }, (_, index) => ({
-    email: `person${serial}-${index}@demo.test`,
+  const people = Array.from({ length: accountCount }, (_, index) => ({
+    email: `personAt${serial}-${index}@demo.test`,
     password: 'correct horse battery staple',
     codes: [] as string[],
     oldCodes: [] as string[],
@@ -74,12 +74,12 @@ const openWorld = async () => {
   const families: Family[] = []
   const links: { token: string; account: number }[] = []
 
-  const person = (index: number) => {
+  const personAt = (index: number) => {
     const found = people[index]
-    if (!found) throw new Error(`nobody is number ${index}`)
+    if (!found) throw new Error(`no account ${index}`)
     return found
   }
-  const ask = <O extends Operation>(
+  const invoke = <O extends Operation>(
     operation: O,
     more: Partial<RequestContext>,
     body: unknown = null,
@@ -87,23 +87,23 @@ const openWorld = async () => {
   ) => call(here, operation, facts(at.clock, more), body, caller ?? null)
 
   const begin = async (account: number, device: number, right: boolean): Promise<void> => {
-    const { email, password } = person(account)
+    const { email, password } = personAt(account)
     const more = { clientHash: clientHash(device), clientIp: clientIp(0) }
-    const { sessionId } = await ask(auth.initiateLogin, more, { email, password: right ? password : 'wrong' })
-    await ask(auth.sendLoginCode, more, { sessionId, mfaMethod: 'EMAIL' })
+    const { sessionId } = await invoke(auth.initiateLogin, more, { email, password: right ? password : 'wrong' })
+    await invoke(auth.sendLoginCode, more, { sessionId, mfaMethod: 'EMAIL' })
     logins.push({ id: sessionId ?? '', account, device, code: mailedCode(at, email) })
   }
-  const finish = async (index: number, other: number, place: number, proof: Proof): Promise<void> => {
+  const finish = async (index: number, other: number, address: number, proof: Proof): Promise<void> => {
     const login = recent(logins, index)
-    const own = person(login?.account ?? 0)
+    const own = personAt(login?.account ?? 0)
     const backup = (proof === 'backup' ? own.codes : own.oldCodes).at(-1) ?? 'AAAAA-AAAAA'
     const { code: mailed } = login ?? { code: '000000' }
     const code = proof === 'right' ? mailed : mailed.replace(/^./, (digit) => String(9 - Number(digit)))
     const isBackup = proof === 'backup' || proof === 'old backup'
     const factor = isBackup ? { mfaMethod: 'BACKUP_CODE', code: backup } : { mfaMethod: 'EMAIL', code }
     const device = login?.device ?? 0
-    const more = { clientHash: clientHash(deviceOf({ device }, other)), clientIp: clientIp(place) }
-    const made = await ask(auth.completeLogin, more, { sessionId: login?.id ?? 'A'.repeat(43), ...factor })
+    const more = { clientHash: clientHash(deviceOf({ device }, other)), clientIp: clientIp(address) }
+    const made = await invoke(auth.completeLogin, more, { sessionId: login?.id ?? 'A'.repeat(43), ...factor })
     if (proof === 'backup') own.oldCodes.push(...own.codes.splice(-1))
     const { sessionId, accessToken, refreshToken } = made
     families.push({ sessionId, account: login?.account ?? 0, device, access: accessToken, refresh: [refreshToken] })
@@ -112,9 +112,9 @@ const openWorld = async () => {
     const family = recent(families, command.session)
     const used = family ? family.refresh.length - 1 - (command.token % family.refresh.length) : 0
     const device = deviceOf(family ?? { device: 0 }, command.other)
-    const more = { clientHash: clientHash(device), clientIp: clientIp(command.place) }
+    const more = { clientHash: clientHash(device), clientIp: clientIp(command.address) }
     const body = { refreshToken: family?.refresh[used] ?? 'A'.repeat(43) }
-    const tabs = Array.from({ length: command.tabs }, () => ask(auth.refreshToken, more, body))
+    const tabs = Array.from({ length: command.tabs }, () => invoke(auth.refreshToken, more, body))
     const outcomes = await Promise.all(tabs.map((tab) => tab.catch((error: unknown) => ({ error }))))
     const successors = new Set<string>()
     let failure: unknown
@@ -134,8 +134,8 @@ const openWorld = async () => {
     if (failure !== undefined) throw failure
   }
   const forgot = async (account: number): Promise<void> => {
-    const { email } = person(account)
-    await ask(passwords.forgotPassword, {}, { email, turnstileToken: '' })
+    const { email } = personAt(account)
+    await invoke(passwords.forgotPassword, {}, { email, turnstileToken: '' })
     await at.background.idle()
     const mail = at.outbox.list().find(({ to }) => to === email)
     links.push({ token: /#token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '', account })
@@ -144,22 +144,22 @@ const openWorld = async () => {
   const reset = async (index: number): Promise<void> => {
     const link = recent(links, index)
     const newPassword = fresh()
-    await ask(passwords.resetPassword, {}, { token: link?.token ?? 'A'.repeat(43), newPassword })
-    if (link) person(link.account).password = newPassword
+    await invoke(passwords.resetPassword, {}, { token: link?.token ?? 'A'.repeat(43), newPassword })
+    if (link) personAt(link.account).password = newPassword
   }
 
-  const enter = async (index: number, place: number) => {
+  const enter = async (index: number, address: number) => {
     const family = recent(families, index)
-    const more = { clientHash: clientHash(family?.device ?? 0), clientIp: clientIp(place) }
+    const more = { clientHash: clientHash(family?.device ?? 0), clientIp: clientIp(address) }
     const token = family?.access ?? 'none'
     const caller = await here.authentication.accessToken({ ...credential(token, more), ...more })
-    if (!family) throw new Error('nobody has signed in')
+    if (!family) throw new Error('no session')
     return { family, more, caller }
   }
   const within = async (command: ByToken): Promise<unknown> => {
-    const { family, more, caller } = await enter(command.session, command.place)
-    const own = person(family.account)
-    const asOne = <O extends Operation>(operation: O, body: unknown = null) => ask(operation, more, body, caller)
+    const { family, more, caller } = await enter(command.session, command.address)
+    const own = personAt(family.account)
+    const asOne = <O extends Operation>(operation: O, body: unknown = null) => invoke(operation, more, body, caller)
     switch (command.kind) {
       case 'change': {
         const newPassword = fresh()
@@ -180,7 +180,7 @@ const openWorld = async () => {
         own.codes = (await asOne(mfa.generateBackupCodes)).codes
         return
       case 'allow':
-        return asOne(whitelist.replaceIpWhitelist, { addresses: command.places.map(clientIp) })
+        return asOne(whitelist.replaceIpWhitelist, { addresses: command.addresses.map(clientIp) })
       case 'enable':
         return asOne(whitelist.enableIpWhitelist, {})
       case 'disable':
@@ -203,7 +203,7 @@ const openWorld = async () => {
         await begin(command.account, command.device, true)
         return finish(0, 0, 0, 'right')
       case 'finish':
-        return finish(command.login, command.other, command.place, command.proof)
+        return finish(command.login, command.other, command.address, command.proof)
       case 'refresh':
         return refresh(command)
       case 'forgot':
@@ -219,9 +219,9 @@ const openWorld = async () => {
         return within(command)
     }
   }
-  return { act, enter, begun: at.clock.now() }
+  return { act, enter, startedAt: at.clock.now() }
 }
-const [account, device, place] = [fc.nat(crowd - 1), fc.nat(1), fc.constantFrom(0, 0, 0, 1)]
+const [account, device, address] = [fc.nat(accountCount - 1), fc.nat(1), fc.constantFrom(0, 0, 0, 1)]
 const [login, session, target, link, token] = [fc.nat(3), fc.nat(3), fc.nat(7), fc.nat(2), fc.nat(2)]
 const other = fc.constantFrom(0, 0, 0, 0, 0, 1)
 const kind = <const K extends string>(name: K) => fc.constant(name)
@@ -237,14 +237,14 @@ const plain = fc.constantFrom('change', 'logout', 'terminateAll', 'generate', 'd
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kind('signIn'), account, device }) },
   { weight: 6, arbitrary: fc.record({ kind: kind('begin'), account, device, right }) },
-  { weight: 8, arbitrary: fc.record({ kind: kind('finish'), login, other, place, proof }) },
-  { weight: 10, arbitrary: fc.record({ kind: kind('refresh'), session, token, other, place, tabs }) },
-  { weight: 4, arbitrary: fc.record({ kind: plain, session, place }) },
-  { weight: 2, arbitrary: fc.record({ kind: kind('terminate'), session, target, place }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('bound'), session, maxSessions, place }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('stepUp'), session, place, right }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('allow'), session, place, places: set }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('enable'), session, place }) },
+  { weight: 8, arbitrary: fc.record({ kind: kind('finish'), login, other, address, proof }) },
+  { weight: 10, arbitrary: fc.record({ kind: kind('refresh'), session, token, other, address, tabs }) },
+  { weight: 4, arbitrary: fc.record({ kind: plain, session, address }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('terminate'), session, target, address }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('bound'), session, maxSessions, address }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('stepUp'), session, address, right }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('allow'), session, address, addresses: set }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('enable'), session, address }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('forgot'), account }) },
   { weight: 4, arbitrary: fc.record({ kind: kind('reset'), link }) },
   { weight: 5, arbitrary: fc.record({ kind: kind('wait'), seconds }) },
@@ -253,7 +253,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 /** Two accounts with backup codes, and pending sign-ins that accept them. */
 const beginning: [Command, number][] = [0, 1].flatMap((account) => [
   [{ kind: 'signIn', account, device: 0 }, 0],
-  [{ kind: 'generate', session: 0, place: 0 }, 1],
+  [{ kind: 'generate', session: 0, address: 0 }, 1],
   [{ kind: 'begin', account, device: 0, right: true }, 0],
   [{ kind: 'begin', account, device: 1, right: true }, 1],
 ])
@@ -264,10 +264,10 @@ const courses = fc.array(fc.tuple(command, fc.nat(1)), {
 })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any sequence of sign-ins, refreshes, step-ups, changes and ends matches the model', async () => {
+test('any sequence of sign-ins, refreshes, step-ups, changes and sign-outs matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
     const real = await openWorld()
-    const model = createSignInModel(crowd)
+    const model = createSignInModel(accountCount)
     for (const [one, replica] of [...beginning, ...commands]) {
       expect(await refusalOf(real.act(one, replica)), JSON.stringify([one, replica])).toBe(model.act(one))
       at.clock.advance(1_000)
@@ -277,7 +277,8 @@ test('any sequence of sign-ins, refreshes, step-ups, changes and ends matches th
       const expected = model.enter(session, 0)
       const entered = real.enter(model.sessions.length - 1 - index, 0)
       expect(await refusalOf(entered)).toBe(expected)
-      if (expected === 'none') expect((await entered).caller.steppedUpAt).toBe(real.begun + session.steppedUp * 1_000)
+      if (expected === 'none')
+        expect((await entered).caller.steppedUpAt).toBe(real.startedAt + session.steppedUp * 1_000)
     }
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)

@@ -1,5 +1,5 @@
 /*
- * A model of sign-ins in plain data. Accounts, devices and client addresses (places) are indexes; sign-ins, sessions and
+ * A model of sign-ins in plain data. Accounts, devices and client addresses are indexes; sign-ins, sessions and
  * links are indexes from the newest back. Times are in seconds.
  */
 
@@ -8,14 +8,14 @@ export type Proof = 'right' | 'wrong' | 'backup' | 'old backup'
 
 export type Command =
   | { kind: 'begin'; account: number; device: number; right: boolean }
-  | { kind: 'finish'; login: number; other: number; place: number; proof: Proof }
+  | { kind: 'finish'; login: number; other: number; address: number; proof: Proof }
   | { kind: 'signIn'; account: number; device: number }
-  | { kind: 'refresh'; session: number; token: number; other: number; place: number; tabs: number }
-  | { kind: 'change' | 'logout' | 'terminateAll' | 'generate' | 'enable' | 'disable'; session: number; place: number }
-  | { kind: 'terminate'; session: number; target: number; place: number }
-  | { kind: 'bound'; session: number; maxSessions: number; place: number }
-  | { kind: 'stepUp'; session: number; place: number; right: boolean }
-  | { kind: 'allow'; session: number; place: number; places: readonly number[] }
+  | { kind: 'refresh'; session: number; token: number; other: number; address: number; tabs: number }
+  | { kind: 'change' | 'logout' | 'terminateAll' | 'generate' | 'enable' | 'disable'; session: number; address: number }
+  | { kind: 'terminate'; session: number; target: number; address: number }
+  | { kind: 'bound'; session: number; maxSessions: number; address: number }
+  | { kind: 'stepUp'; session: number; address: number; right: boolean }
+  | { kind: 'allow'; session: number; address: number; addresses: readonly number[] }
   | { kind: 'forgot'; account: number }
   | { kind: 'reset'; link: number }
   | { kind: 'wait'; seconds: number }
@@ -29,8 +29,8 @@ interface Failures {
 }
 interface Account {
   maxSessions: number
-  /** The addresses of the whitelist, once it is enabled. */
-  places: readonly number[]
+  /** Entries of the whitelist. */
+  addresses: readonly number[]
   guarded: boolean
   /** Number of unused codes in the current set of backup codes. */
   backups: number
@@ -64,29 +64,29 @@ const window = 15 * minute
 
 const invalid = 'ACCESS.TOKEN_INVALID'
 const unknown = 'AUTH.SESSION_NOT_FOUND'
-/** The other one of two devices. */
+/** Returns the same or the other one of two devices. */
 export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
 export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
 
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
-/** With a limit of ten per window, a hundred failures in a row lead to waits, too. */
+/** Consecutive failures from ten times the limit on lead to lockouts, too. */
 const effectiveFailures = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
-export const createSignInModel = (accounts: number) => {
-  const people = Array.from(
-    { length: accounts },
+export const createSignInModel = (accountCount: number) => {
+  const accounts = Array.from(
+    { length: accountCount },
     (): Account => ({
       maxSessions: limits.maxSessions,
-      places: [],
+      addresses: [],
       guarded: false,
       backups: 0,
       logins: none(),
       factors: none(),
     }),
   )
-  const person = (index: number): Account => {
-    const found = people[index]
-    if (!found) throw new Error(`nobody is number ${index}`)
+  const accountAt = (index: number): Account => {
+    const found = accounts[index]
+    if (!found) throw new Error(`no account ${index}`)
     return found
   }
   const logins: Login[] = []
@@ -96,7 +96,8 @@ export const createSignInModel = (accounts: number) => {
 
   const isRunning = ({ ended, startedAt, usedAt }: Session): boolean =>
     !ended && now < startedAt + lives.session && now < usedAt + lives.idle
-  const isAllowedFrom = ({ guarded, places }: Account, place: number): boolean => !guarded || places.includes(place)
+  const isAllowedFrom = ({ guarded, addresses }: Account, address: number): boolean =>
+    !guarded || addresses.includes(address)
 
   /** Counts a failure in advance. Returns whether the check may go on. */
   const count = (tried: Failures): boolean => {
@@ -119,9 +120,9 @@ export const createSignInModel = (accounts: number) => {
     tried.inARow -= 1
   }
 
-  const endAll = (account: Account, keep: number, except?: Session): void => {
+  const endAll = (account: Account, maxRemaining: number, except?: Session): void => {
     const all = sessions.filter((session) => session.account === account && session !== except && !session.ended)
-    const stay = new Set(keep === 0 ? [] : all.filter(isRunning).slice(-keep))
+    const stay = new Set(maxRemaining === 0 ? [] : all.filter(isRunning).slice(-maxRemaining))
     for (const session of all) session.ended ||= !stay.has(session)
   }
   const cancelPending = (account: Account): void => {
@@ -135,14 +136,14 @@ export const createSignInModel = (accounts: number) => {
     logins.push({ account, device, startedAt: now, triesLeft: limits.attempts, spent: false })
     return 'none'
   }
-  const finish = (login: Login | undefined, other: number, place: number, proof: Proof): string => {
+  const finish = (login: Login | undefined, other: number, address: number, proof: Proof): string => {
     if (!login || login.spent || login.triesLeft === 0 || now >= login.startedAt + lives.login) return unknown
     if (deviceOf(login, other) !== login.device) {
       login.triesLeft -= 1
       return 'AUTH.CLIENT_MISMATCH'
     }
     const { account } = login
-    if (!isAllowedFrom(account, place)) return 'ACCESS.IP_NOT_ALLOWED'
+    if (!isAllowedFrom(account, address)) return 'ACCESS.IP_NOT_ALLOWED'
     if (!count(account.logins)) return 'ACCESS.RATE_LIMITED'
     login.triesLeft -= 1
     const isGood = proof === 'right' || (proof === 'backup' && account.backups > 0)
@@ -156,16 +157,16 @@ export const createSignInModel = (accounts: number) => {
     return 'none'
   }
 
-  /** A request with a session's newest access token from its own device. */
-  const authenticate = (session: Session | undefined, place: number): string => {
+  /** A request with the newest access token of a session from its device. */
+  const authenticate = (session: Session | undefined, address: number): string => {
     if (!session || now >= session.accessUntil || !isRunning(session)) return invalid
-    if (!isAllowedFrom(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
+    if (!isAllowedFrom(session.account, address)) return 'ACCESS.IP_NOT_ALLOWED'
     if (now - session.usedAt >= minute) session.usedAt = now
     return 'none'
   }
-  const refresh = (session: Session | undefined, token: number, other: number, place: number): string => {
+  const refresh = (session: Session | undefined, token: number, other: number, address: number): string => {
     if (!session || deviceOf(session, other) !== session.device || !isRunning(session)) return unknown
-    if (!isAllowedFrom(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
+    if (!isAllowedFrom(session.account, address)) return 'ACCESS.IP_NOT_ALLOWED'
     const at = session.tokens.length - 1 - (token % session.tokens.length)
     const spent = session.tokens[at] ?? null
     if (spent !== null && now - spent > 30) {
@@ -208,11 +209,11 @@ export const createSignInModel = (accounts: number) => {
         account.backups = limits.backups
         return 'none'
       case 'allow':
-        if (account.guarded && !command.places.includes(command.place)) return 'STATE.CONFLICT'
-        account.places = command.places
+        if (account.guarded && !command.addresses.includes(command.address)) return 'STATE.CONFLICT'
+        account.addresses = command.addresses
         return 'none'
       case 'enable':
-        if (!account.places.includes(command.place)) return 'STATE.CONFLICT'
+        if (!account.addresses.includes(command.address)) return 'STATE.CONFLICT'
         account.guarded = true
         return 'none'
       case 'disable':
@@ -238,21 +239,21 @@ export const createSignInModel = (accounts: number) => {
     return 'none'
   }
 
-  /** Applies an action if it is allowed. Returns the code of its refusal, or `none`. */
+  /** Applies a command. Returns the code of its refusal, or `none`. */
   const act = (command: Command): string => {
     switch (command.kind) {
       case 'begin':
-        return begin(person(command.account), command.device, command.right)
+        return begin(accountAt(command.account), command.device, command.right)
       case 'signIn': {
-        const startedAt = begin(person(command.account), command.device, true)
+        const startedAt = begin(accountAt(command.account), command.device, true)
         return startedAt === 'none' ? finish(logins.at(-1), 0, 0, 'right') : startedAt
       }
       case 'finish':
-        return finish(recent(logins, command.login), command.other, command.place, command.proof)
+        return finish(recent(logins, command.login), command.other, command.address, command.proof)
       case 'refresh':
-        return refresh(recent(sessions, command.session), command.token, command.other, command.place)
+        return refresh(recent(sessions, command.session), command.token, command.other, command.address)
       case 'forgot':
-        links.push({ account: person(command.account), made: now, spent: false })
+        links.push({ account: accountAt(command.account), made: now, spent: false })
         return 'none'
       case 'reset':
         return reset(command.link)
@@ -263,7 +264,7 @@ export const createSignInModel = (accounts: number) => {
         return 'none'
       default: {
         const session = recent(sessions, command.session)
-        const entered = authenticate(session, command.place)
+        const entered = authenticate(session, command.address)
         return session && entered === 'none' ? perform(session, command) : entered
       }
     }

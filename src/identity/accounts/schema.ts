@@ -36,7 +36,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Accounts. An account belongs to one portal; only accounts of the SYSTEM portal have operator permissions. */
+/** Accounts. Each belongs to one portal. Only accounts of the SYSTEM portal have operator permissions. */
 export const accounts = [
   `CREATE TABLE accounts (
     biz_id uuid PRIMARY KEY,
@@ -65,7 +65,7 @@ export const accounts = [
     UNIQUE (portal, email_canonical),
     CHECK (portal = 'SYSTEM' OR operator_permissions = '{}')
   )`,
-  // The approval queue: operators list it, and a metric counts it.
+  // For the list of accounts pending approval, and for the metric that counts them.
   `CREATE INDEX accounts_awaiting_approval ON accounts (portal, created_at)
     WHERE account_status = 'PENDING_APPROVAL'`,
 ]

@@ -19,11 +19,11 @@ const assertFound = (account: Account | undefined): Account => {
 export const ownAccount = async (store: Database | Tx, { portal, accountId }: Caller): Promise<Account> =>
   assertFound(await accountById(store, portal, accountId))
 
-/** Returns the caller's account with its row locked until the transaction ends. */
+/** Returns the caller's account and locks its row. Throws ACCESS.TOKEN_INVALID if it does not exist. */
 export const lockOwnAccount = async (tx: Tx, { portal, accountId }: Caller): Promise<Account> =>
   assertFound(await lockAccount(tx, portal, accountId))
 
-/** An account that the deployment creates itself: from the development seed or the command line. */
+/** An account to create from the development seed or the command line. */
 export interface ProvidedAccount {
   portal: Portal
   email: string
@@ -40,13 +40,13 @@ export interface ProvidedAccount {
 }
 
 export interface ProvideAccountPorts extends Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'passwords'> {
-  /** `max_sessions` of a new account. */
+  /** Session limit of a new account. */
   maxSessions: number
 }
 
 /**
- * Creates an account whose e-mail is verified, or returns the existing account with that e-mail unchanged. With `tx` it
- * runs in the caller's transaction. Hashing the password takes about 11 ms.
+ * Creates an account with a verified e-mail address, or returns the existing account with that address unchanged. Runs in
+ * the caller's transaction if `tx` is set.
  */
 export const provideAccount = async (
   ports: ProvideAccountPorts,

@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely'
-import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -10,7 +10,7 @@ import {
   toDate,
 } from '../../kernel/index.ts'
 
-/** An account as identity uses it. */
+/** An account with the columns that identity reads. */
 export interface Account {
   id: AccountId
   portal: Portal
@@ -19,7 +19,7 @@ export interface Account {
   emailCanonical: string
   emailVerifiedAt: Instant | null
   name: string
-  /** Language of mails that no request triggers. */
+  /** Language of mails that are not caused by a request. */
   language: string
   passwordHash: string | null
   maxSessions: number
@@ -27,7 +27,7 @@ export interface Account {
   operatorPermissions: Permission[]
 }
 
-/** A new account. `passwordHash` is null until the owner sets a password. */
+/** An account to insert. `passwordHash` is null until the owner sets a password. */
 export interface NewAccount {
   id: AccountId
   portal: Portal
@@ -65,27 +65,29 @@ type Store = Database | Tx
 const selectAccount = (store: Store, portal: RawBuilder<Portal>) =>
   store.selectFrom('accounts').select(columns).where('portal', '=', portal)
 
-const findByEmail = statement((store, given: Param<{ portal: Portal; email: string }>) =>
+const findByEmail = statement((store, given: Given<{ portal: Portal; email: string }>) =>
   selectAccount(store, given('portal')).where('email_canonical', '=', given('email')),
 )
-const findById = statement((store, given: Param<{ portal: Portal; id: AccountId }>) =>
+const findById = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
   selectAccount(store, given('portal')).where('biz_id', '=', given('id')),
 )
-const lockById = statement((store, given: Param<{ portal: Portal; id: AccountId }>) =>
+const lockById = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
   selectAccount(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
 )
 
+/** Returns the account with an e-mail address, compared in canonical form. */
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
   findByEmail.first(store, { portal, email: canonicalEmail(email) })
 
+/** Returns the account with an id. */
 export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   findById.first(store, { portal, id })
 
-/** Reads the account and locks its row, which serializes everything that counts or ends the account's sessions. */
+/** Returns an account and locks its row. The lock serializes changes to the account's sessions and credentials. */
 export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   lockById.first(tx, { portal, id })
 
-/** Returns false if the portal already has an account with this e-mail. */
+/** Inserts an account. Returns false if the portal has an account with this e-mail address. */
 export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
   const now = toDate(at)
   const inserted = await store
@@ -117,7 +119,7 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
 }
 
 const updateLastLogin = statement(
-  (store, given: Param<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
+  (store, given: Given<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
     store
       .updateTable('accounts')
       .set({ last_login_at: given('now'), last_login_ip: given('clientIp') })
@@ -125,6 +127,7 @@ const updateLastLogin = statement(
       .where('biz_id', '=', given('id')),
 )
 
+/** Records the time and client address of a completed sign-in. */
 export const recordLastLogin = async (
   tx: Tx,
   { portal, id }: Account,

@@ -5,19 +5,19 @@ import type { IdentitySettings } from '../settings.ts'
 import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
 import { type Attempt, type AttemptKind, type NewAttempt, readAttempt } from './store.ts'
 
-/** A pending attempt, found by the session id that its client presents. */
+/** A pending sign-in or registration. */
 export interface PendingAttempt {
   digest: Uint8Array
   attempt: Attempt
-  /** Owner of the code that is mailed for this attempt. */
+  /** Owner of the mailed code. */
   code: CodeOwner
 }
 
-/** The digest of a session id that is stored. */
+/** Returns the stored digest of a session id. */
 export const attemptDigestOf = ({ digest }: IdentityPorts, sessionId: string): Uint8Array =>
   digest('login-session', sessionId)
 
-/** Prepares an attempt. The client gets the session id; only its digest is stored. */
+/** Creates an attempt to insert. The client gets the session id; the store only gets its digest. */
 export const prepareAttempt = (
   ports: IdentityPorts,
   { attempts, sessionTtlMs }: IdentitySettings['login'],
@@ -32,7 +32,7 @@ export const prepareAttempt = (
   return { sessionId, attempt, now }
 }
 
-/** The owner of the code that is mailed for an attempt. */
+/** Returns the owner of the code that is mailed for an attempt. */
 export const attemptCodeOwner = (portal: Portal, purpose: AttemptKind, digest: Uint8Array): CodeOwner => ({
   portal,
   owner: Buffer.from(digest).toString('base64url'),
@@ -40,8 +40,8 @@ export const attemptCodeOwner = (portal: Portal, purpose: AttemptKind, digest: U
 })
 
 /**
- * Returns the attempt with a session id. Throws AUTH.SESSION_NOT_FOUND if it is unknown, expired, spent or, for a sign-in,
- * has no tries left; AUTH.CLIENT_MISMATCH if another client started it.
+ * Returns the attempt with a session id. Throws AUTH.SESSION_NOT_FOUND if it is unknown, expired or spent, or a sign-in
+ * without tries left, and AUTH.CLIENT_MISMATCH if another client started it.
  */
 export const findAttempt = async (
   ports: IdentityPorts,

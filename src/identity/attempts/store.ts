@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { type Database, differsByAtLeast, type Param, statement, type Tx, validAt } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { AttemptsTable } from './schema.ts'
 
 export type AttemptKind = AttemptsTable['kind']
 type Store = Database | Tx
 
-/** A pending attempt. A sign-in has an account, a registration an e-mail address. */
+/** A pending attempt. A sign-in has an account id; a registration has an e-mail address. */
 export interface Attempt {
   accountId: AccountId | null
   email: string | null
@@ -17,6 +17,7 @@ export interface Attempt {
   expiresAt: Instant
 }
 
+/** An attempt to insert. */
 export interface NewAttempt {
   digest: Uint8Array
   portal: Portal
@@ -34,7 +35,7 @@ const rowOf = (attempt: NewAttempt, at: Instant) => ({
   expires_at: toDate(attempt.expiresAt),
 })
 
-/** Stores a registration of the address. */
+/** Inserts a registration of an e-mail address. */
 export const insertRegistrationAttempt = async (
   store: Store,
   attempt: NewAttempt,
@@ -49,8 +50,8 @@ export const insertRegistrationAttempt = async (
 }
 
 /**
- * Stores a sign-in of the account whose password was verified. Returns false if the password has changed since. FOR SHARE
- * waits for a concurrent change, which therefore either cancels this attempt or prevents it.
+ * Inserts a sign-in for an account whose password was verified. Returns false if the password has changed since. FOR SHARE
+ * waits for a concurrent password change, which either cancels this attempt or prevents it.
  */
 export const insertLoginAttempt = async (
   store: Store,
@@ -73,7 +74,7 @@ export const insertLoginAttempt = async (
 
 type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }
 
-const findPending = statement((store, given: Param<PendingKey & { kind: AttemptKind }>) =>
+const findPending = statement((store, given: Given<PendingKey & { kind: AttemptKind }>) =>
   store
     .selectFrom('login_sessions')
     .select([
@@ -90,10 +91,11 @@ const findPending = statement((store, given: Param<PendingKey & { kind: AttemptK
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
     .where(validAt('created_at', 'expires_at', given('now')))
-    // A registration can be completed after its last try has verified the address.
+    // A registration without tries left may have a verified address, and can then be completed.
     .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
 
+/** Returns a pending attempt; undefined if it is unknown, expired or spent, or a sign-in without tries left. */
 export const readAttempt = (
   store: Store,
   portal: Portal,
@@ -102,8 +104,8 @@ export const readAttempt = (
   now: Instant,
 ): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
 
-/** Updates apply to pending attempts only. */
-const updatePending = (store: Store, given: Param<PendingKey>) =>
+/** An update that applies to a pending attempt only. */
+const updatePending = (store: Store, given: Given<PendingKey>) =>
   store
     .updateTable('login_sessions')
     .where('portal', '=', given('portal'))
@@ -112,17 +114,17 @@ const updatePending = (store: Store, given: Param<PendingKey>) =>
     .where(validAt('created_at', 'expires_at', given('now')))
     .returning('token_digest')
 
-const decrementTries = statement((store, given: Param<PendingKey>) =>
+const decrementTries = statement((store, given: Given<PendingKey>) =>
   updatePending(store, given)
     .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
     .where('attempts_left', '>', 0),
 )
 
-/** Takes one try, before its code is checked. Returns false if none was left. */
+/** Takes a try before the code is verified. Returns false if none is left. */
 export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateCodeSentAt = statement((store, given: Param<PendingKey & { resendMs: number }>) =>
+const updateCodeSentAt = statement((store, given: Given<PendingKey & { resendMs: number }>) =>
   updatePending(store, given)
     .set({ code_sent_at: given('now') })
     .where((row) =>
@@ -130,7 +132,7 @@ const updateCodeSentAt = statement((store, given: Param<PendingKey & { resendMs:
     ),
 )
 
-/** Claims the right to send a code. Returns false if one was sent within `resendMs`. */
+/** Marks a code as sent. Returns false if one was sent within `resendMs`. */
 export const claimCodeSending = async (
   tx: Tx,
   portal: Portal,
@@ -139,27 +141,27 @@ export const claimCodeSending = async (
   resendMs: number,
 ): Promise<boolean> => (await updateCodeSentAt.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
 
-const updateEmailVerifiedAt = statement((store, given: Param<PendingKey>) =>
+const updateEmailVerifiedAt = statement((store, given: Given<PendingKey>) =>
   updatePending(store, given)
     .set({ email_verified_at: given('now') })
     .where('kind', '=', 'REGISTRATION'),
 )
 
-/** Marks the address of a registration as verified. Returns false if the registration is no longer pending. */
+/** Marks the address of a registration as verified. Returns false if the registration is not pending. */
 export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateSpentAt = statement((store, given: Param<PendingKey>) =>
+const updateSpentAt = statement((store, given: Given<PendingKey>) =>
   updatePending(store, given).set({ spent_at: given('now') }),
 )
 
-/** Spends the attempt. Returns false if it is no longer pending. */
+/** Spends an attempt. Returns false if it is not pending. */
 export const spendAttempt = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateSpentAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
 /**
- * Cancels the account's pending sign-ins, because its password has changed. Includes expired ones, which would be valid
- * again after a clock that ran ahead is corrected.
+ * Cancels an account's pending sign-ins after a password change. Expired ones are included: they would become valid again
+ * after a fast clock is corrected.
  */
 export const cancelLoginAttempts = async (
   tx: Tx,

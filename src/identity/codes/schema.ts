@@ -19,9 +19,9 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** One-time codes that are mailed. */
+/** Mailed one-time codes. */
 export const codes = [
-  // The owner is a sign-in attempt, or a session that steps up. A new code replaces the previous one.
+  // The owner is a sign-in attempt, a registration, or a session during a step-up. A new code replaces the previous one.
   `CREATE TABLE one_time_codes (
     owner text NOT NULL,
     purpose text NOT NULL CHECK (purpose IN ('LOGIN', 'REGISTRATION', 'STEP_UP')),

@@ -13,35 +13,35 @@ import type { CodeOwner } from './store.ts'
 
 const digits = 6
 
-/** Returns six random digits. */
+/** Returns a code of six random digits. */
 export const mintCode = (randomness: Randomness): string =>
   randomness
     .integer(10 ** digits)
     .toString()
     .padStart(digits, '0')
 
-/** The digest that is stored. It covers the owner, so that a code is valid for its owner only. */
+/** Returns the stored digest of a code. It includes the owner, so that a code is valid for its owner only. */
 export const codeDigest = (digest: KeyedDigest, { portal, owner, purpose }: CodeOwner, code: string): Uint8Array =>
   digest('one-time-code', portal, purpose, owner, code)
 
-/** The first character and the domain of an address. */
+/** Masks an e-mail address: only its first character and its domain remain. */
 export const maskEmail = (email: string): string => {
   const at = email.lastIndexOf('@')
   return `${email.slice(0, 1)}***${email.slice(at)}`
 }
 
-/** The refusal of a code that is requested before `resendMs` have passed since the last one. */
+/** Returns the refusal of a request for a code within `resendMs` of the last one. */
 export const resendTooSoon = (waitMs: number, internal: string, resendMs: number): Refusal =>
   rateLimited(waitMs, internal, { name: 'code-resend', limit: 1, windowMs: resendMs })
 
-/** Throws ACCESS.RATE_LIMITED if the last code is too recent. Call it before the mail quota is counted. */
+/** Throws ACCESS.RATE_LIMITED within `resendMs` of the last code. Call it before `countMail`. */
 export const assertResendable = (sentAt: Instant | null, now: Instant, resendMs: number): void => {
-  // The difference is absolute: after the clock was set back, `sentAt` can lie far in the future.
+  // The difference is absolute, because `sentAt` can be in the future after the clock was set back.
   if (sentAt === null || Math.abs(now - sentAt) >= resendMs) return
   throw resendTooSoon(resendMs - (now - sentAt), 'the last code is too recent', resendMs)
 }
 
-/** A code that was mailed, as the client sees it. Times in seconds. */
+/** What the client learns about a mailed code. Times are in seconds. */
 export interface SentCode {
   maskedDestination: string
   expiresIn: number
@@ -49,10 +49,11 @@ export interface SentCode {
   attemptsRemaining: number
 }
 
-/** Counts mails to an address that may have no account. Only a digest of the address is stored. */
+/** Returns the subject that mails to an address are counted under. It is a digest, because the address may have no account. */
 export const addressSubject = (digest: KeyedDigest, email: string): string =>
   Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
 
+/** A mail to count, and its limit. */
 export interface MailCount {
   portal: Portal
   /** An account id, or an `addressSubject`. */
@@ -62,9 +63,9 @@ export interface MailCount {
 }
 
 /**
- * Counts a mail. Throws ACCESS.RATE_LIMITED if the recipient has had too many of its kind. Call it before the account
- * is looked up, so that the refusal does not reveal whether it exists. Do not call inside a transaction: it would hold
- * the connection, and a retry would count twice.
+ * Counts a mail. Throws ACCESS.RATE_LIMITED if the recipient exceeds the limit for its kind. Call it before the account is
+ * looked up, so that the refusal does not reveal whether the account exists. Do not call it inside a transaction: it would
+ * hold the connection, and a retry would count twice.
  */
 export const countMail = async (cache: Cache, { portal, subject, kind, limit: rule }: MailCount): Promise<void> => {
   const { limit, windowMs } = rule

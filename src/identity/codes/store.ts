@@ -1,9 +1,8 @@
-import { type Database, differsByAtLeast, type Param, statement, type Tx, validAt } from '../../database/index.ts'
-
+import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { CodePurpose } from './schema.ts'
 
-/** The sign-in attempt, or the session that steps up, that a code is for. */
+/** Owner of a code: a sign-in attempt, a registration, or a session during a step-up. */
 export interface CodeOwner {
   portal: Portal
   owner: string
@@ -12,7 +11,7 @@ export interface CodeOwner {
 
 type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Date }
 
-const upsertCode = statement((store, given: Param<NewCode>) => {
+const upsertCode = statement((store, given: Given<NewCode>) => {
   const code = {
     code_digest: given('codeDigest'),
     sent_at: given('sentAt'),
@@ -25,7 +24,7 @@ const upsertCode = statement((store, given: Param<NewCode>) => {
     .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
 })
 
-/** Stores a code. The owner's previous code becomes invalid. */
+/** Stores a code. It replaces the owner's previous code. */
 export const replaceCode = async (
   tx: Tx,
   owner: CodeOwner,
@@ -36,7 +35,7 @@ export const replaceCode = async (
   await upsertCode.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
 }
 
-/** Stores a code unless the owner's previous one was sent within `resendMs`. Returns whether it was stored. */
+/** Stores a code. Returns false if the owner's previous code was sent within `resendMs`. */
 export const renewCode = async (
   database: Database,
   { portal, owner, purpose }: CodeOwner,
@@ -60,7 +59,7 @@ export const renewCode = async (
   return renewed !== undefined
 }
 
-/** When the owner's last code was sent; null if none was. */
+/** Returns when the owner's last code was sent; null if none was. */
 export const readCodeSentAt = async (
   database: Database,
   { portal, owner, purpose }: CodeOwner,
@@ -75,7 +74,7 @@ export const readCodeSentAt = async (
   return known?.sent_at ?? null
 }
 
-const spendMatching = statement((store, given: Param<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
+const spendMatching = statement((store, given: Given<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
   store
     .updateTable('one_time_codes')
     .set({ used_at: given('now') })

@@ -1,9 +1,8 @@
 import { isDatabaseUnavailable, type Tx } from '../../database/index.ts'
 import { addMs, type Instant, type MaybePromise, Refusal } from '../../kernel/index.ts'
 import { createTtlCache } from '../../platform/cache/index.ts'
-import { containsAddress, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
+import { covers, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
 import type { AddressGuard, GuardedAccount, IdentityPorts } from '../ports.ts'
-
 import type { IdentitySettings } from '../settings.ts'
 import { listWhitelist, recordMatch, type WhitelistEntry } from './store.ts'
 
@@ -16,7 +15,7 @@ interface GuardRange {
 const toRanges = (entries: WhitelistEntry[]): GuardRange[] =>
   entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), matchedAt: lastMatchedAt }))
 
-/** Whitelists are cached as long as sessions are, and matches are written as rarely as activity. */
+/** Creates the whitelist check. Whitelists are cached as long as sessions, and matches are written as rarely as activity. */
 export const createAddressGuard = (
   { database, clock }: IdentityPorts,
   { cacheTtlMs, activityIntervalMs, cacheSize }: IdentitySettings['sessions'],
@@ -26,7 +25,7 @@ export const createAddressGuard = (
   const readRanges = ({ portal, accountId }: GuardedAccount): MaybePromise<GuardRange[]> =>
     cache.read(accountId, () => listWhitelist(database, portal, accountId).then(toRanges))
 
-  /** A store that is read-only (such as a full disk) still serves reads. In a transaction the error is final. */
+  /** Ignores a read-only store (such as a full disk), which can still serve reads. In a transaction, the error is final. */
   const record = async (
     { portal, accountId }: GuardedAccount,
     { id }: GuardRange,
@@ -45,13 +44,14 @@ export const createAddressGuard = (
       if (!account.ipWhitelistEnabled) return
       const { portal, accountId } = account
       const ranges = tx ? toRanges(await listWhitelist(tx, portal, accountId)) : await readRanges(account)
-      const match = ranges.find(({ range }) => containsAddress(range, clientIp))
-      if (!match) throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'outside the account’s whitelist' })
+      const match = ranges.find(({ range }) => covers(range, clientIp))
+      if (!match)
+        throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'the address is not on the account’s whitelist' })
       const now = clock.now()
       if (match.matchedAt !== null && now - match.matchedAt < activityIntervalMs) return
       match.matchedAt = now
       await record(account, match, now, tx)
     },
-    invalidate: (accountId) => cache.invalidate(accountId),
+    invalidate: (accountId) => cache.forget(accountId),
   }
 }

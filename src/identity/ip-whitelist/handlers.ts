@@ -19,7 +19,7 @@ const toWhitelistView = ({ enabled, entries }: Whitelist) => ({
   })),
 })
 
-/** The IP whitelist of the caller's account. */
+/** Handlers for the IP whitelist of the caller's account. */
 export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>
   createHandlerTable(contract, {
     readIpWhitelist: async ({ caller }) => toWhitelistView(await getWhitelist(ports, caller)),

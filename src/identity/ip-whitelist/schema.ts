@@ -21,7 +21,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Addresses and CIDR ranges that an account may be used from, in the order the account gave them. */
+/** Addresses and CIDR ranges that an account can be used from. */
 export const ipWhitelist = [
   `CREATE TABLE ip_whitelist_entries (
     biz_id uuid PRIMARY KEY,

@@ -1,7 +1,7 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { type AccountId, type Caller, type Ids, type Portal, Refusal } from '../../kernel/index.ts'
-import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
-import { containsAddress, ipVersion, parseRange } from '../../platform/ip-ranges.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { covers, parseRange, versionOf } from '../../platform/ip-ranges.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { type CredentialChange, queueNotice } from '../notices/service.ts'
@@ -11,6 +11,7 @@ import type { SessionPorts } from '../sessions/service.ts'
 import { listActiveSessions } from '../sessions/store.ts'
 import { listWhitelist, replaceEntries, setWhitelistEnabled, type WhitelistEntry } from './store.ts'
 
+/** What IP whitelists need. */
 export interface WhitelistPorts extends SessionPorts {
   addressGuard: AddressGuard
 }
@@ -21,17 +22,17 @@ export interface Whitelist {
   entries: WhitelistEntry[]
 }
 
-/** A whitelist entry for an address or a range. */
+/** Returns a whitelist entry for an address or a range. */
 const toNewEntry = (ids: Ids, address: string) => ({
   id: ids.next<'ipWhitelistEntry'>(),
   address,
-  ipVersion: ipVersion(parseRange(address)),
+  ipVersion: versionOf(parseRange(address)),
 })
 
-/** Throws STATE.CONFLICT if the addresses do not cover the caller, who would lock themselves out. */
+/** Throws STATE.CONFLICT if the whitelist does not contain the caller's address: it would lock the caller out. */
 const assertCoversCaller = (addresses: string[], clientIp: string): void => {
-  if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
-  throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not cover the caller' })
+  if (addresses.some((address) => covers(parseRange(address), clientIp))) return
+  throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not contain the caller’s address' })
 }
 
 /** Changes the whitelist under the account's lock, records the change and mails a notice. */
@@ -46,12 +47,12 @@ const changeWhitelist = async <T>(
   const { result, sessions } = await inTransaction(database, async (tx) => {
     const account = await lockOwnAccount(tx, context.caller)
     const result = await work(tx, account)
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
     await queueNotice(tx, ids, account, change, context, clock.now())
     return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
   })
   addressGuard.invalidate(accountId)
-  // A cached session contains whether the whitelist is enabled.
+  // Cached sessions include whether the whitelist is enabled.
   for (const { sessionId } of sessions) sessionCache.invalidate(sessionId)
   return result
 }
@@ -62,7 +63,7 @@ export const getWhitelist = async ({ database }: WhitelistPorts, caller: Caller)
   return { enabled: ipWhitelistEnabled, entries: await listWhitelist(database, portal, id) }
 }
 
-/** Replaces the whitelist. Throws STATE.CONFLICT if it is enabled and the new one does not cover the caller. */
+/** Replaces the whitelist. Throws STATE.CONFLICT if it is enabled and the new one does not contain the caller's address. */
 export const replaceWhitelist = (
   ports: WhitelistPorts,
   addresses: string[],
@@ -75,7 +76,7 @@ export const replaceWhitelist = (
     return { enabled: ipWhitelistEnabled, entries: await listWhitelist(tx, portal, id) }
   })
 
-/** Enables the whitelist. Throws STATE.CONFLICT if it does not cover the caller, unless forced. */
+/** Enables the whitelist. Throws STATE.CONFLICT if it does not contain the caller's address, unless `force` is set. */
 export const enableWhitelist = (
   ports: WhitelistPorts,
   { force }: { force: boolean },
@@ -94,8 +95,8 @@ export const disableWhitelist = (ports: WhitelistPorts, context: CallerContext):
   )
 
 /**
- * Disables the whitelist of a locked-out account, for the command line. The entries stay, the owner gets a mail, and
- * `record` runs in the same transaction. Returns whether it was enabled; undefined if there is no such account.
+ * Disables the whitelist of an account, for the command line. The entries stay, and the owner gets a mail. `record` runs in
+ * the same transaction. Returns whether the whitelist was enabled; undefined if the account does not exist.
  */
 export const disableWhitelistByEmail = (
   { database, clock, ids }: Pick<IdentityPorts, 'database' | 'clock' | 'ids'>,

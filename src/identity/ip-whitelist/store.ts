@@ -1,4 +1,4 @@
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** An address or range that an account can be used from. */
@@ -13,7 +13,7 @@ export interface WhitelistEntry {
 
 type Store = Database | Tx
 
-/** Returns an account's whitelist in the order in which it was given. */
+/** Returns an account's whitelist in the order it was submitted. */
 export const listWhitelist = (store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> =>
   store
     .selectFrom('ip_whitelist_entries')
@@ -58,6 +58,7 @@ export const replaceEntries = async (
   await tx.insertInto('ip_whitelist_entries').values(rows).execute()
 }
 
+/** Enables or disables the whitelist of an account. */
 export const setWhitelistEnabled = async (
   tx: Tx,
   portal: Portal,
@@ -73,7 +74,7 @@ export const setWhitelistEnabled = async (
     .execute()
 }
 
-/** Records a match, unless one was recorded after `notSince`. */
+/** Records a match, unless a later one than `notSince` is recorded. */
 export const recordMatch = async (
   store: Store,
   { portal, accountId, id }: { portal: Portal; accountId: AccountId; id: string },
@@ -86,6 +87,6 @@ export const recordMatch = async (
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
     .where('biz_id', '=', id)
-    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<=', timestamptz(notSince))]))
+    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<=', moment(notSince))]))
     .execute()
 }

@@ -35,8 +35,8 @@ export const noFailures = (now: Instant): Failures => ({
 export const failureRetentionMs = ({ windowMs }: Pick<LockoutRule, 'windowMs'>): number => Math.max(windowMs, days(1))
 
 /**
- * Consecutive failures lead to lockouts from this many times the limit on, however far apart they are: 100 by default, the
- * maximum of NIST SP 800-63B-4, section 3.2.2. Otherwise, staying below the limit in every window would allow guesses forever.
+ * Consecutive failures lead to lockouts from this multiple of the limit on: 100 by default, the maximum of NIST SP 800-63B-4,
+ * section 3.2.2. Otherwise, staying below the limit in every window would allow unlimited guesses.
  */
 const maxWindows = 10
 
@@ -48,15 +48,15 @@ const effectiveFailures = ({ inWindow, consecutive }: Failures, { limit }: Locko
 const lockoutMs = (failures: number, { limit, firstWaitMs, maxWaitMs }: LockoutRule): number | undefined =>
   failures < limit ? undefined : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures - limit, 30))
 
-/** The difference is absolute: an instant in the future was stored before the clock was set back. */
+/** The difference is absolute, because `since` can be in the future after the clock was set back. */
 const hasPassed = (since: Instant, ms: number, now: Instant): boolean => Math.abs(now - since) >= ms
 
 const lastFailureAt = ({ windowStartedAt, lockedUntil }: Failures): Instant =>
   lockedUntil !== null && lockedUntil > windowStartedAt ? lockedUntil : windowStartedAt
 
 /**
- * Whether a subject is locked out. A lockout whose end lies further ahead than twice its length was stored before the clock
- * was set back, and is over.
+ * Whether a subject is locked out. A lockout that ends later than twice its length from now was stored before the clock was
+ * set back, and no longer applies.
  */
 export const isLockedOut = (
   failures: Failures,

@@ -6,7 +6,7 @@ interface LoginFailuresTable {
   subject_digest: Uint8Array
   window_started_at: Timestamp
   failures: number
-  /** Failures since the last sign-in, or since a day without failures. */
+  /** Consecutive failures: since the last sign-in, or since a day without failures. */
   in_a_row: number
   blocked_until: NullableTimestamp
 }
@@ -19,7 +19,7 @@ declare module '../../database/tables.ts' {
 
 /** Counters of failed sign-ins. */
 export const lockout = [
-  // The key is a digest of portal and e-mail, so that failures of an unknown address count like those of a known one.
+  // The subject is a digest, so that failures of unknown addresses are stored like those of known ones.
   `CREATE TABLE login_failures (
     portal text NOT NULL,
     subject_digest bytea NOT NULL,

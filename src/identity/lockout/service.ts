@@ -20,7 +20,7 @@ import {
   updateFailures,
 } from './store.ts'
 
-/** A failure that was counted before the password or code was checked. */
+/** A failure that was counted in advance. */
 export interface CountedFailure {
   subject: FailureSubject
   /** The failures of the subject, including this one. */
@@ -28,8 +28,8 @@ export interface CountedFailure {
 }
 
 /**
- * Limits wrong passwords and codes. A failure is counted before the password or code is checked, so that parallel
- * requests cannot exceed the limit, and withdrawn if it was not a failure.
+ * Limits wrong passwords and codes. A failure is counted before the password or code is verified, so that parallel
+ * requests cannot exceed the limit. It is withdrawn if the verification succeeds. The rules are in rules.ts.
  */
 export class Lockout {
   readonly #ports: Pick<IdentityPorts, 'database' | 'clock' | 'digest'>
@@ -40,17 +40,17 @@ export class Lockout {
     this.#rule = rule
   }
 
-  /** Sign-ins with an e-mail address, whether or not it has an account: the limit must not reveal which addresses have one. */
+  /** Sign-ins with an e-mail address. An address without an account is counted, too, so that the limit reveals nothing. */
   loginSubject(portal: Portal, email: string): FailureSubject {
     return { portal, digest: this.#ports.digest('login-failures', portal, canonicalEmail(email)) }
   }
 
-  /** Codes that a signed-in session tries. They are counted apart from sign-ins. */
+  /** Codes that the sessions of an account try. They are counted apart from sign-ins. */
   factorSubject(portal: Portal, accountId: AccountId): FailureSubject {
     return { portal, digest: this.#ports.digest('login-failures', portal, 'factor', accountId) }
   }
 
-  /** Codes that any registration of the address tries. */
+  /** Codes that all registrations of an address try. */
   registrationSubject(portal: Portal, email: string): FailureSubject {
     return { portal, digest: this.#ports.digest('login-failures', portal, 'registration', canonicalEmail(email)) }
   }

@@ -1,8 +1,8 @@
-import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
 import { type Portal, toDate } from '../../kernel/index.ts'
 import type { Failures } from './rules.ts'
 
-/** What failures are counted for: a digest, so that failures of an unknown address are stored like those of a known one. */
+/** What failures are counted for. The digest hides whether an address has an account. */
 export interface FailureSubject {
   portal: Portal
   digest: Uint8Array
@@ -22,7 +22,7 @@ const columns = [
   'blocked_until as lockedUntil',
 ] as const
 
-const insertRow = statement((store, given: Param<FailureSubject & ReturnType<typeof toRow>>) =>
+const insertRow = statement((store, given: Given<FailureSubject & ReturnType<typeof toRow>>) =>
   store
     .insertInto('login_failures')
     .values({
@@ -37,14 +37,14 @@ const insertRow = statement((store, given: Param<FailureSubject & ReturnType<typ
     .returning('failures'),
 )
 
-/** Stores the failures of a subject that has none. Returns false if it has. */
+/** Inserts the failures of a subject. Returns false if it has any. */
 export const insertFailures = async (
   database: Database,
   subject: FailureSubject,
   failures: Failures,
 ): Promise<boolean> => (await insertRow.first(database, { ...subject, ...toRow(failures) })) !== undefined
 
-const selectRow = statement((store, given: Param<FailureSubject>) =>
+const selectRow = statement((store, given: Given<FailureSubject>) =>
   store
     .selectFrom('login_failures')
     .select(columns)
@@ -66,7 +66,7 @@ export const lockFailures = (tx: Tx, { portal, digest }: FailureSubject): Promis
     .forUpdate()
     .executeTakeFirst()
 
-/** Stores the failures of a subject whose row is locked. */
+/** Replaces the failures of a subject whose row is locked. */
 export const updateFailures = async (tx: Tx, { portal, digest }: FailureSubject, failures: Failures): Promise<void> => {
   await tx
     .updateTable('login_failures')
@@ -76,7 +76,7 @@ export const updateFailures = async (tx: Tx, { portal, digest }: FailureSubject,
     .execute()
 }
 
-const deleteRow = statement((store, given: Param<FailureSubject>) =>
+const deleteRow = statement((store, given: Given<FailureSubject>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', given('portal'))
@@ -88,18 +88,18 @@ export const deleteFailures = async (tx: Tx, subject: FailureSubject): Promise<v
   await deleteRow.all(tx, { ...subject })
 }
 
-const deleteSingleRow = statement((store, given: Param<FailureSubject & { window_started_at: Date }>) =>
+const deleteSingleRow = statement((store, given: Given<FailureSubject & { window_started_at: Date }>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', given('portal'))
     .where('subject_digest', '=', given('digest'))
-    .where('window_started_at', '=', timestamptz(given('window_started_at')))
+    .where('window_started_at', '=', moment(given('window_started_at')))
     .where('failures', '=', 1)
     .where('in_a_row', '=', 1)
     .returning('failures'),
 )
 
-/** Deletes the only failure of a subject. Returns false if another one was counted or the failure was deleted. */
+/** Deletes the only failure of a subject. Returns false if the failures have changed. */
 export const deleteSingleFailure = async (
   database: Database,
   subject: FailureSubject,

@@ -11,6 +11,7 @@ import { type StartedSession, startSession } from '../sessions/service.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
 
+/** Result of a completed sign-in. */
 export interface CompletedLogin extends TokenPair {
   /** Seconds until the absolute end of the session. */
   refreshExpiresIn: number
@@ -23,7 +24,7 @@ const failures = new Map<Code, LoginFailure>([
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
-/** Records a refusal of `work` in the login history of the account. */
+/** Records a refusal of `work` in the account's login history. */
 const recordingFailure = async <T>(
   ports: LoginPorts,
   account: Account,
@@ -40,7 +41,7 @@ const recordingFailure = async <T>(
   }
 }
 
-/** Starts the session under the account's lock, which enforces one session per attempt, and the session limit. */
+/** Starts the session. The lock on the account serializes concurrent sign-ins, so that the session limit holds. */
 const finish = async (
   ports: LoginPorts,
   tx: Tx,
@@ -52,9 +53,9 @@ const finish = async (
   const { portal } = context
   const now = clock.now()
   const account = await lockAccount(tx, portal, login.account.id)
-  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is no longer active')
-  // Spent before the code is verified: the slower of two requests learns that the attempt is spent, not that its code is
-  // wrong. A wrong code rolls this back.
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
+  // Spend the attempt before verifying the code, so that the slower of two requests gets AUTH.SESSION_NOT_FOUND. A wrong
+  // code rolls this back.
   if (!(await spendAttempt(tx, portal, login.digest, now))) throw sessionNotFound('the attempt is spent')
   const owner = { portal, accountId: account.id, code: login.code }
   if (!(await verifyFactor(ports, tx, owner, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
@@ -74,7 +75,7 @@ const assertTryLeft = async (
   if (!(await takeTry(database, portal, attempt, clock.now()))) throw sessionNotFound('no tries left')
 }
 
-/** Finds the sign-in. A changed client hash costs a try, as a wrong code does. */
+/** Finds the sign-in. A changed client hash uses up a try, like a wrong code. */
 const findCountedLogin = async (
   ports: LoginPorts,
   sessionId: string,
@@ -89,7 +90,7 @@ const findCountedLogin = async (
   }
 }
 
-/** Takes a try before the factor is checked. A lockout costs no try, because others may have caused it. */
+/** Takes a try before verifying the factor. A lockout uses up no try, because others may have caused it. */
 const verifyAndFinish = async (
   ports: LoginPorts,
   login: PendingLogin,

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { email, oneTimeCode, password } from '../../contract/account-fields.ts'
 import { coded, codeOf, opaque, sessionId } from '../../contract/fields.ts'
-
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
@@ -9,6 +8,7 @@ import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
 /** The description of the OpenAPI tag. */
 export const summary = 'Sign-in with a password and a second factor, token refresh, and sign-out.'
 
+/** Refusal codes of sign-ins. */
 export const codes = {
   'AUTH.INVALID_CREDENTIALS': { status: 401 },
   'AUTH.CODE_INVALID': { status: 401 },

@@ -18,7 +18,7 @@ const toInitiatedLoginView = (
   pendingApproval: status === 'PENDING_APPROVAL',
 })
 
-/** Sign-in, token refresh and sign-out. */
+/** Handlers of sign-in, token refresh and sign-out. */
 export const loginHandlers = (ports: LoginPorts): HandlerTable => {
   const { concurrency, words } = ports
   return createHandlerTable(contract, {

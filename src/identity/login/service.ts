@@ -33,7 +33,7 @@ import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 
-/** Concurrency limits of login steps. */
+/** Concurrency limiters for login steps. */
 export interface LoginConcurrency {
   firstStep: ConcurrencyLimiter
   laterSteps: ConcurrencyLimiter
@@ -41,13 +41,14 @@ export interface LoginConcurrency {
 
 /**
  * Limits concurrent login steps so that logins cannot starve signed-in users of database connections and CPU. Later steps
- * have a limit of their own, so that new logins cannot block pending ones.
+ * have a separate limit, so that new logins cannot block pending ones.
  */
 export const createLoginConcurrency = (limits: ConcurrencyLimits): LoginConcurrency => ({
   firstStep: createConcurrencyLimiter(limits),
   laterSteps: createConcurrencyLimiter(limits),
 })
 
+/** What sign-in needs. */
 export interface LoginPorts extends MfaPorts, PasswordPorts, RefreshPorts {
   concurrency: LoginConcurrency
 }
@@ -58,8 +59,8 @@ export interface PendingLogin extends PendingAttempt {
 }
 
 /**
- * Returns the pending sign-in with a session id. Throws AUTH.PENDING_APPROVAL or AUTH.SESSION_NOT_FOUND if its account is
- * not active, and the refusals of `findAttempt`.
+ * Returns the pending sign-in with a session id. Throws the refusals of `findAttempt`, and AUTH.PENDING_APPROVAL or
+ * AUTH.SESSION_NOT_FOUND if the account is not active.
  */
 export const findLogin = async (
   ports: IdentityPorts,
@@ -71,29 +72,31 @@ export const findLogin = async (
   const { accountId } = pending.attempt
   const account = accountId ? await accountById(ports.database, context.portal, accountId) : undefined
   if (account?.status === 'PENDING_APPROVAL') throw new Refusal('AUTH.PENDING_APPROVAL')
-  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is no longer active')
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   return { ...pending, account }
 }
 
+/** E-mail address and password, as the client sent them. */
 export interface Credentials {
   email: string
   password: string
 }
 
+/** Result of the first step. */
 export interface InitiatedLogin {
   /** Null if the account is pending approval. */
   sessionId: string | null
   methods: MfaMethod[]
-  /** Seconds. */
+  /** Lifetime of the attempt in seconds. */
   expiresIn: number
-  /** The status that prevents the sign-in; null if it can go on. */
+  /** Account status that prevents the sign-in; null if it can continue. */
   accountStatus: AccountStatus | null
 }
 
-/** These accounts learn that their password is right. */
+/** Account statuses for which a correct password is confirmed. */
 const canInitiate = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
 
-/** Verifies one password in any case, so that the response time does not reveal whether the account exists. */
+/** Verifies the password even if the account does not exist, so that the response time does not reveal it. */
 const verifyPassword = async (
   ports: LoginPorts,
   { email, password }: Credentials,
@@ -107,7 +110,7 @@ const verifyPassword = async (
   throw new Refusal('AUTH.INVALID_CREDENTIALS')
 }
 
-/** Counts a failure in advance and withdraws it if the password is right, or was not checked because of overload. */
+/** Counts a failure in advance. Withdraws it if the password is correct, or could not be verified because of overload. */
 const verifyCountedPassword = async (
   ports: LoginPorts,
   credentials: Credentials,
@@ -127,8 +130,8 @@ const verifyCountedPassword = async (
 }
 
 /**
- * Verifies a password and starts a sign-in attempt, which a second factor completes. Everything that is wrong is the same
- * AUTH.INVALID_CREDENTIALS. Throws ACCESS.RATE_LIMITED during a lockout.
+ * Verifies a password and starts a sign-in attempt, which a second factor completes. Throws AUTH.INVALID_CREDENTIALS for any
+ * wrong credential, and ACCESS.RATE_LIMITED during a lockout.
  */
 export const initiateLogin = async (
   ports: LoginPorts,
@@ -138,7 +141,7 @@ export const initiateLogin = async (
   const account = await verifyCountedPassword(ports, credentials, context)
   if (account.status !== 'ACTIVE') return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
   const { sessionId, attempt, now } = prepareAttempt(ports, ports.settings.login, context)
-  // The hash was replaced while the password was verified, so verify it against the new one.
+  // The password changed during the verification: verify it again.
   if (!(await insertLoginAttempt(ports.database, attempt, account, now)))
     return initiateLogin(ports, credentials, context)
   rehashPassword(ports, account, credentials.password)
@@ -150,7 +153,7 @@ export const initiateLogin = async (
   }
 }
 
-/** Claims the sending and stores the code in one transaction, so that only the last code is valid. Returns its lifetime. */
+/** Stores a code, unless a concurrent request does. Returns its lifetime in milliseconds. */
 const storeCode = async (
   { database, digest, settings }: LoginPorts,
   { digest: attemptDigest, code: owner, attempt }: PendingLogin,
@@ -168,7 +171,7 @@ const storeCode = async (
   return expiresAt - now
 }
 
-/** Finds the sign-in and stores a code for it. */
+/** Stores a code for a pending sign-in. */
 const issueCode = async (
   ports: LoginPorts,
   sessionId: string,
@@ -180,13 +183,16 @@ const issueCode = async (
   const now = clock.now()
   const login = await findLogin(ports, sessionId, context, now)
   assertResendable(login.attempt.codeSentAt, now, settings.login.resendMs)
-  // Counted before the code is replaced: if the quota is exhausted, the previous code stays valid.
+  // Count before replacing the code: if the quota is exhausted, the previous code stays valid.
   const limit = settings.portals[portal].codeSends
   await countMail(cache, { portal, subject: login.account.id, kind: 'code', limit })
   return { login, ttlMs: await storeCode(ports, login, code, now) }
 }
 
-/** Mails a code for a pending sign-in. It replaces the previous code. Throws ACCESS.RATE_LIMITED. */
+/**
+ * Mails a code for a pending sign-in. It replaces the previous code. Throws the refusals of `findLogin`, and
+ * ACCESS.RATE_LIMITED.
+ */
 export const sendLoginCode = async (
   ports: LoginPorts,
   { sessionId, method }: { sessionId: string; method: string },
@@ -194,7 +200,7 @@ export const sendLoginCode = async (
 ): Promise<SentCode> => {
   if (method !== 'EMAIL') throw invalid('mfaMethod')
   const code = mintCode(ports.randomness)
-  // Sending the mail does not count towards the concurrency limit.
+  // The mail is sent outside the concurrency limit, because the mail server may be slow.
   const { login, ttlMs } = await ports.concurrency.laterSteps.runLimited(() =>
     issueCode(ports, sessionId, code, context),
   )

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { areWithin, Refusal } from '../../kernel/index.ts'
-import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -14,7 +14,7 @@ import { verifyCode, verifyFactor } from './verify.ts'
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-/** Returns a new secret, which is pending until its first code is verified. The active secret stays valid until then. */
+/** Creates a secret that is pending until its first code is verified. The active secret stays valid until then. */
 export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext) => {
   const { database, clock, randomness, secretBox } = ports
   const secret = randomness.bytes(secretBytes)
@@ -22,7 +22,7 @@ export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext
     const own = await lockOwnAccount(tx, context.caller)
     const sealed = sealSecret(secretBox, own.portal, own.id, secret)
     await putPendingSecret(tx, own.portal, own.id, sealed, clock.now())
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: own.id })
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: own.id })
     return own
   })
   const { issuer } = ports.settings.mfa
@@ -30,7 +30,7 @@ export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext
   return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
 }
 
-/** Returns undefined for a wrong code. */
+/** Activates the pending secret. Returns undefined for a wrong code. */
 const activate = async (
   { clock, ids, secretBox, settings }: MfaPorts,
   tx: Tx,
@@ -46,12 +46,12 @@ const activate = async (
   if (step === undefined) return undefined
   if (Math.abs(now - pendingAt) >= settings.mfa.setupTtlMs) throw conflict('the setup has expired')
   if (!(await activatePendingSecret(tx, portal, id, pending, step, now))) throw conflict('concurrent setup')
-  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: id })
+  await recordAct(tx, actOf(context), { workspaceId: null, targetId: id })
   await queueNotice(tx, ids, account, 'OTP_ENABLED', context, now)
   return true
 }
 
-/** Activates the pending authenticator with its first code. Throws STATE.CONFLICT if none is pending. */
+/** Activates the pending authenticator by its first code. Throws AUTH.CODE_INVALID, or STATE.CONFLICT if none is pending. */
 export const verifyAuthenticator = async (ports: MfaPorts, code: string, context: CallerContext): Promise<void> => {
   const { portal, id } = await ownAccount(ports.database, context.caller)
   if (!(await readOtp(ports.database, portal, id))?.pendingSecret) throw conflict('no authenticator is pending')
@@ -60,12 +60,12 @@ export const verifyAuthenticator = async (ports: MfaPorts, code: string, context
 
 const remove = async ({ clock, ids }: MfaPorts, tx: Tx, account: Account, context: CallerContext): Promise<true> => {
   if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is active')
-  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
+  await recordAct(tx, actOf(context), { workspaceId: null, targetId: account.id })
   await queueNotice(tx, ids, account, 'OTP_REMOVED', context, clock.now())
   return true
 }
 
-/** Accepts a code of the authenticator or a backup code. Returns undefined for a wrong code. */
+/** Removes the authenticator by one of its codes or a backup code. Returns undefined for a wrong code. */
 const removeByCode = async (
   ports: MfaPorts,
   tx: Tx,
@@ -89,7 +89,10 @@ const removeByStepUp = async (ports: MfaPorts, context: CallerContext): Promise<
   await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
 }
 
-/** Removes the authenticator by a code, or by a recent step-up. Throws STATE.CONFLICT if none is active. */
+/**
+ * Removes the authenticator by a code, or by a recent step-up. Throws AUTH.CODE_INVALID, ACCESS.STEP_UP_REQUIRED, or
+ * STATE.CONFLICT if none is active.
+ */
 export const revokeAuthenticator = async (
   ports: MfaPorts,
   code: string | undefined,

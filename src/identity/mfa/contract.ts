@@ -7,10 +7,11 @@ import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 /** The description of the OpenAPI tag. */
 export const summary = 'Second factors, backup codes, and step-up verification.'
 
+/** Kinds of second factors. */
 export const mfaMethod = codedFamily('mfaMethod', { EMAIL: 10011001, OTP: 10011002, BACKUP_CODE: 10011005 })
 export type MfaMethod = CodeOf<typeof mfaMethod>
 
-/** Methods whose code is sent to the user. */
+/** Methods whose code is mailed. */
 export const DeliveredMethod = codeOf(mfaMethod).extract(['EMAIL'])
 
 /** The reply to a request for a code. */
@@ -42,8 +43,8 @@ const OtpSetup = z.object({
 const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
 const post = { method: 'POST', chains: everyPortal } as const
 
-/** Verifying a code has the rate limit of a login. */
-const proving = { ...own, rate: 'login' } as const
+/** The rate limit of a login applies to every verification of a code. */
+const verification = { ...own, rate: 'login' } as const
 
 export const listMfaMethods = operation({
   ...get,
@@ -88,7 +89,7 @@ export const verifyOtp = operation({
   id: 'mfa.otpVerify',
   path: '/security/mfa/otp/verify',
   summary: 'Activate the authenticator with its first code',
-  policy: proving,
+  policy: verification,
   body: z.strictObject({ code: oneTimeCode }),
   reply: MfaEntry,
   refuses: ['AUTH.CODE_INVALID', 'STATE.CONFLICT'],
@@ -100,7 +101,7 @@ export const revokeOtp = operation({
   id: 'mfa.otpRevoke',
   path: '/security/mfa/otp/revoke',
   summary: 'Remove the authenticator',
-  policy: proving,
+  policy: verification,
   body: z.strictObject({ code: oneTimeCode.optional() }).optional(),
   reply: MfaEntry,
   refuses: ['ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
@@ -122,7 +123,7 @@ export const stepUp = operation({
   id: 'mfa.stepUp',
   path: '/security/step-up',
   summary: 'Verify a second factor again',
-  policy: proving,
+  policy: verification,
   body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
   reply: z.object({ success: z.boolean(), expiresIn: z.int() }),
   refuses: ['AUTH.CODE_INVALID'],

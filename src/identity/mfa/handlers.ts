@@ -9,7 +9,7 @@ import { readBackupCodeCounts } from './store.ts'
 
 import { toMethodView, toMfaEntryView } from './view.ts'
 
-/** The second factors of the caller's account, and the step-up of its session. */
+/** Handlers for the second factors of the caller's account, and for the step-up of its session. */
 export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
   const { database, words } = ports
   const listEntries = async ({ caller, locale }: CallerContext) => {
@@ -19,7 +19,7 @@ export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
   const authenticatorEntry = async ({ caller, locale }: CallerContext) => {
     const entries = await listMfaMethods(database, await ownAccount(database, caller))
     const found = entries.find(({ method }) => method === 'OTP')
-    if (!found) throw new Error('the authenticator is always listed')
+    if (!found) throw new Error('the methods of an account contain no authenticator entry')
     return toMfaEntryView(words, found, locale)
   }
 

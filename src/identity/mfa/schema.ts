@@ -8,7 +8,7 @@ interface OtpFactorsTable {
   /** Encrypted; null until the first secret is verified. */
   secret: Uint8Array | null
   verified_at: NullableTimestamp
-  /** The highest time step whose code was accepted. */
+  /** Highest time step whose code was accepted. */
   last_used_step: Generated<number>
   /** Encrypted; not verified yet. */
   pending_secret: Uint8Array | null
@@ -31,8 +31,8 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Second factors: authenticators and backup codes. A new authenticator secret is pending until it is verified; the active
- * one stays valid until then. Accepting a code raises `last_used_step`, so that no code works twice.
+ * Second factors: authenticators and backup codes. A new authenticator secret is pending until its first code is verified;
+ * the active one stays valid until then. Each accepted code raises `last_used_step`, so that a code works once.
  */
 export const mfa = [
   `CREATE TABLE otp_factors (

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import { addMs, type Instant, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
-import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import {
@@ -23,6 +23,7 @@ import type { MfaMethod } from './contract.ts'
 import { readBackupCodeCounts, readOtp } from './store.ts'
 import { type PresentedFactor, verifyCode, verifyFactor } from './verify.ts'
 
+/** What second factors need. */
 export interface MfaPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout
@@ -52,11 +53,11 @@ export const listMfaMethods = async (
   ]
 }
 
-/** Returns the methods that a sign-in can be completed with. */
+/** Returns the methods that can complete a sign-in. */
 export const listEnabledMethods = async (database: Database, account: Account): Promise<MfaMethod[]> =>
   (await listMfaMethods(database, account)).filter(({ isEnabled }) => isEnabled).map(({ method }) => method)
 
-/** The owner of the code that is mailed for a step-up of a session. */
+/** Returns the owner of the code that is mailed for a step-up of a session. */
 export const stepUpCodeOwner = ({ portal, sessionId }: OwnSession): CodeOwner => ({
   portal,
   owner: sessionId,
@@ -75,7 +76,7 @@ export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): P
   const code = mintCode(randomness)
   const expiresAt = addMs(now, codeTtlMs)
   assertResendable(await readCodeSentAt(database, owner), now, resendMs)
-  // Counted before the code is replaced: if the quota is exhausted, the previous code stays valid.
+  // Count before replacing the code: if the quota is exhausted, the previous code stays valid.
   await countMail(cache, { portal, subject: accountId, kind: 'code', limit: settings.portals[portal].codeSends })
   if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
     throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
@@ -89,7 +90,7 @@ export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): P
   }
 }
 
-/** Verifies a second factor again and records the step-up of the session. */
+/** Verifies a second factor and records the step-up of the session. Throws the refusals of `verifyCode`. */
 export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: CallerContext): Promise<void> => {
   const session = assertSession(context.caller)
   const { portal, accountId, sessionId } = session
@@ -98,11 +99,7 @@ export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: 
     const now = ports.clock.now()
     if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
     await recordStepUp(tx, session, now)
-    await recordSuccess(tx, auditContextOf(context), {
-      workspaceId: null,
-      targetId: sessionId,
-      detail: { method: factor.method },
-    })
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: sessionId, detail: { method: factor.method } })
     return true
   })
   ports.sessionCache.invalidate(sessionId)

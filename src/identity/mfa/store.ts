@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** An account's authenticator. The secrets are encrypted. */
@@ -12,7 +12,7 @@ export interface OtpFactor {
   pendingAt: Instant | null
 }
 
-const findFactor = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
+const findFactor = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('otp_factors')
     .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
@@ -20,10 +20,11 @@ const findFactor = statement((store, given: Param<{ portal: Portal; accountId: A
     .where('account_biz_id', '=', given('accountId')),
 )
 
+/** Returns an account's authenticator; undefined if none was set up. */
 export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
   findFactor.first(store, { portal, accountId })
 
-/** Stores a pending secret. The active one stays valid. */
+/** Stores a pending secret. The active secret stays valid. */
 export const putPendingSecret = async (
   tx: Tx,
   portal: Portal,
@@ -39,7 +40,7 @@ export const putPendingSecret = async (
     .execute()
 }
 
-/** Activates the pending secret. Returns false if another one has replaced it. */
+/** Activates a pending secret. Returns false if it was replaced concurrently. */
 export const activatePendingSecret = async (
   tx: Tx,
   portal: Portal,
@@ -59,7 +60,7 @@ export const activatePendingSecret = async (
   return activated !== undefined
 }
 
-/** Spends a time step. Returns false if it, or a later one, was used before. */
+/** Spends a time step. Returns false if it or a later one was used before. */
 export const spendTimeStep = async (
   tx: Tx,
   portal: Portal,
@@ -91,14 +92,15 @@ export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): P
   return removed !== undefined
 }
 
+/** The current set of backup codes of an account. */
 export interface BackupCodeCounts {
   remainingCount: number
   totalGenerated: number
-  /** Null if there are none. */
+  /** Null if there is no set. */
   generatedAt: Instant | null
 }
 
-const countCodes = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
+const countCodes = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('backup_codes')
     .select((row) => [
@@ -112,13 +114,14 @@ const countCodes = statement((store, given: Param<{ portal: Portal; accountId: A
 
 const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null }
 
+/** Returns how many backup codes an account has. */
 export const readBackupCodeCounts = async (
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
 ): Promise<BackupCodeCounts> => (await countCodes.first(store, { portal, accountId })) ?? none
 
-/** Replaces the account's set of codes. The caller must have locked the account's row. */
+/** Replaces an account's set of codes. The caller must have locked the account's row. */
 export const replaceBackupCodes = async (
   tx: Tx,
   portal: Portal,

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
-import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { codeDigest } from '../codes/service.ts'
 import { type CodeOwner, spendCode } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
@@ -22,7 +22,7 @@ export interface PresentedFactor {
   code: string
 }
 
-/** The account whose factor it must be, and the owner of a mailed code. */
+/** The account that owns the factor, and the owner of a mailed code. */
 export interface FactorOwner {
   portal: Portal
   accountId: AccountId
@@ -57,8 +57,8 @@ const verifyBackupCode = async (
 }
 
 /**
- * Verifies a second factor and spends it: one conditional statement makes it work once. Returns false if it is wrong. Does
- * not count failures; see `verifyCode` and the lockout.
+ * Verifies a second factor and spends it, so that it works once. Returns false if it is wrong. Does not count failures: that
+ * is up to `verifyCode` and the sign-in.
  */
 export const verifyFactor = (
   ports: IdentityPorts,
@@ -74,9 +74,9 @@ export const verifyFactor = (
 }
 
 /**
- * Verifies a code of a signed-in session. `verify` returns undefined for a wrong code and has then changed nothing. Every
- * try is counted in advance, per account and apart from sign-ins, so that a stolen token allows neither guessing nor
- * locking the owner out. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
+ * Verifies a code of a signed-in session in a transaction. `verify` returns undefined for a wrong code. Each try is counted
+ * in advance, per account and apart from sign-ins: a stolen token allows neither unlimited guesses nor a lockout of the
+ * owner. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
 export const verifyCode = async <T>(
   { database, clock, lockout }: VerifyPorts,
@@ -97,7 +97,7 @@ export const verifyCode = async <T>(
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
       const event = { workspaceId: null, targetId: session.sessionId, detail: { reason: 'CODE_INVALID' } }
-      await recordRefusal(database, unauthenticatedAuditContext(session.accountId, context, clock.now()), event)
+      await recordRefusedAct(database, actBy(session.accountId, context, clock.now()), event)
     }
     throw error
   }

@@ -33,7 +33,7 @@ export type CredentialChange = (typeof credentialChanges)[number]
 
 const noticeJob = 'identity.notice'
 
-/** Payload of a notice job: the account, the event, and the client that caused it. */
+/** Payload of a notice: the account, the event, and the client that caused it. */
 const Notice = z.object({
   portal: z.enum(portals),
   accountId: z.string().transform((text) => bizId<'account'>(text)),
@@ -47,8 +47,8 @@ type Notice = z.output<typeof Notice>
 const maxDeviceLength = 160
 
 /**
- * Queues a security mail to an account in the transaction of the event that it reports, so that neither happens without
- * the other. No response waits for the mail.
+ * Queues a mail to an account about a security event. It runs in the transaction of the event, so that the mail is sent if
+ * and only if the event is committed.
  */
 export const queueNotice = (
   tx: Tx,
@@ -66,7 +66,7 @@ interface NoticeMailPorts extends Pick<IdentityPorts, 'database' | 'mailer' | 'w
   portals: IdentitySettings['portals']
 }
 
-/** With the pauses of the job runner, this covers half an hour without a mail server. */
+/** With the backoff of the job runner, this bridges a mail server outage of half an hour. */
 const maxAttempts = 10
 
 const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
@@ -89,7 +89,7 @@ const sendNotice = async (
   return mailer.send({ ...to, template: 'security-change', values })
 }
 
-/** The job that mails notices. A mail may be sent twice if the process is killed before the job is marked as done. */
+/** Returns the job kind that mails notices. If the process is killed before the job is marked as done, a mail is sent twice. */
 export const noticeMailJob = (ports: NoticeMailPorts): JobKind => ({
   name: noticeJob,
   attempts: maxAttempts,

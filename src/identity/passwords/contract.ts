@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import { email, newPassword, password } from '../../contract/account-fields.ts'
 import { opaque, timestamp } from '../../contract/fields.ts'
-
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Password recovery and change.'
 
-/** Response to a Turnstile challenge; empty if the deployment uses none. */
+/** Turnstile response token. Empty if the deployment uses no Turnstile. */
 export const turnstileToken = z.string().max(4_096)
 
 const NewPassword = z.strictObject({ token: opaque(512), newPassword })

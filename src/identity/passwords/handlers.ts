@@ -3,7 +3,7 @@ import * as contract from './contract.ts'
 import { setPasswordByToken } from './reset.ts'
 import { changePassword, type PasswordPorts, requestPasswordReset } from './service.ts'
 
-/** Recovery and change of passwords. */
+/** Handlers for the recovery and change of passwords. */
 export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
   createHandlerTable(contract, {
     forgotPassword: async (request) => {

@@ -3,13 +3,13 @@ import { invalid } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 
-/** Returns how hard a password is to guess, 0 to 4. `words` add no strength. */
+/** Returns the zxcvbn score of a password, 0 to 4. `words` do not count towards it. */
 type Estimate = (password: string, words: string[]) => number
 
-/** Only the first characters are estimated: the time grows faster than the length, and the rest cannot lower the score. */
+/** Estimate only the first characters: the time grows faster than the length, and the rest cannot lower the score. */
 const maxEstimatedLength = 40
 
-/** Loads zxcvbn with common passwords and the English dictionary: tens of megabytes, so only on first use. */
+/** Loads zxcvbn with common passwords and the English dictionary. They take tens of megabytes, so load them on first use. */
 const loadEstimator = async (): Promise<Estimate> => {
   const [{ ZxcvbnFactory }, common, english] = await Promise.all([
     import('@zxcvbn-ts/core'),
@@ -23,7 +23,7 @@ const loadEstimator = async (): Promise<Estimate> => {
 
 let loading: Promise<Estimate> | undefined
 
-/** Returns the estimator, loaded once per process. */
+/** Returns the estimator. It is loaded once per process. */
 export const strengthEstimator = (): Promise<Estimate> => {
   loading ??= loadEstimator()
   return loading
@@ -33,7 +33,7 @@ export interface PasswordPolicyPorts extends Pick<IdentityPorts, 'breaches'> {
   settings: Pick<IdentitySettings, 'passwords'>
 }
 
-/** The owner of a password. Their e-mail and name add no strength to it. */
+/** The owner of a password, whose e-mail address and name do not count towards its strength. */
 interface PasswordOwner {
   email: string
   name: string
@@ -42,7 +42,7 @@ interface PasswordOwner {
 const wordsOf = ({ email, name }: PasswordOwner): string[] =>
   [email, ...email.split(/[@.+_-]/), name, ...name.split(/\s+/)].filter((word) => word.length > 2)
 
-/** Minimum number of characters that are not part of a blocked word. */
+/** Minimum number of characters outside blocked words. */
 const minOtherCharacters = 4
 
 /** Removes every occurrence of the words. */
@@ -51,15 +51,15 @@ const withoutWords = (password: string, words: string[]): string =>
 
 /**
  * Throws VALIDATION.INVALID_PARAMETER for `newPassword` unless the password meets the policy, which follows NIST SP
- * 800-63B-4, section 3.1.1.2: length in characters of NFKC, a blocklist, an estimate of strength, and known breaches. There
- * are no composition rules. Eight characters suffice, because every sign-in requires a second factor.
+ * 800-63B-4, section 3.1.1.2: length in NFKC characters, a blocklist, estimated strength, and known breaches. There are no
+ * composition rules. Eight characters suffice, because every sign-in requires a second factor.
  */
 export const assertPasswordAllowed = async (
   { breaches, settings }: PasswordPolicyPorts,
   password: string,
   owner: PasswordOwner,
 ): Promise<void> => {
-  const refused = (why: string) => invalid('newPassword', `the new password is ${why}`)
+  const refused = (reason: string) => invalid('newPassword', `the new password is ${reason}`)
   const { minimumScore, blocklist } = settings.passwords
   const normalized = password.normalize('NFKC')
   const length = passwordLength(normalized)

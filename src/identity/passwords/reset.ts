@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { Instant, RequestContext } from '../../kernel/index.ts'
-import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -18,7 +18,7 @@ const accountOfToken = async ({ database, clock }: PasswordPorts, key: TokenKey)
   return account
 }
 
-/** The account is locked before its token is spent, the order of every password change. */
+/** Locks the account before spending the token, like every password change, to avoid deadlocks. */
 const spendTokenAndSetPassword = async (
   { ids, lockout }: PasswordPorts,
   tx: Tx,
@@ -35,19 +35,19 @@ const spendTokenAndSetPassword = async (
   if (!(await setPassword(tx, account, hash, now))) throw sessionNotFound('the password was set concurrently')
   await cancelPasswordTokens(tx, portal, id, now)
   await cancelLoginAttempts(tx, portal, id, now)
-  // Access to the mailbox is proven, so the lockout ends.
+  // The token proves access to the mailbox, so end the lockout.
   await lockout.clear(tx, lockout.loginSubject(portal, account.email))
   const ended = await endSessions(tx, account, 'PASSWORD_CHANGED', now)
   const target = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
-  await recordSuccess(tx, unauthenticatedAuditContext(id, context, now), target)
+  await recordAct(tx, actBy(id, context, now), target)
   await queueNotice(tx, ids, account, key.purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', context, now)
   return ended
 }
 
 /**
- * Sets a password with a one-time token: from a mailed link, or from the end of a registration. A password that violates
- * the policy does not spend the token. Ends all sessions, keeps second factors, and returns how many sessions ended. Throws
- * AUTH.SESSION_NOT_FOUND if the token is unknown, expired or spent.
+ * Sets a password with a one-time token from a mailed link or a completed registration. Ends all sessions and returns how
+ * many. Second factors stay. A password that violates the policy does not spend the token. Throws
+ * VALIDATION.INVALID_PARAMETER, or AUTH.SESSION_NOT_FOUND if the token is unknown, expired or spent.
  */
 export const setPasswordByToken = async (
   ports: PasswordPorts,

@@ -19,7 +19,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** One-time links that set the first password of an account or reset it. */
+/** Tokens that set the first password of an account or reset it. */
 export const passwords = [
   `CREATE TABLE password_tokens (
     token_digest bytea PRIMARY KEY,

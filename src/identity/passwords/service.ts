@@ -1,11 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, type Instant, invalid, Refusal, type RequestContext, wholeMinutes } from '../../kernel/index.ts'
-import {
-  auditContextOf,
-  recordRefusal,
-  recordSuccess,
-  unauthenticatedAuditContext,
-} from '../../platform/audit/index.ts'
+import { actBy, actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
@@ -21,6 +16,7 @@ import { mintToken } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import { cancelPasswordTokens, insertPasswordToken, replaceHash, setPassword } from './store.ts'
 
+/** What passwords need. */
 export interface PasswordPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout
@@ -42,20 +38,17 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
   await inTransaction(database, async (tx) => {
     await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
     // The request is anonymous: the account is the target, not the actor.
-    await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), {
-      workspaceId: null,
-      targetId: account.id,
-    })
+    await recordAct(tx, actBy(null, context, now), { workspaceId: null, targetId: account.id })
   })
-  // The fragment with the token reaches no server and no Referer header.
+  // A fragment is not sent to servers, nor in a Referer header.
   const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
   const minutes = String(wholeMinutes(resetTtlMs))
   await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
 }
 
 /**
- * Requests a reset link. The response is the same for every address: the request is counted, and everything that depends
- * on the account happens in the background.
+ * Requests a reset link. Everything that depends on the account runs in the background, so that the response does not reveal
+ * whether it exists. Throws ACCESS.RATE_LIMITED, or VALIDATION.INVALID_PARAMETER for `turnstileToken`.
  */
 export const requestPasswordReset = async (
   ports: PasswordPorts,
@@ -82,21 +75,21 @@ const replacePassword = async (
 ) => {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   await lockAccount(tx, portal, accountId)
-  // Of two concurrent changes, the second one verified a password that is no longer current.
+  // Of two concurrent changes, the slower one has verified an outdated password.
   if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)
   const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
   const detail = { sessions: ended.length }
-  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
+  await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
   await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
   return ended
 }
 
 /**
  * Changes the caller's password and ends the account's other sessions. Returns how many ended. Throws
- * AUTH.INVALID_CREDENTIALS if the current password is wrong.
+ * AUTH.INVALID_CREDENTIALS if the current password is wrong, and VALIDATION.INVALID_PARAMETER for `newPassword`.
  */
 export const changePassword = async (
   ports: PasswordPorts,
@@ -107,11 +100,11 @@ export const changePassword = async (
   const account = await ownAccount(database, context.caller)
   if (!(await passwords.verify(account.passwordHash, currentPassword))) {
     const detail = { reason: 'INVALID_CREDENTIALS' }
-    await recordRefusal(database, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
+    await recordRefusedAct(database, actOf(context), { workspaceId: null, targetId: account.id, detail })
     throw wrongPassword('the current password is wrong')
   }
   if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC'))
-    throw invalid('newPassword', 'it is the current password')
+    throw invalid('newPassword', 'the new password is the current one')
   await assertPasswordAllowed(ports, newPassword, account)
   const hash = await passwords.hash(newPassword)
   const changedAt = clock.now()
@@ -120,7 +113,7 @@ export const changePassword = async (
   return { ended: ended.length, changedAt }
 }
 
-/** Hashes a verified password again in the background if its hash has outdated parameters. */
+/** Rehashes a verified password in the background if its hash has outdated parameters. */
 export const rehashPassword = (
   { background, database, passwords }: Pick<IdentityPorts, 'background' | 'database' | 'passwords'>,
   { portal, id, passwordHash }: Account,

@@ -20,7 +20,7 @@ export const setPassword = async (
   return set !== undefined
 }
 
-/** Replaces the hash of an unchanged password, if it is still the one that was read. */
+/** Replaces the hash of a password, unless the password has changed since `from` was read. */
 export const replaceHash = async (
   database: Database,
   portal: Portal,
@@ -37,6 +37,7 @@ export const replaceHash = async (
     .execute()
 }
 
+/** A token that sets a password. Only its digest is stored. */
 export interface PasswordToken {
   digest: Uint8Array
   portal: Portal
@@ -45,6 +46,7 @@ export interface PasswordToken {
   expiresAt: Instant
 }
 
+/** Inserts a token. */
 export const insertPasswordToken = async (store: Database | Tx, token: PasswordToken, at: Instant): Promise<void> => {
   await store
     .insertInto('password_tokens')
@@ -59,10 +61,10 @@ export const insertPasswordToken = async (store: Database | Tx, token: PasswordT
     .execute()
 }
 
-/** Identifies a token that a client presents. */
+/** Identifies a token. */
 export type TokenKey = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
 
-/** Returns the account of a token that is neither spent nor expired. */
+/** Returns the account of a token; undefined if the token is unknown, spent or expired. */
 export const findTokenAccount = async (
   database: Database,
   { portal, purpose, digest }: TokenKey,
@@ -99,7 +101,7 @@ export const spendPasswordToken = async (
   return spent !== undefined
 }
 
-/** Cancels all tokens of an account, because its password has changed. */
+/** Cancels all tokens of an account after a password change. */
 export const cancelPasswordTokens = async (
   tx: Tx,
   portal: Portal,

@@ -8,7 +8,7 @@ import {
   Refusal,
   type RequestContext,
 } from '../../kernel/index.ts'
-import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
 import { spendAttempt } from '../attempts/store.ts'
 import { insertPasswordToken } from '../passwords/store.ts'
@@ -20,7 +20,7 @@ import {
   type RegistrationPorts,
 } from './service.ts'
 
-/** What a person enters about themselves. */
+/** Profile of a new account, as the client sent it. */
 export interface Profile {
   accountName: string
   accountPhone?: string | undefined
@@ -29,6 +29,7 @@ export interface Profile {
   defaultCountry?: string | undefined
 }
 
+/** Result of a completed registration. */
 export interface RegisteredAccount {
   accountId: AccountId
   status: AccountStatus
@@ -60,7 +61,7 @@ const toNewAccount = (
   operatorPermissions: [],
 })
 
-/** Inserts the account, its workspace and the token for its first password. Returns the token. */
+/** Inserts the account, its workspace and the token for the first password. Returns the token. */
 const insertRegistered = async (
   { digest, openWorkspace, randomness, settings }: RegistrationPorts,
   tx: Tx,
@@ -80,13 +81,13 @@ const insertRegistered = async (
   const expiresAt = addMs(now, settings.passwords.initTtlMs)
   await insertPasswordToken(tx, { ...stored, purpose: 'INIT', expiresAt }, now)
   const target = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
-  await recordSuccess(tx, unauthenticatedAuditContext(account.id, context, now), target)
+  await recordAct(tx, actBy(account.id, context, now), target)
   return token
 }
 
 /**
- * Creates the account, its workspace and the token that sets its password, in one transaction and once per registration.
- * Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not verified or has an account.
+ * Creates the account, its workspace and the token for the first password in one transaction. A registration can be
+ * completed once. Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not verified or has an account.
  */
 export const completeRegistration = async (
   ports: RegistrationPorts,

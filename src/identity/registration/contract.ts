@@ -1,15 +1,14 @@
 import * as z from 'zod'
 import { country, email, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
 import { bizId, coded, sessionId, text } from '../../contract/fields.ts'
-
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
-
 import { turnstileToken } from '../passwords/contract.ts'
 
 /** The description of the OpenAPI tag. */
-export const summary = 'Self-registration, where a deployment allows it.'
+export const summary = 'Self-registration, if the deployment allows it.'
 
+/** Refusal codes of registrations. */
 export const codes = {
   'AUTH.REGISTRATION_CLOSED': { status: 403 },
 } as const

@@ -4,7 +4,7 @@ import { completeRegistration } from './complete.ts'
 import * as contract from './contract.ts'
 import { initiateRegistration, type RegistrationPorts, verifyRegistrationEmail } from './service.ts'
 
-/** Self-registration. */
+/** Handlers of self-registration. */
 export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>
   createHandlerTable(contract, {
     initiateRegistration: (request) => initiateRegistration(ports, request.body, request),

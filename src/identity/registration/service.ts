@@ -10,7 +10,7 @@ import {
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
-import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { type Account, accountByEmail } from '../accounts/store.ts'
 import { attemptCodeOwner, findAttempt, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
 import { insertRegistrationAttempt, type NewAttempt, recordVerifiedEmail, takeTry } from '../attempts/store.ts'
@@ -21,6 +21,7 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 
+/** What registration needs. */
 export interface RegistrationPorts extends IdentityPorts {
   settings: IdentitySettings
   lockout: Lockout
@@ -32,7 +33,7 @@ export interface PendingRegistration extends Pick<PendingAttempt, 'digest' | 'co
   emailVerifiedAt: Instant | null
 }
 
-/** Returns how people can register on a portal. Throws AUTH.REGISTRATION_CLOSED if they cannot. */
+/** Returns the registration mode of a portal. Throws AUTH.REGISTRATION_CLOSED if it is closed. */
 export const assertRegistrationOpen = ({ settings }: RegistrationPorts, portal: Portal): 'open' | 'approval' => {
   const { selfRegistration } = settings.portals[portal]
   if (selfRegistration === 'closed') throw new Refusal('AUTH.REGISTRATION_CLOSED')
@@ -47,11 +48,11 @@ export const findRegistration = async (
   now: Instant,
 ): Promise<PendingRegistration> => {
   const { digest, code, attempt } = await findAttempt(ports, 'REGISTRATION', sessionId, context, now)
-  if (attempt.email === null) throw sessionNotFound('a registration without an address')
+  if (attempt.email === null) throw sessionNotFound('the registration has no e-mail address')
   return { digest, code, email: attempt.email, emailVerifiedAt: attempt.emailVerifiedAt }
 }
 
-/** Times in seconds. */
+/** Result of the first step. Times are in seconds. */
 export interface InitiatedRegistration {
   sessionId: string
   expiresIn: number
@@ -84,8 +85,8 @@ const mailCode = async (
 }
 
 /**
- * Starts a registration and mails a code. The response for an address that has an account is the same: its session id can
- * never be verified, and the owner gets a mail that says so. Throws AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED.
+ * Starts a registration and mails a code. An address with an account gets the same response, but its registration cannot be
+ * verified: the owner gets a mail about the attempt. Throws AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED.
  */
 export const initiateRegistration = async (
   ports: RegistrationPorts,
@@ -108,7 +109,7 @@ export const initiateRegistration = async (
   return { sessionId, expiresIn: Math.floor(sessionTtlMs / 1_000), resendAfter: wholeSeconds(resendMs) }
 }
 
-/** Every try counts for the registration and for the address, so that a new registration does not allow more guesses. */
+/** Each try counts for the registration and for the address, so that a new registration does not allow more guesses. */
 const verifyCode = async (
   { clock, database, digest, lockout }: RegistrationPorts,
   { email, code: owner, digest: attemptDigest }: PendingRegistration,
@@ -128,7 +129,7 @@ const verifyCode = async (
   })
 }
 
-/** Verifies the address with the mailed code. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
+/** Verifies the address by the mailed code. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
 export const verifyRegistrationEmail = async (
   ports: RegistrationPorts,
   { sessionId, code }: { sessionId: string; code: string },
@@ -142,7 +143,7 @@ export const verifyRegistrationEmail = async (
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
       const event = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
-      await recordRefusal(database, unauthenticatedAuditContext(null, context, clock.now()), event)
+      await recordRefusedAct(database, actBy(null, context, clock.now()), event)
     }
     throw error
   }

@@ -5,31 +5,18 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type ChannelOwner, epochBytes, openSessionId, sealSessionId, windowIdBytes } from './session-id.ts'
 
-/** A session that a session id contains. */
+/** An open channel session, decrypted from its id. */
 export interface ChannelSession {
   key: Uint8Array
   expiresAt: Instant
   window: WindowName
 }
 
-export interface ChannelSessions {
-  /** Opens a session and stores nothing for it. Throws ACCESS.RATE_LIMITED while the portal has too many sessions. */
-  open(owner: ChannelOwner, key: Uint8Array): Promise<{ sessionId: string; createdAt: Instant; expiresAt: Instant }>
-  /** The session, unless the id is not this owner's or has expired. It may be closed or lost all the same. */
-  read(sessionId: string, owner: ChannelOwner): ChannelSession | undefined
-  /** Spends a sequence number. Returns false if it cannot be used, or if the session is closed or lost. */
-  spend(session: ChannelSession, sequence: number): MaybePromise<boolean>
-  /** Whether the session is neither closed nor lost. */
-  isOpen(session: ChannelSession): MaybePromise<boolean>
-  /** Closes the session if it is this owner's; otherwise does nothing. */
-  close(sessionId: string, owner: ChannelOwner): Promise<void>
-}
-
 const minuteMs = 60_000
 
 const groupOf = (portal: Portal, minute: number): string => `{channel:${portal}:${minute}}:windows`
 
-/** The replay windows of sessions of one portal that were opened in the same minute form a group. */
+/** Sessions of a portal that were opened in the same minute have their replay windows in one group. */
 const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName => ({
   group: groupOf(portal, minute),
   epoch: epoch.toString('base64url'),
@@ -37,66 +24,80 @@ const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffe
 })
 
 /**
- * A session is its id: the server keeps nothing of it before its first valid body, so that anonymous openings cannot
- * fill the cache. From then on its replay window takes up to 400 bytes until it expires.
+ * Opens, reads and closes channel sessions. The session id contains the encrypted session, and the server stores nothing
+ * before the first valid body, so that anonymous clients cannot fill the cache. Then the replay window takes up to 400 bytes
+ * per session.
  */
-export const createChannelSessions = (
-  { cache, clock, randomness, secretBox }: IdentityPorts,
-  settings: IdentitySettings['secureChannel'],
-): ChannelSessions => {
-  const { sessionTtlMs, maxSessions } = settings
-  // Groups live for a minute of openings and the life of the last one's session.
-  const maxPerMinute = Math.max(1, Math.floor(maxSessions / (Math.ceil(sessionTtlMs / minuteMs) + 1)))
+export class ChannelSessions {
+  readonly #ports: Pick<IdentityPorts, 'cache' | 'clock' | 'randomness' | 'secretBox'>
+  readonly #settings: IdentitySettings['secureChannel']
+  readonly #maxPerMinute: number
+  /** Cached because decrypting an id takes as long as decrypting a body. */
+  readonly #cached: LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>
 
-  // Decrypting an id costs as much as decrypting a body.
-  const cached = new LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>({
-    max: settings.cacheSize,
-  })
-  const unseal = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
-    const known = cached.get(sessionId)
-    if (known)
-      return known.owner.portal === owner.portal && known.owner.clientHash === owner.clientHash
-        ? known.session
-        : undefined
-    const content = openSessionId(secretBox, owner, sessionId)
+  constructor(ports: IdentityPorts, settings: IdentitySettings['secureChannel']) {
+    this.#ports = ports
+    this.#settings = settings
+    // A group exists for a minute of openings, plus the lifetime of its last session.
+    const maxGroups = Math.ceil(settings.sessionTtlMs / minuteMs) + 1
+    this.#maxPerMinute = Math.max(1, Math.floor(settings.maxSessions / maxGroups))
+    this.#cached = new LRUCache({ max: settings.cacheSize })
+  }
+
+  /** Opens a session. Throws ACCESS.RATE_LIMITED if the portal has too many sessions. */
+  async open(
+    owner: ChannelOwner,
+    key: Uint8Array,
+  ): Promise<{ sessionId: string; createdAt: Instant; expiresAt: Instant }> {
+    const { cache, clock, randomness, secretBox } = this.#ports
+    const { sessionTtlMs } = this.#settings
+    const createdAt = clock.now()
+    const openedInMinute = Math.floor(createdAt / minuteMs)
+    const epoch = await cache.joinGroup(groupOf(owner.portal, openedInMinute), {
+      epoch: Buffer.from(randomness.bytes(epochBytes)).toString('base64url'),
+      max: this.#maxPerMinute,
+      ttl: sessionTtlMs,
+    })
+    if (epoch === undefined)
+      throw rateLimited(minuteMs - (createdAt % minuteMs), 'too many channel sessions in this minute')
+    const expiresAt = addMs(createdAt, sessionTtlMs)
+    const windowId = Buffer.from(randomness.bytes(windowIdBytes))
+    const content = { windowId, epoch: Buffer.from(epoch, 'base64url'), key, openedInMinute, expiresAt }
+    return { sessionId: sealSessionId(secretBox, owner, content), createdAt, expiresAt }
+  }
+
+  /** Returns the owner's session; undefined if the id is invalid or expired. It may still be closed or lost. */
+  read(sessionId: string, owner: ChannelOwner): ChannelSession | undefined {
+    const session = this.#decrypt(sessionId, owner)
+    return session && session.expiresAt > this.#ports.clock.now() ? session : undefined
+  }
+
+  /** Spends a sequence number. Returns false for a replay, or if the session is closed or lost. */
+  spend({ window }: ChannelSession, sequence: number): MaybePromise<boolean> {
+    return this.#ports.cache.spend(window, sequence, this.#settings.windowSize)
+  }
+
+  /** Returns false if the session is closed or lost. */
+  isOpen({ window }: ChannelSession): MaybePromise<boolean> {
+    return this.#ports.cache.isOpen(window)
+  }
+
+  /** Closes the owner's session. Does nothing for any other id. */
+  async close(sessionId: string, owner: ChannelOwner): Promise<void> {
+    const session = this.read(sessionId, owner)
+    if (session) await this.#ports.cache.closeWindow(session.window)
+  }
+
+  #decrypt(sessionId: string, { portal, clientHash }: ChannelOwner): ChannelSession | undefined {
+    const cached = this.#cached.get(sessionId)
+    if (cached)
+      return cached.owner.portal === portal && cached.owner.clientHash === clientHash ? cached.session : undefined
+    const owner = { portal, clientHash }
+    const content = openSessionId(this.#ports.secretBox, owner, sessionId)
     if (!content) return undefined
     const { key, expiresAt, openedInMinute, epoch, windowId } = content
-    const session = { key, expiresAt, window: windowOf(owner.portal, openedInMinute, epoch, windowId) }
-    const { portal, clientHash } = owner
-    cached.set(sessionId, { owner: { portal, clientHash }, session })
+    const session = { key, expiresAt, window: windowOf(portal, openedInMinute, epoch, windowId) }
+    this.#cached.set(sessionId, { owner, session })
     return session
-  }
-
-  const read = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
-    const session = unseal(sessionId, owner)
-    return session && session.expiresAt > clock.now() ? session : undefined
-  }
-
-  return {
-    open: async (owner, key) => {
-      const createdAt = clock.now()
-      const openedInMinute = Math.floor(createdAt / minuteMs)
-      const epoch = await cache.joinGroup(groupOf(owner.portal, openedInMinute), {
-        epoch: Buffer.from(randomness.bytes(epochBytes)).toString('base64url'),
-        max: maxPerMinute,
-        ttl: sessionTtlMs,
-      })
-      if (epoch === undefined)
-        throw rateLimited(minuteMs - (createdAt % minuteMs), 'too many channel sessions in this minute')
-      const expiresAt = addMs(createdAt, sessionTtlMs)
-      const content = {
-        windowId: Buffer.from(randomness.bytes(windowIdBytes)),
-        epoch: Buffer.from(epoch, 'base64url'),
-        ...{ key, openedInMinute, expiresAt },
-      }
-      return { sessionId: sealSessionId(secretBox, owner, content), createdAt, expiresAt }
-    },
-    read,
-    spend: ({ window }, sequence) => cache.spend(window, sequence, settings.windowSize),
-    isOpen: ({ window }) => cache.isOpen(window),
-    close: async (sessionId, owner) => {
-      const session = read(sessionId, owner)
-      if (session) await cache.closeWindow(session.window)
-    },
   }
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { isRecord, parseStrictJson } from '../../kernel/index.ts'
 import { decodeBase64url } from '../../platform/crypto/index.ts'
 
-/** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the encoded header, which GCM authenticates. */
+/** The decoded parts of a compact JWE (RFC 7516, section 7.1). `aad` is the encoded header, which GCM authenticates. */
 export interface CompactJwe {
   header: Record<string, unknown>
   aad: Buffer
@@ -12,22 +12,22 @@ export interface CompactJwe {
   tag: Buffer
 }
 
-/** Our headers have at most six short members. */
-const maximumHeader = 2_048
+/** Headers of this protocol have up to six short members. */
+const maxHeaderLength = 2_048
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Strict JSON: RFC 7515, section 4, leaves it to the reader to reject duplicate names. */
+/** Rejects duplicate names, which RFC 7515, section 4, leaves to the parser. */
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
   const parsed = parseStrictJson(bytes, 1)
   const header = parsed.ok ? parsed.value : null
   return isRecord(header) ? header : undefined
 }
 
-/** Parses five parts of canonical base64url with a small header and the sizes of GCM. Otherwise undefined. */
+/** Parses a compact JWE in canonical base64url with A256GCM sizes. Undefined for any other text. */
 export const parseCompactJwe = (text: string): CompactJwe | undefined => {
   const parts = text.split('.', 6)
-  if (parts.length !== 5 || (parts[0]?.length ?? 0) > maximumHeader) return undefined
+  if (parts.length !== 5 || (parts[0]?.length ?? 0) > maxHeaderLength) return undefined
   const [head, encryptedKey, nonce, ciphertext, tag] = parts.map(decodeBase64url)
   if (!head || !encryptedKey || !nonce || !ciphertext || !tag) return undefined
   if (nonce.length !== nonceBytes || tag.length !== tagBytes) return undefined
@@ -40,8 +40,8 @@ export const hasExactly = (members: Record<string, unknown>, names: readonly str
   Object.keys(members).length === names.length && names.every((name) => Object.hasOwn(members, name))
 
 /*
- * Direct encryption with A256GCM (RFC 7518, sections 4.5 and 5.3) by node:crypto: 4 µs where jose takes 35.
- * The tests check it against jose in both directions.
+ * Direct encryption with A256GCM (RFC 7518, sections 4.5 and 5.3). node:crypto takes 4 µs, jose takes 35 µs. The tests check
+ * both directions against jose.
  */
 const algorithm = 'aes-256-gcm'
 const authTagLength = 16
@@ -50,7 +50,7 @@ const authTagLength = 16
 export const decryptDirect = (jwe: CompactJwe, key: Uint8Array): Buffer | undefined => {
   const decipher = createDecipheriv(algorithm, key, jwe.nonce, { authTagLength }).setAAD(jwe.aad).setAuthTag(jwe.tag)
   try {
-    // GCM is a stream cipher: `final` returns nothing and only compares the tag.
+    // For GCM, `final` returns no bytes; it only verifies the tag.
     const plaintext = decipher.update(jwe.ciphertext)
     decipher.final()
     return plaintext
@@ -59,7 +59,7 @@ export const decryptDirect = (jwe: CompactJwe, key: Uint8Array): Buffer | undefi
   }
 }
 
-/** Returns a compact JWE. The nonce must be 12 fresh random bytes. */
+/** Returns a compact JWE. The nonce must be 12 new random bytes. */
 export const encryptDirect = (
   header: Record<string, string | number>,
   plaintext: string,

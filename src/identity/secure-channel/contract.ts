@@ -8,13 +8,13 @@ export const summary = 'Encryption of request and response bodies between client
 
 const PublicKey = z.object({
   keyId: z.string(),
-  publicKey: z.string().meta({ description: 'base64 of the SubjectPublicKeyInfo DER' }),
+  publicKey: z.string().meta({ description: 'Base64 of the SubjectPublicKeyInfo (DER).' }),
   algorithm: z.literal('RSA-OAEP-2048'),
   keySize: z.literal(2048),
   createdAt: z
     .string()
     .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
-    .meta({ description: 'ISO 8601 with nanoseconds' }),
+    .meta({ description: 'ISO 8601 with nanoseconds.' }),
   expiresAt: timestamp.nullable(),
 })
 
@@ -27,12 +27,12 @@ const ChannelSession = z.object({
 })
 
 /**
- * A compact JWE. Everything that is wrong with the body is SECURE_CHANNEL.INVALID_PAYLOAD, so JSON of another shape
- * becomes an empty payload, which no key decrypts.
+ * A compact JWE. Any invalid body is refused with SECURE_CHANNEL.INVALID_PAYLOAD: JSON of another shape becomes an empty
+ * payload, which cannot be decrypted.
  */
 const ChannelRequest = z.strictObject({ payload: z.string().max(8_192) }).catch({ payload: '' })
 
-/** Paths with the portal's segment, and without. */
+/** The paths exist with and without the segment of the portal. */
 const channel = { chains: ['consumer', 'system', 'shared'] } as const
 const policy = { ...anonymous, channel: 'none' } as const
 
@@ -41,7 +41,7 @@ export const readPublicKey = operation({
   id: 'secureChannel.publicKey',
   method: 'GET',
   path: '/secure-channel/public-key',
-  summary: 'Get the public key to open a channel session with',
+  summary: 'Get the public key for opening a channel session',
   policy,
   body: 'none',
   reply: PublicKey,
@@ -66,7 +66,7 @@ export const closeSecureChannel = operation({
   id: 'secureChannel.close',
   method: 'POST',
   path: '/secure-channel/session/close',
-  summary: 'Close the channel session that the header names',
+  summary: 'Close the channel session of the request header',
   policy,
   body: 'none',
   reply: nothing,

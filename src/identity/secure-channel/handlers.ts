@@ -10,7 +10,7 @@ interface ChannelServices {
   keyExchange: KeyExchangeReader
 }
 
-/** Instants have milliseconds; the contract requires nanoseconds. */
+/** The contract requires nanoseconds; an `Instant` has milliseconds. */
 const withNanoseconds = (iso: string): string => iso.replace('Z', '000000Z')
 
 const toPublicKeyView = ({ keyId, publicKey, createdAt, expiresAt }: ChannelKey) => ({
@@ -38,19 +38,20 @@ const toChannelSessionView = ({
   expiresAt: toIso(expiresAt),
 })
 
-/** Opens and closes channel sessions. */
+/** Handlers that open and close channel sessions. */
 export const secureChannelHandlers = ({ keys, sessions, keyExchange }: ChannelServices): HandlerTable =>
   createHandlerTable(contract, {
     readPublicKey: async () => toPublicKeyView(await keys.offered()),
     openSecureChannel: async ({ body, portal, clientHash }) => {
       const sessionKey = await keyExchange.read(body.payload, clientHash)
-      // One refusal for everything that is wrong, so that nothing can be learned by trying.
+      // The same refusal for every error, so that it reveals nothing about the key.
       if (!sessionKey) throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
       return toChannelSessionView(await sessions.open({ portal, clientHash }, sessionKey))
     },
     closeSecureChannel: async ({ channelSessionId, portal, clientHash }) => {
-      // The observed response; the gateway's table of observed errors declares it.
-      if (channelSessionId === null) throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'no session is named' })
+      // Existing clients expect this response; the gateway's table of observed errors declares it.
+      if (channelSessionId === null)
+        throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'the request names no channel session' })
       await sessions.close(channelSessionId, { portal, clientHash })
       return null
     },

@@ -12,7 +12,7 @@ const rsaBytes = 256
 
 const Proposal = z.strictObject({ key: z.string().length(43), clientHash: z.string().min(1), iat: z.int() })
 
-/** The key id of a well-formed payload; undefined for any other. */
+/** Returns the key id of a well-formed payload; undefined for any other text. */
 const keyIdOf = (payload: string): string | undefined => {
   const jwe = parseCompactJwe(payload)
   if (jwe?.encryptedKey.length !== rsaBytes || !hasExactly(jwe.header, ['alg', 'enc', 'kid'])) return undefined
@@ -20,7 +20,7 @@ const keyIdOf = (payload: string): string | undefined => {
   return alg === keyManagement && enc === contentEncryption && typeof kid === 'string' ? kid : undefined
 }
 
-/** A payload that takes as long to decrypt as a real one and always fails. Its first byte keeps it below any modulus. */
+/** Returns a payload that takes as long to decrypt as a real one and fails. Its first byte is 0, below any modulus. */
 const decoyPayload = (randomness: Randomness): string => {
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
   const encryptedKey = randomness.bytes(rsaBytes)
@@ -47,23 +47,28 @@ const parseProposal = (plaintext: Uint8Array | undefined) => {
 }
 
 /**
- * Reads the payload with which a client opens a channel session. One RSA decryption is done for every payload, with a decoy
- * if the payload is malformed or names no current key, so that the response time reveals nothing.
+ * Reads the payload that opens a channel session. Every payload takes one RSA decryption, of a decoy if it is malformed or
+ * its key is unknown, so that the response time reveals nothing.
  */
 export class KeyExchangeReader {
-  readonly #keys: ChannelKeyRing
+  readonly #keys: Pick<ChannelKeyRing, 'find' | 'offered'>
   readonly #clock: Clock
   readonly #maxClockDifferenceMs: number
   readonly #decoy: string
 
-  constructor(keys: ChannelKeyRing, clock: Clock, randomness: Randomness, maxClockDifferenceMs: number) {
+  constructor(
+    keys: Pick<ChannelKeyRing, 'find' | 'offered'>,
+    clock: Clock,
+    randomness: Randomness,
+    maxClockDifferenceMs: number,
+  ) {
     this.#keys = keys
     this.#clock = clock
     this.#maxClockDifferenceMs = maxClockDifferenceMs
     this.#decoy = decoyPayload(randomness)
   }
 
-  /** Returns the session key that the client proposes; undefined if anything about the payload is wrong. */
+  /** Returns the session key that the client proposes; undefined for an invalid payload. */
   async read(payload: string, clientHash: string): Promise<Uint8Array | undefined> {
     const key = await this.#keys.find(keyIdOf(payload) ?? '')
     const plaintext = key ? await decrypt(payload, key) : await decrypt(this.#decoy, await this.#keys.offered())

@@ -14,7 +14,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Key pairs of the secure channel. The private half is encrypted, so that replicas can share it. */
+/** Key pairs of the secure channel. Private keys are encrypted, so that replicas can share them. */
 export const secureChannel = [
   `CREATE TABLE channel_keys (
     key_id text PRIMARY KEY,

@@ -6,7 +6,7 @@ import { type CompactJwe, decryptDirect, encryptDirect, hasExactly, parseCompact
 const nonceBytes = 12
 const keyBytes = 32
 
-/** The sequence number of a header that matches the request exactly; undefined for any other. */
+/** Returns the sequence number of a header that matches the request; undefined for any other header. */
 const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): number | undefined => {
   if (!hasExactly(header, ['alg', 'enc', 'kid', 'seq', 'htm', 'htu'])) return undefined
   const { alg, enc, kid, seq, htm, htu } = header
@@ -16,8 +16,8 @@ const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): num
 }
 
 /**
- * The secure channel as the pipeline uses it. Every body is decrypted, with a decoy key if the session is unknown, so that
- * the response time reveals nothing. Its sequence number is spent only after decryption has authenticated the sender.
+ * Creates the port that opens and seals bodies. Every body is decrypted, with a decoy key if the session is unknown, so that
+ * the response time reveals nothing. Its sequence number is spent after decryption has authenticated the sender.
  */
 export const createSealedBodies = (sessions: ChannelSessions, randomness: Randomness): ChannelPort => {
   const decoyKey = randomness.bytes(keyBytes)

@@ -1,17 +1,17 @@
 import { type Instant, type Portal, toInstant } from '../../kernel/index.ts'
 import { decodeBase64url, type SecretBox } from '../../platform/crypto/index.ts'
 
-/** The owner of a channel session. Only the owner can use it. */
+/** The owner of a channel session. No other client or portal can use it. */
 export interface ChannelOwner {
   portal: Portal
   clientHash: string
 }
 
-/** What a session id contains. */
+/** The content of a session id. */
 export interface SessionContent {
-  /** 16 random bytes that name the session's replay window. */
+  /** 16 random bytes that identify the session's replay window. */
   windowId: Buffer
-  /** 16 random bytes of the group of windows, as they were when the session was opened. */
+  /** 16 random bytes that the group of windows had when the session was opened. A lost group gets others. */
   epoch: Buffer
   key: Uint8Array
   openedInMinute: number
@@ -23,14 +23,14 @@ export const epochBytes = 16
 const keyBytes = 32
 const numberBytes = 6
 const contentBytes = windowIdBytes + epochBytes + keyBytes + 2 * numberBytes
-/** Version, nonce and tag of the secret box. */
+/** Version, nonce and tag of an encrypted content. */
 const boxBytes = 29
 const idLength = Math.ceil(((contentBytes + boxBytes) * 4) / 3)
 
-/** The owner is authenticated with the content: an id of another owner does not open. */
+/** Binds a session id to its owner. */
 const contextOf = ({ portal, clientHash }: ChannelOwner): string => `${portal}:${clientHash}`
 
-/** The session id: its content, sealed for its owner, in base64url. */
+/** Returns the session id: its content, encrypted for its owner, in base64url. */
 export const sealSessionId = (secretBox: SecretBox, owner: ChannelOwner, content: SessionContent): string => {
   const numbers = Buffer.alloc(2 * numberBytes)
   numbers.writeUIntBE(content.openedInMinute, 0, numberBytes)
@@ -47,7 +47,7 @@ const unseal = (secretBox: SecretBox, owner: ChannelOwner, sealed: Buffer): Buff
   }
 }
 
-/** The content of a session id; undefined for any text that was not sealed here for this owner. */
+/** Returns the content of a session id; undefined for any text that was not encrypted for this owner. */
 export const openSessionId = (
   secretBox: SecretBox,
   owner: ChannelOwner,
@@ -61,7 +61,7 @@ export const openSessionId = (
   return {
     windowId: bytes.subarray(0, afterWindow),
     epoch: bytes.subarray(afterWindow, afterEpoch),
-    // A copy: a view would keep the whole 64 KB pool of the buffer in memory while the session is cached.
+    // Copy the key: a cached view would retain the whole 64 KB buffer pool.
     key: Uint8Array.from(bytes.subarray(afterEpoch, afterKey)),
     openedInMinute: bytes.readUIntBE(afterKey, numberBytes),
     expiresAt: toInstant(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),

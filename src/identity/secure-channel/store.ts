@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { type Database, inTransaction, timestamptz } from '../../database/index.ts'
+import { type Database, inTransaction, moment } from '../../database/index.ts'
 import { addMs, type Instant, toDate } from '../../kernel/index.ts'
 
-/** A stored channel key. Its private half is encrypted. */
+/** A stored channel key. `privateKey` is encrypted. */
 export interface StoredChannelKey {
   keyId: string
   publicKey: Uint8Array
@@ -22,13 +22,13 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
       'created_at as createdAt',
       'expires_at as expiresAt',
     ])
-    .where('expires_at', '>', timestamptz(now))
+    .where('expires_at', '>', moment(now))
     .orderBy('created_at', 'desc')
     .execute()
 
 /**
- * Adds a key and deletes expired ones, unless another replica has just added a key that lasts beyond the overlap. A key
- * from the future of this clock, which may have been set back, does not count, because this replica does not offer it.
+ * Adds a key and deletes expired ones. Does nothing if another replica has just added a key that is valid beyond the
+ * overlap. A key with a creation time in the future does not count: this replica, whose clock was set back, does not offer it.
  */
 export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
   inTransaction(database, async (tx) => {
@@ -36,11 +36,11 @@ export const addChannelKey = (database: Database, key: StoredChannelKey, overlap
     const fresh = await tx
       .selectFrom('channel_keys')
       .select('key_id')
-      .where('expires_at', '>', timestamptz(addMs(key.createdAt, overlap)))
-      .where('created_at', '<=', timestamptz(key.createdAt))
+      .where('expires_at', '>', moment(addMs(key.createdAt, overlap)))
+      .where('created_at', '<=', moment(key.createdAt))
       .executeTakeFirst()
     if (fresh) return
-    await tx.deleteFrom('channel_keys').where('expires_at', '<=', timestamptz(key.createdAt)).execute()
+    await tx.deleteFrom('channel_keys').where('expires_at', '<=', moment(key.createdAt)).execute()
     await tx
       .insertInto('channel_keys')
       .values({

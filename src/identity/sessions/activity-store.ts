@@ -1,8 +1,8 @@
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from './rules.ts'
 
-/** Records activity, unless the session has ended, has expired, or has later activity. */
+/** Records activity of a session. Does nothing if the session has ended or expired, or has later activity. */
 export const recordActivity = async (
   store: Database | Tx,
   session: { portal: Portal; id: SessionId },
@@ -15,12 +15,12 @@ export const recordActivity = async (
     .where('portal', '=', session.portal)
     .where('biz_id', '=', session.id)
     .where('ended_at', 'is', null)
-    .where('idle_expires_at', '>', timestamptz(at))
-    .where('last_activity_at', '<', timestamptz(at))
+    .where('idle_expires_at', '>', moment(at))
+    .where('last_activity_at', '<', moment(at))
     .execute()
 }
 
-/** Records a step-up, unless the session has ended. */
+/** Records a step-up. Does nothing if the session has ended. */
 export const recordStepUp = async (
   tx: Tx,
   { portal, accountId, sessionId }: OwnSession,
@@ -36,7 +36,7 @@ export const recordStepUp = async (
     .execute()
 }
 
-/** When the session last stepped up; null if never, or if it has ended. */
+/** Returns when the session last stepped up; null if never, or if it has ended. */
 export const readLastStepUp = async (
   database: Database | Tx,
   { portal, accountId, sessionId }: OwnSession,

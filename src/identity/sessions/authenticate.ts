@@ -4,7 +4,6 @@ import { isDatabaseUnavailable } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
 import { addMs, type Caller, type MaybePromise, type Permission, Refusal, thenSync } from '../../kernel/index.ts'
 import type { AddressGuard } from '../ports.ts'
-
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
 import type { AccessClaims } from '../tokens/rules.ts'
@@ -14,6 +13,7 @@ import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'
 import type { OpenSession } from './store.ts'
 
+/** What the authentication of access tokens needs. */
 export interface AuthenticatorPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: Pick<AccessTokens, 'clientClaim'>
@@ -37,13 +37,13 @@ const toCaller = (session: OpenSession): Caller => ({
   permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
 })
 
-/** Authenticates access tokens. Everything but the address is refused with the same ACCESS.TOKEN_INVALID. */
+/** Authenticates access tokens. All refusals but that of the client address are the same ACCESS.TOKEN_INVALID. */
 export class SessionAuthenticator {
   readonly #ports: AuthenticatorPorts
   readonly #settings: IdentitySettings['sessions']
-  /** At most a thirtieth of the idle time, so that a session in use does not expire. */
+  /** At most 1/30 of the idle time, so that a session in use does not expire. */
   readonly #activityIntervalMs: number
-  /** A keyed digest costs as much as the other checks of a request together, and a client sends the same hash every time. */
+  /** Cached because a keyed digest costs as much as all other checks of a request, and a client's hash rarely changes. */
   readonly #clientClaims: LRUCache<string, string>
 
   constructor(ports: AuthenticatorPorts) {
@@ -67,7 +67,7 @@ export class SessionAuthenticator {
     })
   }
 
-  /** The client hash has to match on every chain; only API keys need none. */
+  /** The token must have been issued to this client, for this portal. */
   #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
     if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
     if (!isEqual(claims.client, this.#clientClaim(clientHash)))
@@ -93,7 +93,7 @@ export class SessionAuthenticator {
   #admit(session: OpenSession, clientIp: string, bypassCache: boolean): MaybePromise<Caller> {
     const { addressGuard, clock } = this.#ports
     if (bypassCache) addressGuard.invalidate(session.accountId)
-    // Activity is written at most once per interval, so that most requests write nothing.
+    // Write activity at most once per interval: most requests write nothing.
     const isRecent = clock.now() - session.lastActivityAt < this.#activityIntervalMs
     if (isRecent && !session.ipWhitelistEnabled) return toCaller(session)
     return addressGuard
@@ -108,7 +108,7 @@ export class SessionAuthenticator {
     try {
       await recordActivity(database, session, now, addMs(now, this.#settings.idleMs))
     } catch (error) {
-      // A store that is read-only (such as a full disk) still serves reads; the session then expires earlier.
+      // A read-only store (such as a full disk) can still serve reads. The session then expires earlier.
       if (!isDatabaseUnavailable(error)) throw error
       return
     }

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { bizId, nothing, sessionId, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
-
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
@@ -62,7 +61,7 @@ export const configureSessions = operation({
   body: z.strictObject({ maxConcurrentSessions: z.int().min(1).max(100) }),
 })
 
-/** Replaces the former GET /security/config. */
+/** The same on the chain that both portals share. It replaces GET /security/config. */
 export const readOwnSessionConfig = operation({
   ...get,
   ...configuration,

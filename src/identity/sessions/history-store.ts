@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, inTransaction, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, inTransaction, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -9,15 +9,16 @@ import {
   type RequestContext,
   toDate,
 } from '../../kernel/index.ts'
-import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 
+/** Why a sign-in failed. */
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
 
-export interface LoginHistoryEntry {
+interface NewHistoryEntry {
   id: string
   portal: Portal
-  /** Nothing is inserted if no account has this id. */
+  /** If no account has this id, nothing is inserted. */
   accountId: AccountId
   clientIp: string
   userAgent: string
@@ -29,10 +30,10 @@ const success = 1
 const failed = 0
 
 /**
- * Inserts a line into an account's login history. The statement is the same if the account does not exist, so that a
- * failed sign-in takes as long for an unknown address as for a known one.
+ * Inserts an entry into an account's login history. An unknown account takes the same statement, so that the response time
+ * of a failed sign-in does not reveal which addresses have an account.
  */
-const insertLoginHistory = async (tx: Tx, entry: LoginHistoryEntry, at: Instant): Promise<void> => {
+const insertLoginHistory = async (tx: Tx, entry: NewHistoryEntry, at: Instant): Promise<void> => {
   await sql`
     INSERT INTO login_history
       (biz_id, portal, account_biz_id, login_at, client_ip, user_agent, login_result, failure_reason)
@@ -41,6 +42,7 @@ const insertLoginHistory = async (tx: Tx, entry: LoginHistoryEntry, at: Instant)
     FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`.execute(tx)
 }
 
+/** A request for a page of an account's login history. Both limits of the interval are inclusive. */
 export interface HistoryRequest extends PageRequest {
   portal: Portal
   accountId: AccountId
@@ -49,7 +51,8 @@ export interface HistoryRequest extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-export interface LoginHistoryLine {
+/** A sign-in or failed sign-in of an account. */
+export interface LoginHistoryEntry {
   id: string
   loginAt: Instant
   clientIp: string
@@ -58,15 +61,15 @@ export interface LoginHistoryLine {
   failureReason: string | null
 }
 
-/** Returns a page of an account's sign-ins and failed sign-ins. */
-export const listLoginHistory = (database: Database, request: HistoryRequest): Promise<Page<LoginHistoryLine>> => {
+/** Returns a page of an account's login history. */
+export const listLoginHistory = (database: Database, request: HistoryRequest): Promise<Page<LoginHistoryEntry>> => {
   const { from, until } = request
   let matching = database
     .selectFrom('login_history')
     .where('portal', '=', request.portal)
     .where('account_biz_id', '=', request.accountId)
-  if (from !== undefined) matching = matching.where('login_at', '>=', timestamptz(from))
-  if (until !== undefined) matching = matching.where('login_at', '<=', timestamptz(until))
+  if (from !== undefined) matching = matching.where('login_at', '>=', moment(from))
+  if (until !== undefined) matching = matching.where('login_at', '<=', moment(until))
   const ordered = matching
     .select([
       'biz_id as id',
@@ -86,11 +89,11 @@ interface LoginResult {
   accountId: AccountId | null
   /** Null for a success. */
   failure: LoginFailure | null
-  /** The second factor that was checked; null if none was. */
+  /** The second factor that was verified; null if none was. */
   method: string | null
 }
 
-/** Records a result in the login history, for the account's owner, and in the audit log, for operators. */
+/** Records a result in the login history, which the owner sees, and in the audit log, which operators see. */
 const recordResult = async (
   { ids }: IdentityPorts,
   tx: Tx,
@@ -101,14 +104,14 @@ const recordResult = async (
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
-  const act = unauthenticatedAuditContext(accountId, facts, at)
+  const act = actBy(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
   const factor = method === null ? {} : { method }
-  if (failure === null) await recordSuccess(tx, act, { ...target, detail: factor })
-  else await recordRefusal(tx, act, { ...target, detail: { ...factor, reason: failure } })
+  if (failure === null) await recordAct(tx, act, { ...target, detail: factor })
+  else await recordRefusedAct(tx, act, { ...target, detail: { ...factor, reason: failure } })
 }
 
-/** Records a completed sign-in, in the transaction that starts its session. */
+/** Records a completed sign-in in the transaction that starts its session. */
 export const recordLogin = (
   ports: IdentityPorts,
   tx: Tx,
@@ -117,6 +120,6 @@ export const recordLogin = (
   at: Instant,
 ): Promise<void> => recordResult(ports, tx, { ...login, failure: null }, facts, at)
 
-/** Records a failed sign-in, in a transaction of its own. */
+/** Records a failed sign-in in a new transaction. */
 export const recordFailedLogin = (ports: IdentityPorts, failed: LoginResult, facts: RequestContext): Promise<void> =>
   inTransaction(ports.database, (tx) => recordResult(ports, tx, failed, facts, ports.clock.now()))

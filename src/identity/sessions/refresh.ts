@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
-import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -11,6 +11,7 @@ import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'
 import { endSession, lockOpenSession, type OpenSession } from './store.ts'
 
+/** Tokens of a session. */
 export interface TokenPair {
   accessToken: string
   refreshToken: string
@@ -18,6 +19,7 @@ export interface TokenPair {
   expiresIn: number
 }
 
+/** What token refresh needs. */
 export interface RefreshPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: AccessTokens
@@ -31,10 +33,10 @@ type Rotation =
 const isUsable = (session: OpenSession, now: Instant): boolean =>
   session.accountStatus === 'ACTIVE' && !hasExpired(session, now)
 
-/** The context that the successor of a token is encrypted for. */
+/** Binds an encrypted successor to the token that it replaces. */
 const successorContext = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
 
-/** The successor of a used token, if it was used a short time ago. */
+/** Returns the successor of a token that was used within `refreshReuseMs`. */
 const recentSuccessor = async (
   { secretBox, settings }: RefreshPorts,
   tx: Tx,
@@ -47,10 +49,11 @@ const recentSuccessor = async (
   return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
 }
 
+/** Ends the session of a reused refresh token, and with it all its tokens. */
 const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestContext, now: Instant): Promise<void> => {
   await endSession(tx, session, 'REFRESH_REUSED', now)
   const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
-  await recordRefusal(tx, unauthenticatedAuditContext(session.accountId, context, now), event)
+  await recordRefusedAct(tx, actBy(session.accountId, context, now), event)
 }
 
 const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: RequestContext): Promise<Rotation> => {
@@ -87,8 +90,8 @@ const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: R
 }
 
 /**
- * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Two browser tabs that present the same token
- * within `refreshReuseMs` get the same successor. Later reuse means theft and ends the whole family. Throws
+ * Rotates a refresh token (RFC 9700, section 4.14). A token works once, but within `refreshReuseMs` it returns the same
+ * successor again, for browser tabs that refresh at the same time. Later reuse indicates theft and ends the session. Throws
  * AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
  */
 export const refreshTokens = async (
@@ -100,7 +103,7 @@ export const refreshTokens = async (
   const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))
   const { session } = rotation
   ports.sessionCache.invalidate(session.id)
-  if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before; its family has ended')
+  if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')
   const access = await ports.tokens.issue({
     portal: context.portal,
     accountId: session.accountId,

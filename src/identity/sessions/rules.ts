@@ -1,6 +1,6 @@
 import { type AccountId, type Caller, type Instant, type Portal, Refusal, type SessionId } from '../../kernel/index.ts'
 
-/** The session that a request is made with. */
+/** The session of a request. */
 export interface OwnSession {
   portal: Portal
   accountId: AccountId
@@ -13,6 +13,7 @@ export const assertSession = ({ portal, accountId, sessionId }: Caller): OwnSess
   return { portal, accountId, sessionId }
 }
 
+/** The times that determine when a session expires. */
 export interface SessionTimes {
   lastActivityAt: Instant
   idleExpiresAt: Instant
@@ -20,8 +21,8 @@ export interface SessionTimes {
 }
 
 /**
- * Whether a session has expired. Activity that lies further ahead than the idle time was recorded before the clock was
- * set back; such a session has expired, too. `isUnexpired` in store.ts is the same rule in SQL.
+ * Whether a session has expired. Activity further in the future than the idle time was recorded before the clock was set
+ * back: such a session has expired, too. `isUnexpired` in store.ts is the same rule in SQL.
  */
 export const hasExpired = ({ lastActivityAt, idleExpiresAt, expiresAt }: SessionTimes, now: Instant): boolean =>
   expiresAt <= now || idleExpiresAt <= now || lastActivityAt - (idleExpiresAt - lastActivityAt) > now

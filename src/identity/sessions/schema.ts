@@ -1,6 +1,7 @@
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
 
+/** Why a session ended. */
 export type SessionEndReason =
   | 'LOGOUT'
   | 'DISPLACED'
@@ -52,7 +53,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Signed-in sessions, and the devices that an account has signed in from. */
+/** Signed-in sessions, and the clients that an account has signed in from. */
 export const sessions = [
   `CREATE TABLE sessions (
     biz_id uuid PRIMARY KEY,

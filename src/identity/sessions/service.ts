@@ -10,7 +10,7 @@ import {
   type RequestContext,
   type SessionId,
 } from '../../kernel/index.ts'
-import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { type Account, lockAccount } from '../accounts/store.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -28,6 +28,7 @@ import {
   setMaxSessions,
 } from './store.ts'
 
+/** What sessions need. */
 export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }
@@ -43,7 +44,7 @@ export const getSessionConfiguration = async (
   { portal, accountId }: Caller,
 ): Promise<SessionConfiguration> => assertFound(await readSessionConfiguration(database, portal, accountId))
 
-/** Sets the account's session limit and ends the oldest sessions above it, but never the caller's. */
+/** Sets the account's session limit and ends the oldest sessions above it, except the caller's. */
 export const configureSessions = async (
   { database, clock, sessionCache }: SessionPorts,
   maxSessions: number,
@@ -56,18 +57,14 @@ export const configureSessions = async (
     await setMaxSessions(tx, portal, accountId, maxSessions, now)
     const ending = { portal, accountId, maxRemaining: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
     const ended = await endOldestSessions(tx, ending, now)
-    await recordSuccess(tx, auditContextOf(context), {
-      workspaceId: null,
-      targetId: accountId,
-      detail: { maxSessions },
-    })
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { maxSessions } })
     return { ended, configuration: assertFound(await readSessionConfiguration(tx, portal, accountId)) }
   })
   for (const id of ended) sessionCache.invalidate(id)
   return configuration
 }
 
-/** Ends one of the account's sessions. Throws RESOURCE.NOT_FOUND for a session of another account, too. */
+/** Ends a session of the caller's account. Throws RESOURCE.NOT_FOUND for any other session. */
 export const terminateSession = async (
   { database, clock, sessionCache }: SessionPorts,
   sessionId: string,
@@ -78,14 +75,14 @@ export const terminateSession = async (
   const id = bizId<'session'>(sessionId)
   const ended = await inTransaction(database, async (tx) => {
     const wasOpen = await endSession(tx, { portal, accountId, id }, 'TERMINATED', clock.now())
-    if (wasOpen) await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: id })
+    if (wasOpen) await recordAct(tx, actOf(context), { workspaceId: null, targetId: id })
     return wasOpen
   })
   if (!ended) throw notFound('no open session of this account')
   sessionCache.invalidate(id)
 }
 
-/** Ends all sessions of the account except the caller's. Returns how many. */
+/** Ends all sessions of the account except the caller's. Returns how many ended. */
 export const terminateOtherSessions = async (
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
@@ -96,14 +93,14 @@ export const terminateOtherSessions = async (
     const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
     const sessions = await endOldestSessions(tx, ending, clock.now())
     const detail = { sessions: sessions.length }
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
     return sessions
   })
   for (const id of ended) sessionCache.invalidate(id)
   return ended.length
 }
 
-/** Ends the caller's session. Returns 1, or 0 if a concurrent request has ended it. */
+/** Ends the caller's session. Returns 1, or 0 if a concurrent request ended it. */
 export const logout = async (
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
@@ -111,19 +108,20 @@ export const logout = async (
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const ended = await inTransaction(database, async (tx) => {
     const wasOpen = await endSession(tx, { portal, accountId, id: sessionId }, 'LOGOUT', clock.now())
-    if (wasOpen) await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: sessionId })
+    if (wasOpen) await recordAct(tx, actOf(context), { workspaceId: null, targetId: sessionId })
     return wasOpen
   })
   sessionCache.invalidate(sessionId)
   return ended ? 1 : 0
 }
 
+/** A new session. */
 export interface StartedSession {
   sessionId: SessionId
   refreshToken: string
   expiresAt: Instant
   isNewDevice: boolean
-  /** Sessions that were ended to stay within the limit. Invalidate them once the transaction is committed. */
+  /** Sessions that ended because of the session limit. Invalidate them after the commit. */
   displaced: SessionId[]
 }
 

@@ -4,36 +4,36 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
 
-/** Open sessions, cached on each replica for up to a second. */
+/** Caches open sessions on each replica for up to 1 second. */
 export interface SessionCache {
   /**
-   * Returns a session, at most `cacheTtlMs` old, or as stored now with `bypassCache`. Undefined if it has ended or never
-   * existed. The caller checks its expiry.
+   * Returns an open session, at most `cacheTtlMs` old, or read from the store with `bypassCache`. Undefined if it has ended
+   * or does not exist. The caller must check its expiry.
    */
   find(portal: Portal, id: SessionId, bypassCache: boolean): MaybePromise<OpenSession | undefined>
-  /** Drops a session on every replica. Call after a change is committed. */
+  /** Drops a session on every replica. Call it after a change is committed. */
   invalidate(id: SessionId): void
 }
 
 const topic = 'session-changed'
 
-/** Invalidation is published to all replicas. If a message is lost, the TTL limits how long a stale session is served. */
+/** Creates the cache. Invalidations are published to all replicas; if a message is lost, the TTL limits the staleness. */
 export const createSessionCache = (
   { database, clock, announcements }: IdentityPorts,
   { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
 ): SessionCache => {
   const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
-  announcements.subscribe(topic, (id) => sessions.invalidate(bizId<'session'>(id)))
+  announcements.subscribe(topic, (id) => sessions.forget(bizId<'session'>(id)))
   return {
     find: (portal, id, bypassCache) => {
-      if (bypassCache) sessions.invalidate(id)
+      if (bypassCache) sessions.forget(id)
       return thenSync(
         sessions.read(id, () => readOpenSession(database, portal, id)),
         (session) => (session?.portal === portal ? session : undefined),
       )
     },
     invalidate: (id) => {
-      sessions.invalidate(id)
+      sessions.forget(id)
       announcements.publish(topic, id)
     },
   }

@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, type Param, statement, type Tx, timestamptz, validAt } from '../../database/index.ts'
+import { type Database, type Given, moment, statement, type Tx, validAt } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -11,11 +11,11 @@ import {
 } from '../../kernel/index.ts'
 import type { SessionEndReason } from './schema.ts'
 
-/** SQL condition: the session has not expired. The same rule as `hasExpired` in rules.ts. */
+/** SQL condition for a session that has not expired: the same rule as `hasExpired` in rules.ts. */
 const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
+  sql<SqlBool>`(expires_at > ${moment(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
 
-/** A session that has not ended, with the current rights of its account. It may have expired: see `hasExpired`. */
+/** A session that has not ended, with the current rights of its account. It may have expired; see `hasExpired`. */
 export interface OpenSession {
   id: SessionId
   portal: Portal
@@ -42,7 +42,7 @@ const columns = [
   'sessions.expires_at as expiresAt',
 ] as const
 
-const findOpenSession = statement((store, given: Param<{ portal: Portal; id: SessionId }>) =>
+const findOpenSession = statement((store, given: Given<{ portal: Portal; id: SessionId }>) =>
   store
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
@@ -54,10 +54,11 @@ const findOpenSession = statement((store, given: Param<{ portal: Portal; id: Ses
     .where('sessions.ended_at', 'is', null),
 )
 
+/** Returns a session that has not ended. */
 export const readOpenSession = (database: Database, portal: Portal, id: SessionId): Promise<OpenSession | undefined> =>
   findOpenSession.first(database, { portal, id })
 
-/** Reads a client's open session and locks its row, which serializes changes to the token family. */
+/** Returns a client's open session and locks its row. The lock serializes token refreshes. */
 export const lockOpenSession = (
   tx: Tx,
   portal: Portal,
@@ -77,6 +78,7 @@ export const lockOpenSession = (
     .forNoKeyUpdate('sessions')
     .executeTakeFirst()
 
+/** A session to insert. */
 export interface NewSession {
   id: SessionId
   portal: Portal
@@ -91,7 +93,7 @@ export interface NewSession {
 type Times = 'idleExpiresAt' | 'expiresAt'
 type InsertedSession = Omit<NewSession, Times> & Record<Times | 'now', Date>
 
-const insertRow = statement((store, given: Param<InsertedSession>) =>
+const insertRow = statement((store, given: Given<InsertedSession>) =>
   store.insertInto('sessions').values({
     biz_id: given('id'),
     portal: given('portal'),
@@ -109,7 +111,7 @@ const insertRow = statement((store, given: Param<InsertedSession>) =>
   }),
 )
 
-/** Stores a new session. Signing in counts as a step-up. */
+/** Inserts a session. A sign-in counts as a step-up. */
 export const insertSession = async (tx: Tx, session: NewSession, at: Instant): Promise<void> => {
   const { idleExpiresAt, expiresAt } = session
   const times = { now: toDate(at), idleExpiresAt: toDate(idleExpiresAt), expiresAt: toDate(expiresAt) }
@@ -135,6 +137,7 @@ export const endSession = async (
   return ended !== undefined
 }
 
+/** A session in the list of active sessions. */
 export interface ActiveSession {
   sessionId: SessionId
   clientIp: string
@@ -143,7 +146,7 @@ export interface ActiveSession {
   lastActivityAt: Instant
 }
 
-/** Returns an account's active sessions, newest first: at most 100, the highest session limit. */
+/** Returns an account's active sessions, newest first. There are at most 100, the highest session limit. */
 export const listActiveSessions = (
   store: Database | Tx,
   portal: Portal,
@@ -177,6 +180,7 @@ export interface SessionConfiguration {
   lastLoginIp: string | null
 }
 
+/** Returns the session configuration of an account. */
 export const readSessionConfiguration = (
   store: Database | Tx,
   portal: Portal,
@@ -196,6 +200,7 @@ export const readSessionConfiguration = (
     .where('biz_id', '=', accountId)
     .executeTakeFirst()
 
+/** Sets the session limit of an account. Does not end sessions above it. */
 export const setMaxSessions = async (
   tx: Tx,
   portal: Portal,
@@ -211,6 +216,7 @@ export const setMaxSessions = async (
     .execute()
 }
 
+/** Which sessions of an account end, and why. */
 export interface SessionsToEnd {
   portal: Portal
   accountId: AccountId
@@ -221,7 +227,7 @@ export interface SessionsToEnd {
   reason: SessionEndReason
 }
 
-const updateOldest = statement((store, given: Param<SessionsToEnd & { now: Date }>) =>
+const updateOldest = statement((store, given: Given<SessionsToEnd & { now: Date }>) =>
   store
     .updateTable('sessions')
     .set({ ended_at: given('now'), end_reason: given('reason') })
@@ -246,8 +252,8 @@ const updateOldest = statement((store, given: Param<SessionsToEnd & { now: Date 
 )
 
 /**
- * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions are ended as well:
- * they would be valid again after a clock that ran ahead is corrected. The caller must have locked the account's row.
+ * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions end as well:
+ * they would become valid again after a fast clock is corrected. The caller must have locked the account's row.
  */
 export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Instant): Promise<SessionId[]> => {
   const ended = await updateOldest.all(tx, { ...ending, now: toDate(at) })
@@ -262,7 +268,7 @@ export const endSessions = (
   at: Instant,
 ): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, maxRemaining: 0, except: null, reason }, at)
 
-/** Stores the client that an account signs in with. Returns whether it is new. */
+/** Records the client of a sign-in. Returns whether the account has not used it before. */
 export const recordDevice = async (
   tx: Tx,
   accountId: AccountId,
@@ -280,7 +286,7 @@ export const recordDevice = async (
     .onConflict((conflict) =>
       conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
     )
-    // PostgreSQL leaves xmax at 0 for a row that was inserted, and sets it for one that was updated.
+    // xmax is 0 for an inserted row, and not 0 for an updated one.
     .returning(sql<boolean>`xmax = 0`.as('isNew'))
     .executeTakeFirstOrThrow()
   return isNew

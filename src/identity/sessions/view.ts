@@ -1,7 +1,8 @@
 import { type SessionId, toIso, toIsoOrNull } from '../../kernel/index.ts'
-import type { LoginHistoryLine } from './history-store.ts'
+import type { LoginHistoryEntry } from './history-store.ts'
 import type { ActiveSession, SessionConfiguration } from './store.ts'
 
+/** Returns the session configuration of an account as clients see it. */
 export const toSessionConfigurationView = (found: SessionConfiguration) => ({
   accountBizId: found.accountId,
   ssoEnabled: found.ssoEnabled,
@@ -11,6 +12,7 @@ export const toSessionConfigurationView = (found: SessionConfiguration) => ({
   lastLoginIp: found.lastLoginIp,
 })
 
+/** Returns a session as clients see it. */
 export const toActiveSessionView = (
   { loginAt, lastActivityAt, ...session }: ActiveSession,
   currentSession: SessionId | null,
@@ -21,8 +23,9 @@ export const toActiveSessionView = (
   isCurrent: session.sessionId === currentSession,
 })
 
-export const toLoginHistoryView = ({ loginAt, id, ...line }: LoginHistoryLine) => ({
+/** Returns an entry of the login history as clients see it. */
+export const toLoginHistoryView = ({ loginAt, id, ...entry }: LoginHistoryEntry) => ({
   bizId: id,
   loginTime: toIso(loginAt),
-  ...line,
+  ...entry,
 })

@@ -26,15 +26,6 @@ export interface TokenSubject {
   sessionExpiresAt: Instant
 }
 
-export interface AccessTokens {
-  /** Issues a token. `expiresIn` is its lifetime in seconds, rounded down. */
-  issue(subject: TokenSubject): Promise<{ accessToken: string; expiresIn: number }>
-  /** Returns the claims of a token that is valid at an instant; undefined for any other text. Does not look at the session. */
-  read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined>
-  /** Returns the `client` claim for a client hash. */
-  clientClaim(clientHash: string): string
-}
-
 const maxTokenLength = 2_048
 const epochSeconds = (at: Instant): number => Math.floor(at / 1_000)
 
@@ -46,53 +37,65 @@ const headerOf = (token: string): unknown => {
   }
 }
 
-export const createAccessTokens = (
-  ports: IdentityPorts,
-  keys: SigningKeys,
-  { issuer, accessTtlMs, clockSkewMs }: IdentitySettings['tokens'],
-): AccessTokens => {
-  const { clock, ids, digest } = ports
-  const skew = clockSkewMs / 1_000
-  const clientOf = (clientHash: string): string => Buffer.from(digest('client-hash', clientHash)).toString('base64url')
+/** Issues and verifies access tokens (RFC 9068). */
+export class AccessTokens {
+  readonly #ports: Pick<IdentityPorts, 'clock' | 'ids' | 'digest'>
+  readonly #keys: SigningKeys
+  readonly #settings: IdentitySettings['tokens']
 
-  return {
-    clientClaim: clientOf,
-    issue: async ({ portal, accountId, sessionId, clientHash, sessionExpiresAt }) => {
-      const now = clock.now()
-      const { kid, privateKey } = await keys.signing()
-      const issued = epochSeconds(now)
-      const expires = Math.min(Math.ceil(addMs(now, accessTtlMs) / 1_000), epochSeconds(sessionExpiresAt))
-      const accessToken = await new SignJWT({ sid: sessionId, client: clientOf(clientHash) })
-        .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
-        .setIssuer(issuer)
-        .setAudience(audienceOf(issuer, portal))
-        .setSubject(accountId)
-        .setJti(ids.next<'token'>())
-        .setIssuedAt(issued)
-        .setNotBefore(issued)
-        .setExpirationTime(expires)
-        .sign(privateKey)
-      return { accessToken, expiresIn: Math.max(0, Math.floor((expires * 1_000 - now) / 1_000)) }
-    },
-    read: async (token, at) => {
-      if (token.length > maxTokenLength || !isCompactJws(token)) return undefined
-      const kid = keyIdOf(headerOf(token))
-      const key = kid === undefined ? undefined : await keys.verifying(kid)
-      if (!key) return undefined
-      const checks = { algorithms: ['EdDSA'], typ: accessTokenType, issuer, currentDate: toDate(at) }
-      try {
-        const { payload } = await jwtVerify(token, key.publicKey, { ...checks, clockTolerance: skew })
-        const claims = parseClaims(payload, issuer)
-        if (!claims || claims.issuedAt > epochSeconds(at) + skew) return undefined
-        return { ...claims, kid: key.kid }
-      } catch {
-        return undefined
-      }
-    },
+  constructor(ports: IdentityPorts, keys: SigningKeys, settings: IdentitySettings['tokens']) {
+    this.#ports = ports
+    this.#keys = keys
+    this.#settings = settings
+  }
+
+  /** Returns the `client` claim for a client hash. */
+  clientClaim(clientHash: string): string {
+    return Buffer.from(this.#ports.digest('client-hash', clientHash)).toString('base64url')
+  }
+
+  /** Issues a token. `expiresIn` is its lifetime in seconds, rounded down. */
+  async issue(subject: TokenSubject): Promise<{ accessToken: string; expiresIn: number }> {
+    const { clock, ids } = this.#ports
+    const { issuer, accessTtlMs } = this.#settings
+    const now = clock.now()
+    const { kid, privateKey } = await this.#keys.signing()
+    const issued = epochSeconds(now)
+    const expires = Math.min(Math.ceil(addMs(now, accessTtlMs) / 1_000), epochSeconds(subject.sessionExpiresAt))
+    const accessToken = await new SignJWT({ sid: subject.sessionId, client: this.clientClaim(subject.clientHash) })
+      .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
+      .setIssuer(issuer)
+      .setAudience(audienceOf(issuer, subject.portal))
+      .setSubject(subject.accountId)
+      .setJti(ids.next<'token'>())
+      .setIssuedAt(issued)
+      .setNotBefore(issued)
+      .setExpirationTime(expires)
+      .sign(privateKey)
+    return { accessToken, expiresIn: Math.max(0, Math.floor((expires * 1_000 - now) / 1_000)) }
+  }
+
+  /** Returns the claims of a token that is valid at an instant; undefined for any other text. Does not check the session. */
+  async read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined> {
+    if (token.length > maxTokenLength || !isCompactJws(token)) return undefined
+    const kid = keyIdOf(headerOf(token))
+    const key = kid === undefined ? undefined : await this.#keys.verifying(kid)
+    if (!key) return undefined
+    const { issuer } = this.#settings
+    const clockTolerance = this.#settings.clockSkewMs / 1_000
+    const checks = { algorithms: ['EdDSA'], typ: accessTokenType, issuer, currentDate: toDate(at), clockTolerance }
+    try {
+      const { payload } = await jwtVerify(token, key.publicKey, checks)
+      const claims = parseClaims(payload, issuer)
+      if (!claims || claims.issuedAt > epochSeconds(at) + clockTolerance) return undefined
+      return { ...claims, kid: key.kid }
+    } catch {
+      return undefined
+    }
   }
 }
 
-/** Signs call assertions with the keys of the access tokens, so that one JWK Set verifies both. */
+/** Creates the signer of call assertions. It uses the keys of access tokens, so that one JWK Set verifies both. */
 export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
   sign: async ({ audience, claims, ttlMs: ttl }) => {
     const { kid, privateKey } = await keys.signing()

@@ -22,16 +22,16 @@ export interface AccessClaims {
   expires: number
 }
 
-/** `typ` of each kind of JWT, so that one is never accepted as another (RFC 8725, section 3.11). */
+/** `typ` header of each kind of JWT, so that none is accepted as another (RFC 8725, section 3.11). */
 export const accessTokenType = 'at+jwt'
 export const assertionType = 'portico-call+jwt'
 
-/** The audience of a portal. */
+/** Returns the audience of a portal's access tokens. */
 export const audienceOf = (issuer: string, portal: Portal): string => `${issuer}/${portal.toLowerCase()}`
 
 const Header = z.strictObject({ alg: z.literal('EdDSA'), typ: z.literal(accessTokenType), kid: z.uuid() })
 
-/** The key id of a header with exactly these members. A header with others (crit, jku, jwk, x5u) is rejected. */
+/** Returns the key id of a JWT header. Undefined for a header with other members, such as crit, jku, jwk or x5u. */
 export const keyIdOf = (header: unknown): string | undefined => Header.safeParse(header).data?.kid
 
 const time = z.int().min(0)
@@ -48,7 +48,7 @@ const Claims = z.strictObject({
   client: z.string().length(43),
 })
 
-/** The claims of a payload whose signature, issuer and times have been checked; undefined if one is invalid. */
+/** Returns the claims of a payload whose signature, issuer and times were verified; undefined if a claim is invalid. */
 export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & { issuedAt: number }) | undefined => {
   const claims = Claims.safeParse(payload).data
   const portal = portals.find((each) => claims?.aud === audienceOf(issuer, each))
@@ -67,14 +67,14 @@ export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & {
 const tokenBytes = 32
 const pattern = /^[A-Za-z0-9_-]{43}$/
 
-/** Returns 256 random bits in base64url. The store keeps only a digest of them. */
+/** Returns a token of 256 random bits in base64url. Only its digest is stored. */
 export const mintToken = (randomness: Randomness): string =>
   Buffer.from(randomness.bytes(tokenBytes)).toString('base64url')
 
-/** The one refusal for a sign-in attempt, a token or a family that is unknown, expired or spent. */
+/** Returns the same refusal for every attempt, token or session that is unknown, expired or spent. */
 export const sessionNotFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
 
-/** Throws AUTH.SESSION_NOT_FOUND for a text that `mintToken` cannot have returned, so that no query is run for it. */
+/** Throws AUTH.SESSION_NOT_FOUND unless `mintToken` can have returned the text. This saves a query. */
 export const assertOpaqueToken = (text: string): void => {
   if (!pattern.test(text)) throw sessionNotFound('not a well-formed token')
 }

@@ -4,13 +4,13 @@ import type { Portal, SessionId } from '../../kernel/index.ts'
 interface RefreshTokensTable {
   token_digest: Uint8Array
   portal: Portal
-  /** The family: all tokens of a session descend from its sign-in. */
+  /** All tokens of a session form one family. */
   session_biz_id: SessionId
   parent_digest: Uint8Array | null
   created_at: Timestamp
   expires_at: Timestamp
   used_at: NullableTimestamp
-  /** The next token, encrypted: returned again if this one is presented twice within a short time. */
+  /** The next token, encrypted. It is returned again if this token is presented twice within a short time. */
   successor: Uint8Array | null
 }
 
@@ -23,7 +23,7 @@ interface SigningKeysTable {
   private_key: Uint8Array
   created_at: Timestamp
   activates_at: Timestamp
-  /** When the last token it signed expires; null while it signs. */
+  /** When the last token that it signed has expired; null for the newest key. */
   retires_at: NullableTimestamp
 }
 
@@ -35,8 +35,8 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Refresh tokens: all tokens of a session form one family. Signing keys: the private half is encrypted
- * (platform/crypto/secret-key.ts), so that replicas can share it.
+ * Refresh tokens and signing keys. Private keys are encrypted (platform/crypto/secret-box.ts), so that replicas can share
+ * them.
  */
 export const tokens = [
   `CREATE TABLE refresh_tokens (

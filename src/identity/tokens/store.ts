@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 
+/** A refresh token to insert. `parent` is the token that it replaces. */
 export interface NewRefreshToken {
   digest: Uint8Array
   portal: Portal
@@ -11,7 +12,7 @@ export interface NewRefreshToken {
 }
 
 const insertRow = statement(
-  (store, given: Param<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
+  (store, given: Given<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
     store.insertInto('refresh_tokens').values({
       token_digest: given('digest'),
       portal: given('portal'),
@@ -22,11 +23,12 @@ const insertRow = statement(
     }),
 )
 
+/** Inserts a refresh token. */
 export const insertRefreshToken = async (tx: Tx, token: NewRefreshToken, at: Instant): Promise<void> => {
   await insertRow.all(tx, { ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
 }
 
-/** The session that a token belongs to. */
+/** Returns the session of a refresh token, used or not. */
 export const sessionOfRefreshToken = async (
   tx: Tx,
   portal: Portal,
@@ -60,7 +62,7 @@ export const spendRefreshToken = async (
   return spent !== undefined
 }
 
-/** When a token was used, and its encrypted successor. */
+/** Returns when a token was used, and its encrypted successor. */
 export const usedRefreshToken = (
   tx: Tx,
   portal: Portal,
@@ -79,7 +81,7 @@ export interface StoredSigningKey {
   publicKey: Uint8Array
   privateKey: Uint8Array
   activatesAt: Instant
-  /** When everything that it signed has expired; null for the newest key. */
+  /** When the last token that it signed has expired; null for the newest key. */
   retiresAt: Instant | null
 }
 
@@ -94,15 +96,16 @@ export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<Sto
       'activates_at as activatesAt',
       'retires_at as retiresAt',
     ])
-    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', timestamptz(now))]))
+    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', moment(now))]))
     .orderBy('activates_at', 'desc')
     .execute()
 
-/** Serializes adding keys; readers do not wait. */
+/** Locks the table against concurrent additions. Readers do not wait. */
 export const lockSigningKeys = async (tx: Tx): Promise<void> => {
   await sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
 }
 
+/** Inserts a signing key. */
 export const insertSigningKey = async (
   tx: Tx,
   key: Omit<StoredSigningKey, 'retiresAt'>,
@@ -121,9 +124,9 @@ export const insertSigningKey = async (
     .execute()
 }
 
-/** Sets the retirement of every key that has none, and deletes retired keys. */
+/** Deletes retired keys, and sets the retirement of every key that has none. */
 export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
-  await tx.deleteFrom('signing_keys').where('retires_at', '<=', timestamptz(now)).execute()
+  await tx.deleteFrom('signing_keys').where('retires_at', '<=', moment(now)).execute()
   await tx
     .updateTable('signing_keys')
     .set({ retires_at: toDate(retiresAt) })

@@ -14,7 +14,7 @@ const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 const rule = { limit: 10, windowMs: 15 * minute, firstWaitMs: minute, maxWaitMs: hour }
 const start = toInstant(Date.UTC(2026, 0, 5, 12))
 
-/** The failures after `count` failures at one instant, lockouts ignored. */
+/** Returns the state after `count` failures at one instant, lockouts ignored. */
 const failTimes = (count: number, now: Instant, from: Failures = noFailures(now)): Failures =>
   Array.from({ length: count }).reduce<Failures>((failures) => addFailure(failures, rule, now), from)
 
@@ -93,12 +93,12 @@ describe('consecutive failures', () => {
 })
 
 describe('a withdrawn failure', () => {
-  test('that was the only one leaves none', () => {
+  test('that is the only one leaves none', () => {
     const failures = removeFailure(addFailure(noFailures(start), rule, start), rule, addMs(start, second))
     expect(failures).toEqual(noFailures(start))
   })
 
-  test('takes its own lockout with it, and ends an earlier one', () => {
+  test('removes the lockout that it started, and ends an earlier one', () => {
     expect(removeFailure(failTimes(10, start), rule, start).lockedUntil).toBeNull()
     const later = addMs(start, 2 * minute)
     const eleven = addFailure(failTimes(10, start), rule, later)
@@ -106,20 +106,20 @@ describe('a withdrawn failure', () => {
   })
 })
 
-test('remaining failures count down to 0, and start again with the window', () => {
+test('remaining failures count down to 0, and start again with a new window', () => {
   const remaining = (count: number, ms: number) => remainingFailures(failTimes(count, start), rule, addMs(start, ms))
   expect([remaining(0, 0), remaining(1, 0), remaining(9, 0), remaining(12, 0)]).toEqual([10, 9, 1, 0])
   expect([remaining(9, 15 * minute), remaining(12, hour), remaining(12, 2 * day)]).toEqual([10, 0, 10])
 })
 
-/** Guesses whenever no lockout prevents it, with pauses and with the clock set back. */
+/** Milliseconds between guesses. Negative values set the clock back. */
 const pauses = fc.array(fc.constantFrom(0, 0, 0, 0, second, minute, 15 * minute, hour, day, -second, -minute, -hour), {
   minLength: 200,
   maxLength: 400,
   size: 'max',
 })
 
-test('any sequence of failures: at most 10 in a row without a pause, and no lockout is longer than an hour', () => {
+test('any sequence: at most 10 failures without a pause, and no lockout longer than an hour', () => {
   fc.assert(
     fc.property(pauses, (sequence) => {
       let now = start
@@ -143,7 +143,7 @@ test('any sequence of failures: at most 10 in a row without a pause, and no lock
   )
 })
 
-test('any sequence of failures: adding and withdrawing one changes no later lockout', () => {
+test('any sequence: a withdrawn failure changes no later lockout', () => {
   fc.assert(
     fc.property(pauses, (sequence) => {
       let now = start

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 describe('auth.loginComplete', () => {
-  test('401 AUTH.CLIENT_MISMATCH: a changed client hash costs one of the five attempts', async () => {
+  test('401 AUTH.CLIENT_MISMATCH: a changed client hash uses up one of five tries', async () => {
     await at.account('lou@demo.test')
     const { sessionId, code } = await begin(at, 'lou@demo.test')
     const stolen = () => codeOf(complete(at, sessionId, code, { clientHash: 'thief' }))
@@ -18,7 +18,7 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, sessionId, mailedCode(at, 'lou@demo.test'))).tokenType).toBe('Bearer')
   })
 
-  test('404 AUTH.SESSION_NOT_FOUND after five changed client hashes, in parallel, too', async () => {
+  test('404 AUTH.SESSION_NOT_FOUND: after five parallel requests with a changed client hash', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')
     const stolen = () => codeOf(complete(at, sessionId, code, { clientHash: 'thief' }))

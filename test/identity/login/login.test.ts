@@ -21,7 +21,7 @@ import {
 } from '../harness.ts'
 
 let at: Harness
-/** The hashes that passwords were verified against. */
+/** Hashes that passwords were verified against. */
 const verified: (string | null)[] = []
 beforeAll(async () => {
   at = await harness(undefined, (ports) => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 describe('auth.loginInitiate', () => {
-  test('starts a sign-in attempt of which only a digest is stored', async () => {
+  test('200: starts a sign-in attempt and stores only a digest of its session id', async () => {
     await at.account('ann@demo.test')
     const reply = await initiate(at, 'ann@demo.test')
     expect(reply).toMatchObject({ expiresIn: 600, accountStatus: null, pendingApproval: false })
@@ -44,12 +44,12 @@ describe('auth.loginInitiate', () => {
     expect(await keptPlainly(at.ports.database, reply.sessionId ?? '')).toEqual([])
   })
 
-  test('ignores case, width and white space of the address', async () => {
+  test('200: ignores case, width and white space of the e-mail address', async () => {
     const reply = await initiate(at, '  ＡＮＮ@Demo.test ')
     expect(reply.sessionId).toBeTypeOf('string')
   })
 
-  test('refuses an unknown address, a wrong password, a suspended account and another portal alike', async () => {
+  test('401: the same for unknown address, wrong password, suspended account and other portal', async () => {
     await at.account('sam@demo.test', { status: 'SUSPENDED' })
     const refusals = await Promise.all([
       codeOf(initiate(at, 'nobody@demo.test')),
@@ -60,15 +60,15 @@ describe('auth.loginInitiate', () => {
     expect(new Set(refusals)).toEqual(new Set(['AUTH.INVALID_CREDENTIALS']))
   })
 
-  test('verifies a password for an unknown address, too', async () => {
+  test('401: verifies a password for an unknown address, too', async () => {
     const before = verified.length
     for (const email of ['ann@demo.test', 'nobody@demo.test'])
       expect(await codeOf(initiate(at, email, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
-    // test/platform/crypto.test.ts checks that verifying against null costs as much.
+    // test/platform/crypto.test.ts checks that verifying against null takes as long.
     expect(verified.slice(before)).toEqual([expect.stringMatching(/^\$argon2id\$/), null])
   })
 
-  test('shows a pending approval to those who know the password, and starts no attempt', async () => {
+  test('200: reveals a pending approval only for the correct password, and starts no attempt', async () => {
     await at.account('pat@demo.test', { status: 'PENDING_APPROVAL' })
     expect(await codeOf(initiate(at, 'pat@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
     const reply = await initiate(at, 'pat@demo.test')
@@ -76,7 +76,7 @@ describe('auth.loginInitiate', () => {
     expect(reply.accountStatus?.value).toBe(10010201)
   })
 
-  test('locks out after ten failures in 15 minutes: the right password and unknown addresses, too', async () => {
+  test('429: after ten failures in 15 minutes, for the correct password and unknown addresses, too', async () => {
     await at.account('bob@demo.test')
     for (const email of ['bob@demo.test', 'ghost@demo.test']) {
       for (let failure = 0; failure < 10; failure++)
@@ -100,17 +100,17 @@ describe('auth.loginInitiate', () => {
     expect((await initiate(at, 'bob@demo.test')).sessionId).toBeTypeOf('string')
   })
 
-  test('pausing between waits allows fewer than 100 guesses a day at the second factor', async () => {
+  test('429: pauses between lockouts allow fewer than 100 guesses of the second factor a day', async () => {
     await at.account('patient@demo.test')
-    const begun = at.clock.now()
+    const start = at.clock.now()
     let guesses = 0
-    while (at.clock.now() - begun < 86_400_000) {
+    while (at.clock.now() - start < 86_400_000) {
       const { sessionId } = await initiate(at, 'patient@demo.test')
       const guess = () => codeOf(complete(at, sessionId, '000000'))
-      let told = 'AUTH.CODE_INVALID'
-      for (let tried = 0; tried < 5 && told === 'AUTH.CODE_INVALID'; tried++) {
-        told = await guess()
-        if (told === 'AUTH.CODE_INVALID') guesses += 1
+      let code = 'AUTH.CODE_INVALID'
+      for (let tried = 0; tried < 5 && code === 'AUTH.CODE_INVALID'; tried++) {
+        code = await guess()
+        if (code === 'AUTH.CODE_INVALID') guesses += 1
       }
       const wait = await initiate(at, 'patient@demo.test').then(
         () => 0,
@@ -121,14 +121,14 @@ describe('auth.loginInitiate', () => {
     expect(guesses).toBeLessThan(100)
   })
 
-  test('staying below the limit in every window allows 100 guesses in a row, then about 20 a day', async () => {
+  test('429: staying below the limit of every window allows 100 consecutive guesses, then about 20 a day', async () => {
     await at.account('steady@demo.test')
-    const begun = at.clock.now()
+    const start = at.clock.now()
     let guesses = 0
-    while (at.clock.now() - begun < 86_400_000) {
+    while (at.clock.now() - start < 86_400_000) {
       for (let attempt = 0; attempt < 9; attempt++) {
-        const told = await codeOf(initiate(at, 'steady@demo.test', {}, 'wrong'))
-        if (told === 'AUTH.INVALID_CREDENTIALS') guesses += 1
+        const code = await codeOf(initiate(at, 'steady@demo.test', {}, 'wrong'))
+        if (code === 'AUTH.INVALID_CREDENTIALS') guesses += 1
       }
       at.clock.advance(900_000)
     }
@@ -140,7 +140,7 @@ describe('auth.loginInitiate', () => {
     expect((await initiate(at, 'steady@demo.test')).sessionId).toBeTypeOf('string')
   })
 
-  test('of thirty parallel guesses ten are checked', async () => {
+  test('429: ten of thirty parallel guesses are verified', async () => {
     const email = 'flood@demo.test'
     const codes = await Promise.all(Array.from({ length: 30 }, () => codeOf(initiate(at, email, {}, 'wrong'))))
     expect(codes.filter((code) => code === 'AUTH.INVALID_CREDENTIALS')).toHaveLength(10)
@@ -148,7 +148,7 @@ describe('auth.loginInitiate', () => {
 })
 
 describe('auth.mfaSend', () => {
-  test('mails a six-digit code in the caller’s language, to a destination shown masked', async () => {
+  test('200: mails a six-digit code in the language of the request and returns the masked address', async () => {
     await at.account('carl@demo.test')
     const { sessionId } = await initiate(at, 'carl@demo.test', { locale: 'ja' })
     const reply = await send(at, sessionId, { locale: 'ja' })
@@ -157,7 +157,7 @@ describe('auth.mfaSend', () => {
     expect(at.outbox.list()[0]).toMatchObject({ to: 'carl@demo.test', locale: 'ja', subject: 'ログイン用の確認コード' })
   })
 
-  test('is refused within 30 s of the last one, and a new code replaces the old', async () => {
+  test('429 within 30 s of the last code; 200 after: the new code replaces the old one', async () => {
     await at.account('dora@demo.test')
     const { sessionId, code } = await begin(at, 'dora@demo.test')
     const early = await refusalOf(send(at, sessionId))
@@ -169,7 +169,7 @@ describe('auth.mfaSend', () => {
     expect((await complete(at, sessionId, next)).tokenType).toBe('Bearer')
   })
 
-  test('mails nothing for a sign-in without tries left', async () => {
+  test('404: for a sign-in without tries left', async () => {
     await at.account('spent@demo.test')
     const { sessionId, code } = await begin(at, 'spent@demo.test')
     const wrong = code === '000000' ? '000001' : '000000'
@@ -179,7 +179,7 @@ describe('auth.mfaSend', () => {
     expect(await codeOf(send(at, sessionId))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('shows the remaining attempts', async () => {
+  test('200: returns the remaining tries', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')
     const wrong = code === '000000' ? '111111' : '000000'
@@ -191,31 +191,38 @@ describe('auth.mfaSend', () => {
   test.each([
     ['PENDING_APPROVAL', 'AUTH.PENDING_APPROVAL'],
     ['SUSPENDED', 'AUTH.SESSION_NOT_FOUND'],
-  ] as const)('of an account that is %s since its login began is %s, and so is its end', async (status, refused) => {
-    const email = `${status}@demo.test`
-    await at.account(email)
-    const { sessionId, code } = await begin(at, email)
-    await at.ports.database.updateTable('accounts').set({ account_status: status }).where('email', '=', email).execute()
-    at.clock.advance(30_000)
-    expect(await codeOf(send(at, sessionId))).toBe(refused)
-    expect(await codeOf(complete(at, sessionId, code))).toBe(refused)
-  })
+  ] as const)(
+    'for an account that became %s after the first step: %s, as in auth.loginComplete',
+    async (status, refused) => {
+      const email = `${status}@demo.test`
+      await at.account(email)
+      const { sessionId, code } = await begin(at, email)
+      await at.ports.database
+        .updateTable('accounts')
+        .set({ account_status: status })
+        .where('email', '=', email)
+        .execute()
+      at.clock.advance(30_000)
+      expect(await codeOf(send(at, sessionId))).toBe(refused)
+      expect(await codeOf(complete(at, sessionId, code))).toBe(refused)
+    },
+  )
 
-  test('ten parallel requests send one mail', async () => {
+  test('200: ten parallel requests send one mail', async () => {
     await at.account('pam@demo.test')
     const { sessionId } = await initiate(at, 'pam@demo.test')
     await Promise.allSettled(Array.from({ length: 10 }, () => send(at, sessionId)))
     expect(at.outbox.list().filter((mail) => mail.to === 'pam@demo.test')).toHaveLength(1)
   })
 
-  test('sends five codes in ten minutes to one account, however many sign-ins it starts', async () => {
+  test('429: after five codes in ten minutes to one account, across sign-ins', async () => {
     await at.account('eve@demo.test')
     for (let sent = 0; sent < 5; sent++) await begin(at, 'eve@demo.test')
     const { sessionId } = await initiate(at, 'eve@demo.test')
     expect(await codeOf(send(at, sessionId))).toBe('ACCESS.RATE_LIMITED')
   })
 
-  test('429 ACCESS.RATE_LIMITED for the sixth: the last mailed code stays valid', async () => {
+  test('429: the last mailed code stays valid', async () => {
     await at.account('ned@demo.test')
     const { sessionId } = await initiate(at, 'ned@demo.test')
     for (let sent = 0; sent < 5; sent++) {
@@ -226,8 +233,8 @@ describe('auth.mfaSend', () => {
     expect((await complete(at, sessionId, mailedCode(at, 'ned@demo.test'))).tokenType).toBe('Bearer')
   })
 
-  test('counts the mail outside of a transaction, as mfa.stepUpSend does', async () => {
-    let asked = 0
+  test('200: counts the mail outside a transaction, as mfa.stepUpSend does', async () => {
+    let counted = 0
     const held = await harness(undefined, (ports) => {
       const { cache, database } = ports
       const increment: typeof cache.increment = async (key, window) => {
@@ -236,7 +243,7 @@ describe('auth.mfaSend', () => {
           isFree,
           pause(20_000, null, { ref: false }).then(() => Promise.reject(new Error('the connection is held'))),
         ])
-        asked += 1
+        counted += 1
         return cache.increment(key, window)
       }
       ports.cache = { ...cache, increment }
@@ -244,11 +251,11 @@ describe('auth.mfaSend', () => {
     await held.account('quo@demo.test')
     const caller = await signedIn(held, 'quo@demo.test')
     await call(held.identity, sendStepUpCode, facts(held.clock), { mfaMethod: 'EMAIL' }, caller)
-    expect(asked).toBe(2)
+    expect(counted).toBe(2)
     await held.close()
   })
 
-  test('429 ACCESS.RATE_LIMITED within 30 s does not count towards the quota, nor in mfa.stepUpSend', async () => {
+  test('429: a request within 30 s does not count towards the quota, nor in mfa.stepUpSend', async () => {
     await at.account('soon@demo.test')
     const caller = await signedIn(at, 'soon@demo.test')
     const stepUp = () => call(at.identity, sendStepUpCode, facts(at.clock), { mfaMethod: 'EMAIL' }, caller)
@@ -264,7 +271,7 @@ describe('auth.mfaSend', () => {
     expect((await refusalOf(send(at, sessionId))).detail.retryAfter).toBe(540)
   })
 
-  test('refuses another client, and an unknown, invented or expired session id', async () => {
+  test('401 for another client; 404 for an unknown, malformed or expired session id', async () => {
     await at.account('fay@demo.test')
     const { sessionId } = await initiate(at, 'fay@demo.test')
     expect(await codeOf(send(at, sessionId, { clientHash: 'client-two' }))).toBe('AUTH.CLIENT_MISMATCH')
@@ -277,7 +284,7 @@ describe('auth.mfaSend', () => {
 })
 
 describe('auth.loginComplete', () => {
-  test('returns tokens for a session that has stepped up; the device is new once', async () => {
+  test('200: returns tokens of a session with a step-up; a device is new once', async () => {
     const accountId = await at.account('gus@demo.test')
     const reply = await signIn(at, 'gus@demo.test')
     expect(reply).toMatchObject({ tokenType: 'Bearer', expiresIn: 900, refreshExpiresIn: 43_200, isNewDevice: true })
@@ -287,7 +294,7 @@ describe('auth.loginComplete', () => {
     expect((await signIn(at, 'gus@demo.test', { clientHash: 'client-two' })).isNewDevice).toBe(true)
   })
 
-  test('refuses a sign-in and a code from further ahead than their lifetime; sends a new one', async () => {
+  test('404: for an attempt started before the clock was set back by more than its lifetime', async () => {
     await at.account('set@demo.test')
     at.clock.advance(3_600_000)
     const { sessionId, code } = await begin(at, 'set@demo.test')
@@ -300,14 +307,14 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, login.sessionId, mailedCode(at, 'set@demo.test'))).tokenType).toBe('Bearer')
   })
 
-  test('spends the attempt: code and session id work once', async () => {
+  test('404: code and session id work once', async () => {
     await at.account('hal@demo.test')
     const { sessionId, code } = await begin(at, 'hal@demo.test')
     await complete(at, sessionId, code)
     expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('refuses a code of another sign-in, of ten minutes ago, and of a method that is not enabled', async () => {
+  test('401 for a code of another sign-in or a method that is not enabled; 404 after ten minutes', async () => {
     await at.account('ida@demo.test')
     const first = await begin(at, 'ida@demo.test')
     const second = await begin(at, 'ida@demo.test')
@@ -321,7 +328,7 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(complete(at, second.sessionId, second.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('refuses the right code after five wrong ones', async () => {
+  test('404: the correct code after five wrong ones', async () => {
     await at.account('jon@demo.test')
     const { sessionId, code } = await begin(at, 'jon@demo.test')
     const wrong = code === '000000' ? '111111' : '000000'
@@ -330,7 +337,7 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('counts wrong codes per account, across sign-ins', async () => {
+  test('429: wrong codes count per account, across sign-ins', async () => {
     await at.account('kim@demo.test')
     for (let login = 0; login < 2; login++) {
       const { sessionId, code } = await begin(at, 'kim@demo.test')
@@ -340,7 +347,7 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(initiate(at, 'kim@demo.test'))).toBe('ACCESS.RATE_LIMITED')
   })
 
-  test('takes no try during a lockout that others have caused', async () => {
+  test('429: a lockout that others have caused uses up no try', async () => {
     await at.account('blocked@demo.test')
     const { sessionId, code } = await begin(at, 'blocked@demo.test')
     for (let turn = 0; turn < 10; turn++) await codeOf(initiate(at, 'blocked@demo.test', {}, 'wrong'))
@@ -349,7 +356,7 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, sessionId, code)).accessToken).toBeTypeOf('string')
   })
 
-  test('ends a lockout on time, or after the clock was set back by more than its length', async () => {
+  test('a lockout ends on time, or if the clock is set back by more than its length', async () => {
     await at.account('back@demo.test')
     for (let turn = 0; turn < 10; turn++) await codeOf(initiate(at, 'back@demo.test', {}, 'wrong'))
     at.clock.advance(-60_000)
@@ -359,7 +366,7 @@ describe('auth.loginComplete', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('writes history and audit rows with the second factor for success and failure, and no secrets', async () => {
+  test('writes history and audit rows for success and failure, with the factor and without secrets', async () => {
     const accountId = await at.account('mia@demo.test')
     await codeOf(initiate(at, 'mia@demo.test', {}, 'wrong'))
     const { sessionId, code } = await begin(at, 'mia@demo.test')

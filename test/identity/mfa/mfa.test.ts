@@ -44,59 +44,60 @@ afterAll(() => at.close())
 
 const otpAt = (secret: string, seconds = 0): string =>
   generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
-const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
+const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
   call(at.identity, operation, facts(at.clock), body, caller)
-const prove = (code: string) => ask(stepUp, { mfaMethod: 'OTP', code })
-/** The security mails to the account's owner. */
+const verifyTotp = (code: string) => invoke(stepUp, { mfaMethod: 'OTP', code })
+/** Returns the texts of the security mails to the account's owner. */
 const securityMails = async (): Promise<string[]> => {
   await runJobs(at)
   const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
   return mails.map(({ text }) => text)
 }
 const newSecret = async (): Promise<string> => {
-  const { secret } = await ask(setupOtp)
-  await ask(verifyOtp, { code: otpAt(secret, -30) })
+  const { secret } = await invoke(setupOtp)
+  await invoke(verifyOtp, { code: otpAt(secret, -30) })
   return secret
 }
 
 describe('an authenticator', () => {
-  test('accepts the current time step and one either way, and no step twice or before a used one', async () => {
+  test('accepts the current, previous and next time step; none twice, and none before a used one', async () => {
     const secret = await newSecret()
     at.clock.advance(300_000)
-    for (const seconds of [-60, 60, -90]) expect(await codeOf(prove(otpAt(secret, seconds)))).toBe('AUTH.CODE_INVALID')
-    await prove(otpAt(secret, -30))
-    expect(await codeOf(prove(otpAt(secret, -30)))).toBe('AUTH.CODE_INVALID')
-    await prove(otpAt(secret, 30))
-    expect(await codeOf(prove(otpAt(secret)))).toBe('AUTH.CODE_INVALID')
-    expect(await codeOf(prove(otpAt(secret, 30)))).toBe('AUTH.CODE_INVALID')
+    for (const seconds of [-60, 60, -90])
+      expect(await codeOf(verifyTotp(otpAt(secret, seconds)))).toBe('AUTH.CODE_INVALID')
+    await verifyTotp(otpAt(secret, -30))
+    expect(await codeOf(verifyTotp(otpAt(secret, -30)))).toBe('AUTH.CODE_INVALID')
+    await verifyTotp(otpAt(secret, 30))
+    expect(await codeOf(verifyTotp(otpAt(secret)))).toBe('AUTH.CODE_INVALID')
+    expect(await codeOf(verifyTotp(otpAt(secret, 30)))).toBe('AUTH.CODE_INVALID')
     at.clock.advance(60_000)
-    await prove(otpAt(secret))
+    await verifyTotp(otpAt(secret))
   })
 
-  test('that was set up more than 15 minutes ago is not activated', async () => {
-    const { secret } = await ask(setupOtp)
+  test('mfa.otpVerify 409: 15 minutes after the setup', async () => {
+    const { secret } = await invoke(setupOtp)
     at.clock.advance(900_000)
-    expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
+    expect(await codeOf(invoke(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
-  test('that was set up an hour ahead of a clock that was set back is not activated', async () => {
+  test('mfa.otpVerify 409: if the clock was set back by an hour after the setup', async () => {
     at.clock.advance(3_600_000)
-    const { secret } = await ask(setupOtp)
+    const { secret } = await invoke(setupOtp)
     at.clock.advance(-3_600_000)
-    expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
+    expect(await codeOf(invoke(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
-  test('mfa.otpVerify 409 STATE.CONFLICT: does not count as a failure', async () => {
+  test('mfa.otpVerify 409: does not count as a failure', async () => {
     for (let turn = 0; turn < 11; turn++)
-      expect(await codeOf(ask(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
-    const { secret } = await ask(setupOtp)
+      expect(await codeOf(invoke(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
+    const { secret } = await invoke(setupOtp)
     at.clock.advance(900_000)
     for (let turn = 0; turn < 11; turn++)
-      expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
-    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+      expect(await codeOf(invoke(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 
-  test('is stored encrypted for its own account', async () => {
+  test('is encrypted for its account: a copy in another account fails', async () => {
     const { database } = at.ports
     const [secret, { accountId }] = [await newSecret(), caller]
     await at.account('robbed@demo.test')
@@ -109,7 +110,7 @@ describe('an authenticator', () => {
       .where('account_biz_id', '=', caller.accountId)
       .execute()
     at.clock.advance(300_000)
-    await expect(prove(otpAt(secret))).rejects.toThrow('a sealed otp-secret does not open')
+    await expect(verifyTotp(otpAt(secret))).rejects.toThrow('a sealed otp-secret does not open')
   })
 
   test.each([
@@ -118,17 +119,17 @@ describe('an authenticator', () => {
     ['12345', 'VALIDATION.INVALID_PARAMETER'],
     ['１２３４５６', 'VALIDATION.INVALID_PARAMETER'],
     ["1' OR '1", 'VALIDATION.INVALID_PARAMETER'],
-  ])('takes no %s', async (code, refusal) => {
+  ])('rejects %s with %s', async (code, refusal) => {
     await newSecret()
-    expect(await codeOf(prove(code))).toBe(refusal)
+    expect(await codeOf(verifyTotp(code))).toBe(refusal)
   })
 })
 
 describe('a step-up', () => {
   test('is recorded in the session with its time', async () => {
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     at.clock.advance(30_000)
-    await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+    await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
     const rows = await at.ports.database
       .selectFrom('sessions')
       .select('stepped_up_at')
@@ -137,110 +138,110 @@ describe('a step-up', () => {
     expect(rows.map((row) => row.stepped_up_at)).toEqual([at.clock.now()])
   })
 
-  test('is valid immediately on a replica that has cached the session and got no message', async () => {
-    const deaf = await harness(undefined, (ports) => {
+  test('is valid immediately on a replica that has cached the session and missed the invalidation', async () => {
+    const isolated = await harness(undefined, (ports) => {
       ports.announcements = { publish: () => undefined, subscribe: () => undefined }
     })
     try {
-      const { clock, identity, settings } = deaf
-      await deaf.account('elsewhere@demo.test')
-      const { accessToken } = await signIn(deaf, 'elsewhere@demo.test')
+      const { clock, identity, settings } = isolated
+      await isolated.account('elsewhere@demo.test')
+      const { accessToken } = await signIn(isolated, 'elsewhere@demo.test')
       const self = await identity.authentication.accessToken(credential(accessToken))
       const { secret } = await call(identity, setupOtp, facts(clock), null, self)
       const code = generateSync({ secret, epoch: Math.floor(clock.now() / 1_000) })
       await call(identity, verifyOtp, facts(clock), { code }, self)
       clock.advance(settings.mfa.stepUpMs + 1)
-      const other = await deaf.replica()
+      const other = await isolated.replica()
       const there = async (bypassCache: boolean) =>
         other.authentication.accessToken(credential(accessToken, { bypassCache }))
       // The first call records activity and therefore does not cache the session.
       await there(false)
       const before = await there(false)
       await call(identity, sendStepUpCode, facts(clock), { mfaMethod: 'EMAIL' }, self)
-      const proof = { mfaMethod: 'EMAIL', code: mailedCode(deaf, 'elsewhere@demo.test') } as const
+      const proof = { mfaMethod: 'EMAIL', code: mailedCode(isolated, 'elsewhere@demo.test') } as const
       await call(identity, stepUp, facts(clock), proof, self)
       expect((await there(false)).steppedUpAt).toBe(before.steppedUpAt)
       await call(other, revokeOtp, facts(clock), {}, before)
       expect((await there(true)).steppedUpAt).toBe(clock.now())
       expect((await there(false)).steppedUpAt).toBe(clock.now())
-      // Nor does the cache admit a session that has ended.
+      // An ended session is rejected with `bypassCache`, too.
       await call(identity, logout, facts(clock), null, self)
       expect((await there(false)).steppedUpAt).toBe(clock.now())
       expect(await codeOf(there(true))).toBe('ACCESS.TOKEN_INVALID')
     } finally {
-      await deaf.close()
+      await isolated.close()
     }
   })
 
-  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED for a session that has ended since it was looked up', async () => {
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: if the session ended during the request', async () => {
     await newSecret()
-    await ask(logout)
-    expect(await codeOf(ask(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
+    await invoke(logout)
+    expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
   })
 
-  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED where it lies an hour ahead of a clock that was set back', async () => {
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: if the clock was set back by an hour', async () => {
     await newSecret()
     at.clock.advance(-3_600_000)
-    expect(await codeOf(ask(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
+    expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
     at.clock.advance(3_600_000)
-    await ask(revokeOtp, {})
+    await invoke(revokeOtp, {})
   })
 
-  test('mfa.stepUpSend sends a code if the last one lies an hour ahead; the last one is not accepted', async () => {
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+  test('mfa.stepUpSend 200: after the clock was set back by an hour; the previous code is invalid', async () => {
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const ahead = mailedCode(at, email)
     at.clock.advance(-3_600_000)
-    expect(await codeOf(ask(stepUp, { mfaMethod: 'EMAIL', code: ahead }))).toBe('AUTH.CODE_INVALID')
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
-    await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+    expect(await codeOf(invoke(stepUp, { mfaMethod: 'EMAIL', code: ahead }))).toBe('AUTH.CODE_INVALID')
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
     at.clock.advance(3_600_000)
   })
 
-  test('by a backup code compares a digest; the code itself is not stored', async () => {
-    const { codes } = await ask(generateBackupCodes)
+  test('mfa.generateBackupCodes 200: stores only digests of the codes', async () => {
+    const { codes } = await invoke(generateBackupCodes)
     expect(codes).toHaveLength(10)
     const forms = codes.flatMap((code) => [code, code.replaceAll('-', '')])
     expect(await keptPlainly(at.ports.database, ...forms)).toEqual([])
   })
 
-  test('by a backup code is mailed to the owner, as a sign-in by one is', async () => {
-    const [code] = (await ask(generateBackupCodes)).codes
-    await ask(stepUp, { mfaMethod: 'BACKUP_CODE', code })
+  test('with a backup code is mailed to the owner', async () => {
+    const [code] = (await invoke(generateBackupCodes)).codes
+    await invoke(stepUp, { mfaMethod: 'BACKUP_CODE', code })
     expect(await securityMails()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
-  test('by a backup code that removes the authenticator is mailed to the owner', async () => {
+  test('mfa.otpRevoke 200: the removal and the use of a backup code are mailed to the owner', async () => {
     await newSecret()
-    const [code] = (await ask(generateBackupCodes)).codes
-    await ask(revokeOtp, { code })
+    const [code] = (await invoke(generateBackupCodes)).codes
+    await invoke(revokeOtp, { code })
     expect(await securityMails()).toContainEqual(expect.stringContaining('authenticator app has been removed'))
     expect(await securityMails()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
-  test('mfa.stepUpSend 200: the remaining attempts are those of the account only', async () => {
-    for (let turn = 0; turn < 3; turn++) expect(await codeOf(prove('000000'))).toBe('AUTH.CODE_INVALID')
-    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(7)
+  test('mfa.stepUpSend 200: remaining attempts are counted per account', async () => {
+    for (let turn = 0; turn < 3; turn++) expect(await codeOf(verifyTotp('000000'))).toBe('AUTH.CODE_INVALID')
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(7)
     await at.account('untried@demo.test')
     caller = await signedIn(at, 'untried@demo.test')
     at.clock.advance(30_000)
-    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 
-  test('mfa.stepUp 401 AUTH.CODE_INVALID for a mailed code that was used', async () => {
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+  test('mfa.stepUp 401 AUTH.CODE_INVALID: for a used mailed code', async () => {
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const proof = { mfaMethod: 'EMAIL', code: mailedCode(at, email) }
-    await ask(stepUp, proof)
-    expect(await codeOf(ask(stepUp, proof))).toBe('AUTH.CODE_INVALID')
+    await invoke(stepUp, proof)
+    expect(await codeOf(invoke(stepUp, proof))).toBe('AUTH.CODE_INVALID')
   })
 
-  test('by a mailed code is valid for ten minutes, to the second', async () => {
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+  test('mfa.stepUp 401 AUTH.CODE_INVALID: ten minutes after the code was mailed', async () => {
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const code = mailedCode(at, email)
     at.clock.advance(600_000)
-    expect(await codeOf(ask(stepUp, { mfaMethod: 'EMAIL', code }))).toBe('AUTH.CODE_INVALID')
-    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    expect(await codeOf(invoke(stepUp, { mfaMethod: 'EMAIL', code }))).toBe('AUTH.CODE_INVALID')
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     at.clock.advance(599_999)
-    await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+    await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
   })
 
   test('mfa.stepUpSend 429 ACCESS.RATE_LIMITED: the last mailed code stays valid', async () => {
@@ -261,20 +262,20 @@ describe('a step-up', () => {
     }
   })
 
-  test('ten wrong codes lock out every session of the account, and no sign-in', async () => {
+  test('mfa.stepUp 429: ten wrong codes lock out all sessions of the account, but no sign-in', async () => {
     const secret = await newSecret()
     at.clock.advance(60_000)
     const right = otpAt(secret)
     const wrong = right === '000000' ? '111111' : '000000'
-    const codes = await Promise.all(Array.from({ length: 15 }, () => codeOf(prove(wrong))))
+    const codes = await Promise.all(Array.from({ length: 15 }, () => codeOf(verifyTotp(wrong))))
     expect(codes.filter((code) => code === 'AUTH.CODE_INVALID')).toHaveLength(10)
-    const refused = await refusalOf(prove(right))
+    const refused = await refusalOf(verifyTotp(right))
     expect([refused.code, refused.detail.retryAfter]).toEqual(['ACCESS.RATE_LIMITED', 60])
     expect((await begin(at, email)).sessionId).toBeTypeOf('string')
     at.clock.advance(60_000)
-    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(0)
-    await prove(otpAt(secret))
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(0)
+    await verifyTotp(otpAt(secret))
     at.clock.advance(30_000)
-    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 })

@@ -39,7 +39,7 @@ const change = (caller: Caller, currentPassword: string) =>
     caller,
   )
 
-test('a notice is retried until the mail server works, by another process if the first one is gone', async () => {
+test('a notice is retried after a mail failure, by another process if the first one has stopped', async () => {
   const email = 'waits@demo.test'
   const caller = await signedIn(email)
   const before = noticesTo(email)
@@ -57,7 +57,7 @@ test('a notice is retried until the mail server works, by another process if the
   expect(noticesTo(email)).toHaveLength(before.length + 1)
 })
 
-test('an event that was rolled back is not mailed', async () => {
+test('password.change 401: mails no notice', async () => {
   const email = 'nothing@demo.test'
   const caller = await signedIn(email)
   const before = noticesTo(email)

@@ -4,23 +4,17 @@ import type { IdentityPorts } from '../../../src/identity/index.ts'
 import { resetPassword } from '../../../src/identity/passwords/contract.ts'
 import { codeOf, type Harness, initiate } from '../harness.ts'
 import { interceptVerify, type RunAfterVerify } from '../intercept-verify.ts'
-import {
-  callAnonymously as askAnonymously,
-  resetTokenOf as mailedToken,
-  newPassword,
-  recoveryHarness,
-  requestResetLink as requestLink,
-} from '../recovery.ts'
+import { callAnonymously, newPassword, recoveryHarness, requestResetLink, resetTokenOf } from '../recovery.ts'
 
 type Hash = IdentityPorts['passwords']['hash']
 
 let at: Harness
-let meanwhile: RunAfterVerify
+let runAfterVerify: RunAfterVerify
 /** Replaces the next hash. */
 let nextHash: ((password: string, hash: Hash) => Promise<string>) | undefined
 beforeAll(async () => {
   at = await recoveryHarness((ports) => {
-    meanwhile = interceptVerify(ports)
+    runAfterVerify = interceptVerify(ports)
     const { passwords } = ports
     const hash: Hash = (password) => {
       const hooked = nextHash
@@ -35,18 +29,18 @@ afterAll(async () => {
   await at.close()
 })
 
-const ask = <O extends Parameters<typeof askAnonymously>[1]>(operation: O, body: unknown) =>
-  askAnonymously(at, operation, body)
-const forgot = (email: string) => requestLink(at, email)
-const linkOf = (email: string) => mailedToken(at, email)
+const invoke = <O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) =>
+  callAnonymously(at, operation, body)
+const requestLink = (email: string) => requestResetLink(at, email)
+const resetToken = (email: string) => resetTokenOf(at, email)
 
-test('an outdated hash is replaced at the next sign-in, also by two concurrent sign-ins', async () => {
+test('auth.loginInitiate 200: replaces an outdated hash, also in two concurrent sign-ins', async () => {
   const id = await at.account('old@demo.test')
   const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
   const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
   await of.execute()
   const signIn = () => initiate(at, 'old@demo.test', {}, 'an old password of mine')
-  meanwhile(async () => {
+  runAfterVerify(async () => {
     expect((await signIn()).sessionId).toBeTypeOf('string')
     await at.background.idle()
   })
@@ -60,18 +54,18 @@ test('an outdated hash is replaced at the next sign-in, also by two concurrent s
   expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
 })
 
-test('password.reset 200: is not overwritten by a concurrent rehash of the old password', async () => {
+test('password.reset 200: a concurrent rehash does not restore the old password', async () => {
   const email = 'upgraded@demo.test'
   const id = await at.account(email)
   const old = 'an old password of mine'
   const password_hash = await hash(old, { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
   await at.ports.database.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
-  await forgot(email)
+  await requestLink(email)
   let hooked = false
   nextHash = async (password, hash) => {
     hooked = true
     const hashed = await hash(password)
-    await ask(resetPassword, { token: linkOf(email), newPassword })
+    await invoke(resetPassword, { token: resetToken(email), newPassword })
     return hashed
   }
   await initiate(at, email, {}, old)

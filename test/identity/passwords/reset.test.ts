@@ -7,19 +7,19 @@ import { keptPlainly } from '../../harness/rows.ts'
 import { begin as beginLogin, codeOf, complete, type Harness, initiate, signIn } from '../harness.ts'
 import { interceptVerify, type RunAfterVerify } from '../intercept-verify.ts'
 import {
-  callAnonymously as askAnonymously,
   beginRegistration,
-  resetTokenOf as mailedToken,
+  callAnonymously,
   newPassword,
   recoveryHarness,
-  requestResetLink as requestLink,
+  requestResetLink,
+  resetTokenOf,
 } from '../recovery.ts'
 
 let at: Harness
-let meanwhile: RunAfterVerify
+let runAfterVerify: RunAfterVerify
 beforeAll(async () => {
   at = await recoveryHarness((ports) => {
-    meanwhile = interceptVerify(ports)
+    runAfterVerify = interceptVerify(ports)
   })
 })
 afterAll(async () => {
@@ -27,90 +27,90 @@ afterAll(async () => {
   await at.close()
 })
 
-const ask = <O extends Parameters<typeof askAnonymously>[1]>(operation: O, body: unknown) =>
-  askAnonymously(at, operation, body)
-const forgot = (email: string) => requestLink(at, email)
-const linkOf = (email: string) => mailedToken(at, email)
+const invoke = <O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) =>
+  callAnonymously(at, operation, body)
+const requestLink = (email: string) => requestResetLink(at, email)
+const resetToken = (email: string) => resetTokenOf(at, email)
 const begin = (email: string) => beginRegistration(at, email)
 
-describe('a reset link', () => {
-  test('is valid for half an hour, to the millisecond, and stored as a digest only', async () => {
+describe('password reset', () => {
+  test('password.reset 404: after 30 minutes; only a digest of the token is stored', async () => {
     await at.account('link@demo.test')
-    await forgot('link@demo.test')
-    const token = linkOf('link@demo.test') ?? ''
+    await requestLink('link@demo.test')
+    const token = resetToken('link@demo.test') ?? ''
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(await keptPlainly(at.ports.database, token)).toEqual([])
     at.clock.advance(1_800_000)
-    expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
-    await forgot('link@demo.test')
+    expect(await codeOf(invoke(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    await requestLink('link@demo.test')
     at.clock.advance(1_799_999)
-    const done = await ask(resetPassword, { token: linkOf('link@demo.test'), newPassword })
+    const done = await invoke(resetPassword, { token: resetToken('link@demo.test'), newPassword })
     expect(done).toEqual({ success: true, terminatedSessions: 0 })
   })
 
-  test('does not get valid for longer if the clock is set back, nor does a registration', async () => {
+  test('password.reset 404: if the clock was set back, as in registration.verifyEmail', async () => {
     await at.account('back@demo.test')
-    await forgot('back@demo.test')
+    await requestLink('back@demo.test')
     const { sessionId, code } = await begin('backwards@demo.test')
     at.clock.advance(-3_600_000)
-    const token = linkOf('back@demo.test')
-    expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
-    expect(await codeOf(ask(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
+    const token = resetToken('back@demo.test')
+    expect(await codeOf(invoke(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(invoke(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
     at.clock.advance(3_600_000)
   })
 
-  test('is not sent to a suspended account, and an earlier one does not work', async () => {
+  test('password.forgot 200: mails nothing to a suspended account; password.reset 404 for an earlier link', async () => {
     const id = await at.account('out@demo.test')
-    await forgot('out@demo.test')
+    await requestLink('out@demo.test')
     const suspend = at.ports.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
     await suspend.where('biz_id', '=', id).execute()
     const mails = at.outbox.list().length
-    await forgot('out@demo.test')
+    await requestLink('out@demo.test')
     expect(at.outbox.list()).toHaveLength(mails)
-    const token = linkOf('out@demo.test')
-    expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    const token = resetToken('out@demo.test')
+    expect(await codeOf(invoke(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('cancels the sign-ins that were started with the old password, by an index on the account', async () => {
-    const id = await at.account('begun@demo.test')
-    const login = await beginLogin(at, 'begun@demo.test')
-    await forgot('begun@demo.test')
-    await ask(resetPassword, { token: linkOf('begun@demo.test'), newPassword })
+  test('password.reset 200: cancels pending sign-ins with the old password, using an index', async () => {
+    const id = await at.account('pending@demo.test')
+    const login = await beginLogin(at, 'pending@demo.test')
+    await requestLink('pending@demo.test')
+    await invoke(resetPassword, { token: resetToken('pending@demo.test'), newPassword })
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
     const { rows } = await sql`EXPLAIN UPDATE login_sessions SET spent_at = now() WHERE portal = 'CONSUMER'
       AND kind = 'LOGIN' AND account_biz_id = ${id} AND spent_at IS NULL`.execute(at.ports.database)
     expect(JSON.stringify(rows)).toContain('login_sessions_under_way')
   })
 
-  test('password.reset 200: ends sessions and sign-ins that a clock ahead has expired', async () => {
+  test('password.reset 200: ends sessions and sign-ins that a fast clock shows as expired', async () => {
     await at.account('ahead@demo.test')
     const { refreshToken } = await signIn(at, 'ahead@demo.test')
     at.clock.advance(30_000)
     const login = await beginLogin(at, 'ahead@demo.test')
     at.clock.advance(3_600_000)
-    await forgot('ahead@demo.test')
-    const done = await ask(resetPassword, { token: linkOf('ahead@demo.test'), newPassword })
+    await requestLink('ahead@demo.test')
+    const done = await invoke(resetPassword, { token: resetToken('ahead@demo.test'), newPassword })
     expect(done).toEqual({ success: true, terminatedSessions: 0 })
     at.clock.advance(-3_600_000)
-    expect(await codeOf(ask(refreshOperation, { refreshToken }))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(invoke(refreshOperation, { refreshToken }))).toBe('AUTH.SESSION_NOT_FOUND')
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: a reset during the verification wins', async () => {
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: after a reset during the verification', async () => {
     const id = await at.account('crossing@demo.test')
-    await forgot('crossing@demo.test')
-    meanwhile(() => ask(resetPassword, { token: linkOf('crossing@demo.test'), newPassword }))
+    await requestLink('crossing@demo.test')
+    runAfterVerify(() => invoke(resetPassword, { token: resetToken('crossing@demo.test'), newPassword }))
     expect(await codeOf(initiate(at, 'crossing@demo.test'))).toBe('AUTH.INVALID_CREDENTIALS')
     const logins = at.ports.database.selectFrom('login_sessions').selectAll().where('account_biz_id', '=', id)
     expect(await logins.execute()).toEqual([])
   })
 
-  test('ends a lockout', async () => {
+  test('password.reset 200: ends a lockout', async () => {
     await at.account('wait@demo.test')
     for (let failure = 0; failure < 11; failure++) await codeOf(initiate(at, 'wait@demo.test', {}, 'wrong'))
     expect(await codeOf(initiate(at, 'wait@demo.test'))).toBe('ACCESS.RATE_LIMITED')
-    await forgot('wait@demo.test')
-    await ask(resetPassword, { token: linkOf('wait@demo.test'), newPassword })
+    await requestLink('wait@demo.test')
+    await invoke(resetPassword, { token: resetToken('wait@demo.test'), newPassword })
     expect((await initiate(at, 'wait@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
   })
 })

@@ -7,12 +7,12 @@ import {
 } from '../../../src/identity/registration/contract.ts'
 import { call, codeOf, facts, type Harness, initiate } from '../harness.ts'
 import {
-  callAnonymously as askAnonymously,
   beginRegistration,
-  resetTokenOf as mailedToken,
+  callAnonymously,
   newPassword,
   recoveryHarness,
-  requestResetLink as requestLink,
+  requestResetLink,
+  resetTokenOf,
 } from '../recovery.ts'
 
 let at: Harness
@@ -28,74 +28,74 @@ afterAll(async () => {
   await at.close()
 })
 
-const ask = <O extends Parameters<typeof askAnonymously>[1]>(operation: O, body: unknown) =>
-  askAnonymously(at, operation, body)
-const forgot = (email: string) => requestLink(at, email)
-const linkOf = (email: string) => mailedToken(at, email)
+const invoke = <O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) =>
+  callAnonymously(at, operation, body)
+const requestLink = (email: string) => requestResetLink(at, email)
+const resetToken = (email: string) => resetTokenOf(at, email)
 const begin = (email: string) => beginRegistration(at, email)
 
-describe('a registration', () => {
-  test('lasts ten minutes, and its code as long', async () => {
+describe('registration', () => {
+  test('registration.verifyEmail 404: after ten minutes', async () => {
     const { sessionId, code } = await begin('slow@demo.test')
     at.clock.advance(600_000)
-    expect(await codeOf(ask(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(invoke(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('registration.verifyEmail 401 AUTH.CODE_INVALID: is recorded in the audit log', async () => {
+  test('registration.verifyEmail 401 AUTH.CODE_INVALID: recorded in the audit log', async () => {
     const { sessionId, code } = await begin('guess@demo.test')
-    await codeOf(ask(verifyRegistrationEmail, { sessionId, code: code === '000000' ? '111111' : '000000' }))
+    await codeOf(invoke(verifyRegistrationEmail, { sessionId, code: code === '000000' ? '111111' : '000000' }))
     const rows = at.ports.database.selectFrom('audit_log').selectAll().where('action', '=', verifyRegistrationEmail.id)
     expect(await rows.execute()).toMatchObject([
       { actor_biz_id: null, outcome: 'REFUSED', detail: { reason: 'CODE_INVALID' } },
     ])
   })
 
-  test('ends in a token that sets a password for an hour', async () => {
+  test('registration.complete 200: returns a token that sets a password for an hour', async () => {
     const { sessionId, code } = await begin('new@demo.test')
-    await ask(verifyRegistrationEmail, { sessionId, code })
-    const { passwordInitToken: token } = await ask(completeRegistration, { sessionId, accountName: 'New' })
+    await invoke(verifyRegistrationEmail, { sessionId, code })
+    const { passwordInitToken: token } = await invoke(completeRegistration, { sessionId, accountName: 'New' })
     expect(opened).toEqual([
       expect.objectContaining({ name: 'New', kind: 'LIVE', joinSource: 'REGISTRATION', at: at.clock.now() }),
     ])
     expect(await codeOf(initiate(at, 'new@demo.test', {}, 'anything at all'))).toBe('AUTH.INVALID_CREDENTIALS')
     at.clock.advance(3_600_000)
-    expect(await codeOf(ask(initPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
-    await forgot('new@demo.test')
-    await ask(resetPassword, { token: linkOf('new@demo.test'), newPassword })
+    expect(await codeOf(invoke(initPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    await requestLink('new@demo.test')
+    await invoke(resetPassword, { token: resetToken('new@demo.test'), newPassword })
     expect((await initiate(at, 'new@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
   })
 
-  test('password.reset 404 for a token of a registration, and password.init 404 for a reset link', async () => {
+  test('password.reset 404 with a token of a registration; password.init 404 with a reset link', async () => {
     await at.account('mixed@demo.test')
-    await forgot('mixed@demo.test')
-    const token = linkOf('mixed@demo.test')
-    expect(await codeOf(ask(initPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    await requestLink('mixed@demo.test')
+    const token = resetToken('mixed@demo.test')
+    expect(await codeOf(invoke(initPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
     const { sessionId, code } = await begin('unmixed@demo.test')
-    await ask(verifyRegistrationEmail, { sessionId, code })
-    const { passwordInitToken } = await ask(completeRegistration, { sessionId, accountName: 'New' })
+    await invoke(verifyRegistrationEmail, { sessionId, code })
+    const { passwordInitToken } = await invoke(completeRegistration, { sessionId, accountName: 'New' })
     const wrong = { token: passwordInitToken, newPassword }
-    expect(await codeOf(ask(resetPassword, wrong))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(invoke(resetPassword, wrong))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('whose workspace cannot be opened creates no account, and can be retried', async () => {
+  test('registration.complete: creates no account if the workspace fails to open; can be retried', async () => {
     const { sessionId, code } = await begin('torn@demo.test')
-    await ask(verifyRegistrationEmail, { sessionId, code })
+    await invoke(verifyRegistrationEmail, { sessionId, code })
     const open = at.ports.openWorkspace
     at.ports.openWorkspace = async () => {
-      throw new Error('no room')
+      throw new Error('workspace failed')
     }
     const torn = await at.replica()
     at.ports.openWorkspace = open
     const body = { sessionId, accountName: 'Torn' }
-    await expect(call(torn, completeRegistration, facts(at.clock), body)).rejects.toThrow('no room')
-    expect((await ask(completeRegistration, body)).pendingApproval).toBe(false)
+    await expect(call(torn, completeRegistration, facts(at.clock), body)).rejects.toThrow('workspace failed')
+    expect((await invoke(completeRegistration, body)).pendingApproval).toBe(false)
   })
 
-  test('mails an address at most three times in ten minutes, with or without an account', async () => {
+  test('registration.initiate 429: after three mails in ten minutes, with or without an account', async () => {
     await at.account('have@demo.test')
     for (const email of ['have@demo.test', 'havenot@demo.test']) {
-      for (let mail = 0; mail < 3; mail++) await ask(initiateRegistration, { email, turnstileToken: '' })
-      expect(await codeOf(ask(initiateRegistration, { email: email.toUpperCase(), turnstileToken: '' }))).toBe(
+      for (let mail = 0; mail < 3; mail++) await invoke(initiateRegistration, { email, turnstileToken: '' })
+      expect(await codeOf(invoke(initiateRegistration, { email: email.toUpperCase(), turnstileToken: '' }))).toBe(
         'ACCESS.RATE_LIMITED',
       )
     }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createChannelSessions } from '../../../src/identity/secure-channel/channel-sessions.ts'
+import { ChannelSessions } from '../../../src/identity/secure-channel/channel-sessions.ts'
 import { addMs, toInstant } from '../../../src/kernel/index.ts'
 import type { Cache } from '../../../src/platform/cache/index.ts'
 import type { SecretBox } from '../../../src/platform/crypto/index.ts'
@@ -15,11 +15,11 @@ afterAll(() => at.close())
 const settings = defaultSettings().secureChannel
 const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
 
-test('a channel session expires even if the cache keeps its window for longer', async () => {
+test('a channel session expires even if the cache retains its window', async () => {
   const { cache } = at.ports
   const joinGroup: Cache['joinGroup'] = (group, options) => cache.joinGroup(group, { ...options, ttl: 24 * 3_600_000 })
   const ports = { ...at.ports, cache: { ...cache, joinGroup } }
-  const sessions = createChannelSessions(ports, settings)
+  const sessions = new ChannelSessions(ports, settings)
   const { sessionId } = await sessions.open(owner, randomBytes(32))
   at.clock.advance(1_799_999)
   expect(sessions.read(sessionId, owner)?.key).toHaveLength(32)
@@ -27,10 +27,10 @@ test('a channel session expires even if the cache keeps its window for longer', 
   expect(sessions.read(sessionId, owner)).toBeUndefined()
 })
 
-describe('channel sessions of one portal', () => {
-  const limited = () => createChannelSessions(at.ports, { ...settings, maxSessions: 62 })
+describe('the limit of channel sessions', () => {
+  const limited = () => new ChannelSessions(at.ports, { ...settings, maxSessions: 62 })
 
-  test('secureChannel.open 429: 62 sessions of 30 minutes are two openings a minute', async () => {
+  test('secureChannel.open 429: 62 sessions of 30 minutes allow two per minute', async () => {
     const sessions = limited()
     at.clock.set(addMs(toInstant(Math.ceil(at.clock.now() / 60_000) * 60_000), 120_000))
     for (let minute = 0; minute < 3; minute += 1) {
@@ -44,15 +44,15 @@ describe('channel sessions of one portal', () => {
   })
 })
 
-describe('a session’s key', () => {
-  test('is decrypted once, and afterwards returned to its owner only', async () => {
+describe('the key of a channel session', () => {
+  test('is decrypted once and returned to its owner only', async () => {
     let unsealed = 0
     const open: SecretBox['open'] = (...sealed) => {
       const plaintext = at.ports.secretBox.open(...sealed)
       unsealed += 1
       return plaintext
     }
-    const sessions = createChannelSessions({ ...at.ports, secretBox: { ...at.ports.secretBox, open } }, settings)
+    const sessions = new ChannelSessions({ ...at.ports, secretBox: { ...at.ports.secretBox, open } }, settings)
     const key = randomBytes(32)
     const { sessionId } = await sessions.open(owner, key)
     for (let round = 0; round < 3; round++) {
@@ -64,14 +64,14 @@ describe('a session’s key', () => {
     expect(unsealed).toBe(1)
   })
 
-  test('is cached as a copy, without the buffer pool that it was decrypted into', async () => {
-    const sessions = createChannelSessions(at.ports, settings)
+  test('is cached as a copy, without the buffer pool', async () => {
+    const sessions = new ChannelSessions(at.ports, settings)
     const { sessionId } = await sessions.open(owner, randomBytes(32))
     expect(sessions.read(sessionId, owner)?.key.buffer.byteLength).toBe(32)
   })
 
   test('is rejected immediately after another replica has closed the session', async () => {
-    const [here, there] = [createChannelSessions(at.ports, settings), createChannelSessions(at.ports, settings)]
+    const [here, there] = [new ChannelSessions(at.ports, settings), new ChannelSessions(at.ports, settings)]
     const { sessionId } = await here.open(owner, randomBytes(32))
     const session = here.read(sessionId, owner)
     if (!session) throw new Error('no session')

@@ -13,25 +13,25 @@ const { sessionTtlMs, keyOverlapMs } = at.settings.secureChannel
 const window = 256
 const target = { htm: 'POST', htu: '/web/v1/consumer/auth/login/initiate' }
 
-interface Whom {
+interface Client {
   portal: Portal
   device: number
 }
-/** A header member with a wrong value. */
+/** What is wrong with a message: a header member, or a bit of the ciphertext. */
 type Flaw = 'none' | 'path' | 'method' | 'kid' | 'algorithm' | 'more' | 'text' | 'bit'
 type Command =
-  | ({ kind: 'offer' } & Whom)
-  | ({ kind: 'open'; key: number; late: number; claimed: number } & Whom)
-  | ({ kind: 'seal'; session: number; seq: number; flaw: Flaw } & Whom)
-  | ({ kind: 'send' | 'ask' | 'close'; index: number } & Whom)
+  | ({ kind: 'offer' } & Client)
+  | ({ kind: 'open'; key: number; delay: number; claimed: number } & Client)
+  | ({ kind: 'seal'; session: number; seq: number; flaw: Flaw } & Client)
+  | ({ kind: 'send' | 'sealReply' | 'close'; index: number } & Client)
   | { kind: 'wait'; seconds: number }
   | { kind: 'restart' | 'lose' }
 
-interface Session extends Whom {
+interface Session extends Client {
   sessionId: string
   key: Uint8Array
   until: number
-  gone: boolean
+  closed: boolean
   highest: number
   seen: Set<number>
 }
@@ -42,7 +42,7 @@ interface Message {
   payload: string
 }
 
-const one = <T>(list: readonly T[], index: number): T | undefined => list[index % list.length]
+const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % list.length]
 const clientHash = (device: number): string => `device-${device}`
 const flip = (payload: string): string => payload.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))
 
@@ -60,7 +60,7 @@ const headers = (sessionId: string, seq: number): Record<Flaw, CompactJWEHeaderP
   }
 }
 
-const world = async () => {
+const createWorld = async () => {
   const replicas: Identity[] = [await at.replica(), await at.replica()]
   const keys: { keyId: string; publicKey: string; until: number }[] = []
   const sessions: Session[] = []
@@ -68,35 +68,35 @@ const world = async () => {
   let here = at.identity
   const { clock } = at
 
-  const isOf = ({ portal, device, until, gone }: Session, whom: Whom): boolean =>
-    !gone && clock.now() < until && portal === whom.portal && device === whom.device
-  const asked = ({ portal, device }: Whom) => facts(clock, { portal, clientHash: clientHash(device) })
+  const isOpenFor = ({ portal, device, until, closed }: Session, client: Client): boolean =>
+    !closed && clock.now() < until && portal === client.portal && device === client.device
+  const requestOf = ({ portal, device }: Client) => facts(clock, { portal, clientHash: clientHash(device) })
 
-  const offer = async (whom: Whom): Promise<void> => {
-    const { keyId, publicKey, expiresAt } = await call(here, contract.readPublicKey, asked(whom))
+  const offer = async (client: Client): Promise<void> => {
+    const { keyId, publicKey, expiresAt } = await call(here, contract.readPublicKey, requestOf(client))
     const until = Date.parse(expiresAt ?? '')
     expect(until - clock.now()).toBeGreaterThan(keyOverlapMs)
     keys.push({ keyId, publicKey, until })
   }
-  const open = async ({ key: index, late, claimed, ...whom }: Extract<Command, { kind: 'open' }>): Promise<void> => {
-    const offered = one(keys, index)
+  const open = async ({ key: index, delay, claimed, ...client }: Extract<Command, { kind: 'open' }>): Promise<void> => {
+    const offered = pick(keys, index)
     if (!offered) return
     const key = new Uint8Array(randomBytes(32))
-    const iat = Math.floor(clock.now() / 1_000) - late
+    const iat = Math.floor(clock.now() / 1_000) - delay
     const plain = { key: Buffer.from(key).toString('base64url'), clientHash: clientHash(claimed), iat }
     const payload = await new CompactEncrypt(Buffer.from(JSON.stringify(plain)))
       .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId })
       .encrypt(createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' }))
-    const opened = await call(here, contract.openSecureChannel, asked(whom), { payload }).catch(() => null)
-    const isGood = offered.until > clock.now() && Math.abs(late) <= 60 && claimed === whom.device
+    const opened = await call(here, contract.openSecureChannel, requestOf(client), { payload }).catch(() => null)
+    const isGood = offered.until > clock.now() && Math.abs(delay) <= 60 && claimed === client.device
     expect(opened !== null).toBe(isGood)
     if (!opened) return
     const until = clock.now() + sessionTtlMs
     const { sessionId } = opened
-    sessions.push({ ...whom, sessionId, key, until, gone: false, highest: 0, seen: new Set() })
+    sessions.push({ ...client, sessionId, key, until, closed: false, highest: 0, seen: new Set() })
   }
   const seal = async ({ session: index, seq: back, flaw }: Extract<Command, { kind: 'seal' }>): Promise<void> => {
-    const session = one(sessions, index)
+    const session = pick(sessions, index)
     if (!session) return
     const seq = session.highest + 1 + back
     const header = headers(session.sessionId, seq)[flaw]
@@ -104,15 +104,15 @@ const world = async () => {
     const payload = await new CompactEncrypt(Buffer.from(`body ${seq}`)).setProtectedHeader(header).encrypt(by)
     messages.push({ session, seq, flaw, payload: flaw === 'bit' ? flip(payload) : payload })
   }
-  const send = async (index: number, whom: Whom): Promise<void> => {
-    const message = one(messages, index)
+  const send = async (index: number, client: Client): Promise<void> => {
+    const message = pick(messages, index)
     if (!message) return
     const { session, seq, flaw, payload } = message
     const { sessionId, seen, key } = session
-    const bound = { ...asked(whom), sessionId, method: target.htm, path: target.htu, payload }
+    const bound = { ...requestOf(client), sessionId, method: target.htm, path: target.htu, payload }
     const opened = await here.channel.open(bound)
     const isNew = seq > 0 && seq > session.highest - window && !seen.has(seq)
-    expect(opened !== undefined).toBe(isOf(session, whom) && flaw === 'none' && isNew)
+    expect(opened !== undefined).toBe(isOpenFor(session, client) && flaw === 'none' && isNew)
     if (!opened) return
     session.highest = Math.max(session.highest, seq)
     seen.add(seq)
@@ -121,15 +121,15 @@ const world = async () => {
     expect(Buffer.from(plaintext).toString()).toBe('reply')
     expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq })
   }
-  const ask = async (session: Session, whom: Whom): Promise<void> => {
-    const seal = await here.channel.sealer({ ...asked(whom), sessionId: session.sessionId })
-    expect(seal !== undefined).toBe(isOf(session, whom))
+  const sealReply = async (session: Session, client: Client): Promise<void> => {
+    const seal = await here.channel.sealer({ ...requestOf(client), sessionId: session.sessionId })
+    expect(seal !== undefined).toBe(isOpenFor(session, client))
     if (seal) await compactDecrypt(seal('reply'), session.key)
   }
-  const close = async (session: Session, whom: Whom): Promise<void> => {
+  const close = async (session: Session, client: Client): Promise<void> => {
     const { sessionId } = session
-    await call(here, contract.closeSecureChannel, { ...asked(whom), channelSessionId: sessionId })
-    session.gone ||= isOf(session, whom)
+    await call(here, contract.closeSecureChannel, { ...requestOf(client), channelSessionId: sessionId })
+    session.closed ||= isOpenFor(session, client)
   }
 
   return async (command: Command, replica: number): Promise<void> => {
@@ -149,21 +149,21 @@ const world = async () => {
         replicas[replica] = await at.replica()
         return
       case 'lose':
-        // The loss of a Redis restart.
+        // The cache loses its data, as in a Redis restart.
         await at.ports.cache.close()
-        for (const session of sessions) session.gone = true
+        for (const session of sessions) session.closed = true
         return
       default: {
-        const session = one(sessions, command.index)
-        if (session) await (command.kind === 'ask' ? ask : close)(session, command)
+        const session = pick(sessions, command.index)
+        if (session) await (command.kind === 'sealReply' ? sealReply : close)(session, command)
       }
     }
   }
 }
 
-const whom = { portal: fc.constantFrom<Portal[]>('CONSUMER', 'CONSUMER', 'CONSUMER', 'SYSTEM'), device: fc.nat(1) }
+const client = { portal: fc.constantFrom<Portal[]>('CONSUMER', 'CONSUMER', 'CONSUMER', 'SYSTEM'), device: fc.nat(1) }
 const [claimed, key, session, index] = [fc.nat(1), fc.nat(9), fc.nat(9), fc.nat(60)]
-const late = fc.constantFrom(0, 0, 0, 60, -60, 61, -61)
+const delay = fc.constantFrom(0, 0, 0, 60, -60, 61, -61)
 const seq = fc.constantFrom(0, 0, 0, 0, -1, -2, -1, 1, 7, -250, -255, -256, -257, 255, 256, 300)
 const flaw = fc.constantFrom<Flaw[]>(
   'none',
@@ -182,19 +182,19 @@ const flaw = fc.constantFrom<Flaw[]>(
 const seconds = fc.constantFrom(1, 59, 61, 900, 1_799, 1_800, 1_801, 12 * 3_600, 23 * 3_600, 24 * 3_600)
 const kind = <const K extends string>(name: K) => fc.constant(name)
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ kind: kind('offer'), ...whom }) },
-  { weight: 6, arbitrary: fc.record({ kind: kind('open'), key, late, claimed, ...whom }) },
-  { weight: 16, arbitrary: fc.record({ kind: kind('seal'), session, seq, flaw, ...whom }) },
-  { weight: 24, arbitrary: fc.record({ kind: kind('send'), index, ...whom }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('ask'), index, ...whom }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('close'), index, ...whom }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('offer'), ...client }) },
+  { weight: 6, arbitrary: fc.record({ kind: kind('open'), key, delay, claimed, ...client }) },
+  { weight: 16, arbitrary: fc.record({ kind: kind('seal'), session, seq, flaw, ...client }) },
+  { weight: 24, arbitrary: fc.record({ kind: kind('send'), index, ...client }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('sealReply'), index, ...client }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('close'), index, ...client }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('wait'), seconds }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('restart') }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('lose') }) },
 )
 const beginning: [Command, number][] = [0, 1].flatMap((device) => [
   [{ kind: 'offer', portal: 'CONSUMER', device }, device],
-  [{ kind: 'open', key: device, late: 0, claimed: device, portal: 'CONSUMER', device }, device],
+  [{ kind: 'open', key: device, delay: 0, claimed: device, portal: 'CONSUMER', device }, device],
 ])
 const courses = fc.array(fc.tuple(command, fc.nat(1)), {
   minLength: 60,
@@ -203,9 +203,9 @@ const courses = fc.array(fc.tuple(command, fc.nat(1)), {
 })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any sequence of openings, reordered, replayed and foreign bodies, ends and losses matches the model', async () => {
+test('any sequence of sessions with reordered, replayed and foreign bodies matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
-    const act = await world()
+    const act = await createWorld()
     for (const [each, replica] of [...beginning, ...commands]) await act(each, replica)
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)

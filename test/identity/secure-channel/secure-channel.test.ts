@@ -16,13 +16,13 @@ const publicKey = () => call(at.identity, contract.readPublicKey, facts(at.clock
 const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
   call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
 
-/** The payload with which a client opens a session under an offered key. */
-const openingBy = (
+/** Returns the payload that opens a session with an offered key. */
+const openingWith = (
   offered: Awaited<ReturnType<typeof publicKey>>,
   key: Uint8Array,
   header: object = {},
   proposal: object = {},
-  written: (text: string) => Uint8Array = (text) => Buffer.from(text),
+  encode: (text: string) => Uint8Array = (text) => Buffer.from(text),
 ): Promise<string> => {
   const rsa = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
   const text = {
@@ -31,14 +31,14 @@ const openingBy = (
     iat: Math.floor(at.clock.now() / 1_000),
     ...proposal,
   }
-  return new CompactEncrypt(written(JSON.stringify(text)))
+  return new CompactEncrypt(encode(JSON.stringify(text)))
     .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId, ...header })
     .encrypt(rsa)
 }
-type OpeningParts = Parameters<typeof openingBy> extends [unknown, ...infer Rest] ? Rest : never
-const opening = async (...parts: OpeningParts): Promise<string> => openingBy(await publicKey(), ...parts)
+type OpeningParts = Parameters<typeof openingWith> extends [unknown, ...infer Rest] ? Rest : never
+const opening = async (...parts: OpeningParts): Promise<string> => openingWith(await publicKey(), ...parts)
 
-const opened = async (more: Partial<RequestContext> = {}) => {
+const openSession = async (more: Partial<RequestContext> = {}) => {
   const key = randomBytes(32)
   const { sessionId } = await open(await opening(key, {}, more.clientHash ? { clientHash: more.clientHash } : {}), more)
   return { key, sessionId }
@@ -53,8 +53,8 @@ const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, te
   new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
-/** The decrypted body; undefined if it is refused. */
-const tried = async (sessionId: string, payload: string, more = {}) =>
+/** Returns the decrypted body; undefined if it is refused. */
+const tryOpen = async (sessionId: string, payload: string, more = {}) =>
   at.identity.channel.open({
     sessionId,
     portal: 'CONSUMER',
@@ -65,13 +65,13 @@ const tried = async (sessionId: string, payload: string, more = {}) =>
     ...more,
   })
 const receive = async (sessionId: string, payload: string) => {
-  const body = await tried(sessionId, payload)
+  const body = await tryOpen(sessionId, payload)
   if (!body) throw new Error('the body was refused')
   return body
 }
 
 describe('secureChannel.publicKey', () => {
-  test('returns the same key on every replica, with nanoseconds', async () => {
+  test('200: returns the same key on every replica, with nanoseconds', async () => {
     const key = await publicKey()
     expect(key).toMatchObject({
       algorithm: 'RSA-OAEP-2048',
@@ -84,7 +84,7 @@ describe('secureChannel.publicKey', () => {
   })
 
   test.each([2_000, 3_600_000])(
-    '200 where the clock was set back by %i ms, to before the key that is there',
+    '200: after the clock was set back by %i ms, before the creation of the key',
     async (by) => {
       const other = await harness()
       try {
@@ -100,20 +100,20 @@ describe('secureChannel.publicKey', () => {
 })
 
 describe('secureChannel.open', () => {
-  test('returns a session of 30 minutes', async () => {
+  test('200: returns a session of 30 minutes', async () => {
     const reply = await open(await opening(randomBytes(32)))
     expect(reply).toMatchObject({ algorithm: 'A256GCM', expiresIn: 1_800, createdAt: '2026-01-05T12:00:00.000Z' })
     expect(reply.expiresAt).toBe('2026-01-05T12:30:00.000Z')
   })
 
-  test('counts for 60 s either way', async () => {
+  test('200 up to 60 s before and after `iat`, refused beyond', async () => {
     const iat = Math.floor(at.clock.now() / 1_000)
     for (const by of [-60, 60]) await open(await opening(randomBytes(32), {}, { iat: iat + by }))
     for (const by of [-61, 61])
       expect(await codeOf(open(await opening(randomBytes(32), {}, { iat: iat + by })))).toBe(invalid)
   })
 
-  test('refuses a proposal of any other form', async () => {
+  test('refuses a malformed proposal', async () => {
     const key = randomBytes(32)
     const proposals = [
       { clientHash: 'thief' },
@@ -129,7 +129,7 @@ describe('secureChannel.open', () => {
       expect([proposal, await codeOf(open(await opening(key, {}, proposal)))]).toEqual([proposal, invalid])
   })
 
-  test('refuses a proposal that is not strict JSON: a duplicate name, or invalid UTF-8', async () => {
+  test('refuses a proposal with a duplicate name or invalid UTF-8', async () => {
     const twice = (text: string) => Buffer.from(text.replace('{', '{"clientHash":"client-one",'))
     expect(await codeOf(open(await opening(randomBytes(32), {}, {}, twice)))).toBe(invalid)
     const latin = (text: string) => Buffer.from(text.replace('client-one', 'client-\xe9'), 'latin1')
@@ -137,7 +137,7 @@ describe('secureChannel.open', () => {
     expect(await codeOf(open(payload, { clientHash: 'client-\ufffd' }))).toBe(invalid)
   })
 
-  test('refuses every other algorithm, header and key id, and anything but a JWE, alike', async () => {
+  test('refuses other algorithms, headers and key ids, and malformed JWEs, with the same code', async () => {
     const good = await opening(randomBytes(32))
     const offered = await publicKey()
     const [, ...rest] = good.split('.')
@@ -177,51 +177,51 @@ describe('secureChannel.open', () => {
       const started = performance.now()
       const refusal = await refusalOf(open(payload))
       expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
-      // The PBKDF2 rounds that this header requests would take minutes.
+      // The PBKDF2 iterations that one of the headers requests would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)
     }
     await open(good)
   })
 
-  test('refuses a body of another form with the same code', async () => {
+  test('refuses a malformed body with the same code', async () => {
     for (const body of [5, null, [], {}, { payload: 5 }, { payload: 'x', extra: 1 }])
       expect(await codeOf(call(at.identity, contract.openSecureChannel, facts(at.clock), body))).toBe(invalid)
   })
 })
 
 describe('an encrypted body', () => {
-  test('from jose is decrypted, and jose decrypts the encrypted reply', async () => {
-    const session = await opened()
+  test('is compatible with jose in both directions', async () => {
+    const session = await openSession()
     const { plaintext, seal: reply } = await receive(session.sessionId, await seal(session, 1))
     expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
-    const { plaintext: answer, protectedHeader } = await compactDecrypt(reply('{"b":"ü"}'), session.key)
-    expect(Buffer.from(answer).toString()).toBe('{"b":"ü"}')
+    const { plaintext: decrypted, protectedHeader } = await compactDecrypt(reply('{"b":"ü"}'), session.key)
+    expect(Buffer.from(decrypted).toString()).toBe('{"b":"ü"}')
     expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId, seq: 1 })
     const bare = await at.identity.channel.sealer({ ...session, portal: 'CONSUMER', clientHash: 'client-one' })
     expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
   })
 
-  test('is accepted once, in any order within the window of 256, and never below it', async () => {
-    const session = await opened()
+  test('is accepted once, in any order within the window of 256, and not below it', async () => {
+    const session = await openSession()
     const order = [3, 1, 2, 300, 45, 299]
     for (const seq of order) await receive(session.sessionId, await seal(session, seq))
     for (const seq of [...order, 44, 0, -1]) {
-      expect([seq, await tried(session.sessionId, await seal(session, seq))]).toEqual([seq, undefined])
+      expect([seq, await tryOpen(session.sessionId, await seal(session, seq))]).toEqual([seq, undefined])
     }
     for (const seq of ['301', 301.5, null, 2 ** 60, true])
-      expect(await tried(session.sessionId, await seal(session, seq))).toBeUndefined()
+      expect(await tryOpen(session.sessionId, await seal(session, seq))).toBeUndefined()
   })
 
-  test('sent twenty times in parallel is accepted once', async () => {
-    const session = await opened()
+  test('is accepted once when sent twenty times in parallel', async () => {
+    const session = await openSession()
     const payload = await seal(session, 1)
-    const all = await Promise.all(Array.from({ length: 20 }, () => tried(session.sessionId, payload)))
+    const all = await Promise.all(Array.from({ length: 20 }, () => tryOpen(session.sessionId, payload)))
     expect(all.filter((body) => body)).toHaveLength(1)
   })
 
-  test('moved, foreign, tampered with or of another algorithm is refused alike and spends no number', async () => {
-    const session = await opened()
-    const other = await opened()
+  test('of another request or client, or tampered with, is refused and spends no sequence number', async () => {
+    const session = await openSession()
+    const other = await openSession()
     const payload = await seal(session, 1)
     const [head = '', empty = '', nonce = '', body = '', tag = ''] = payload.split('.')
     const flip = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
@@ -235,13 +235,13 @@ describe('an encrypted body', () => {
       ['of another session', await seal(other, 1)],
       ['of another session, naming this one', await seal({ ...other, sessionId: session.sessionId }, 1)],
       ['of an unknown session', payload, { sessionId: 'A'.repeat(43) }],
-      ['of a made-up session', payload, { sessionId: '../../x' }],
+      ['of a malformed session id', payload, { sessionId: '../../x' }],
       ['header changed', [flip(head), empty, nonce, body, tag].join('.')],
       ['an encrypted key', [head, 'AAAA', nonce, body, tag].join('.')],
       ['nonce changed', [head, empty, flip(nonce), body, tag].join('.')],
       ['body changed', [head, empty, nonce, flip(body), tag].join('.')],
       ['tag changed', [head, empty, nonce, body, flip(tag)].join('.')],
-      ['tag cut', [head, empty, nonce, body, tag.slice(0, 16)].join('.')],
+      ['tag truncated', [head, empty, nonce, body, tag.slice(0, 16)].join('.')],
       ['padded', `${payload}==`],
       ['empty', ''],
       ['another enc', await seal(small, 1, { enc: 'A128GCM' })],
@@ -251,64 +251,64 @@ describe('an encrypted body', () => {
       ['no seq', await seal(session, undefined)],
     ]
     for (const [name, text, more] of attempts) {
-      expect([name, await tried(session.sessionId, text, more)]).toEqual([name, undefined])
+      expect([name, await tryOpen(session.sessionId, text, more)]).toEqual([name, undefined])
     }
     expect(Buffer.from((await receive(session.sessionId, payload)).plaintext).toString()).toBe('{"a":1}')
   })
 
-  test('that is an encrypted reply sent back is refused', async () => {
-    const session = await opened()
+  test('is refused if it is an encrypted reply sent back', async () => {
+    const session = await openSession()
     const { seal: reply } = await receive(session.sessionId, await seal(session, 1))
-    expect(await tried(session.sessionId, reply('{}'))).toBeUndefined()
+    expect(await tryOpen(session.sessionId, reply('{}'))).toBeUndefined()
   })
 
-  test('of an expired, closed or unknown session is refused alike', async () => {
-    const closed = await opened()
+  test('of an expired or closed session is refused', async () => {
+    const closed = await openSession()
     await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
-    expect(await tried(closed.sessionId, await seal(closed, 1))).toBeUndefined()
-    const session = await opened()
+    expect(await tryOpen(closed.sessionId, await seal(closed, 1))).toBeUndefined()
+    const session = await openSession()
     at.clock.advance(1_799_999)
     await receive(session.sessionId, await seal(session, 1))
     at.clock.advance(1)
-    expect(await tried(session.sessionId, await seal(session, 2))).toBeUndefined()
+    expect(await tryOpen(session.sessionId, await seal(session, 2))).toBeUndefined()
   })
 
-  test('of a session whose window the cache has lost is refused; the next session works', async () => {
-    const [used, unused] = [await opened(), await opened()]
+  test('is refused after the cache has lost the replay window; a new session works', async () => {
+    const [used, unused] = [await openSession(), await openSession()]
     const first = await seal(used, 1)
     await receive(used.sessionId, first)
     await at.ports.cache.close()
-    const next = await opened()
+    const next = await openSession()
     for (const [session, payload] of [
       [used, first],
       [used, await seal(used, 2)],
       [unused, await seal(unused, 1)],
     ] as const)
-      expect(await tried(session.sessionId, payload)).toBeUndefined()
+      expect(await tryOpen(session.sessionId, payload)).toBeUndefined()
     expect(
       await at.identity.channel.sealer({ ...unused, portal: 'CONSUMER', clientHash: 'client-one' }),
     ).toBeUndefined()
     await receive(next.sessionId, await seal(next, 1))
   })
 
-  test('under an id with a changed character is refused', async () => {
-    const session = await opened()
+  test('with a changed session id is refused', async () => {
+    const session = await openSession()
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (const place of [0, 20, 60, 100, session.sessionId.length - 1])
       for (const letter of letters) {
         const sessionId = session.sessionId.slice(0, place) + letter + session.sessionId.slice(place + 1)
         if (sessionId === session.sessionId) continue
-        expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+        expect(await tryOpen(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
       }
     for (const sessionId of [`${session.sessionId}=`, `${session.sessionId}A`, session.sessionId.slice(0, -1)])
-      expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+      expect(await tryOpen(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
     await receive(session.sessionId, await seal(session, 1))
   })
 })
 
 describe('secureChannel.close', () => {
-  test('of another client’s or portal’s session returns null and has no effect', async () => {
-    const session = await opened()
+  test('200: has no effect on a session of another client or portal', async () => {
+    const session = await openSession()
     const channelSessionId = session.sessionId
     for (const more of [{ clientHash: 'thief' }, { portal: 'SYSTEM' as const }]) {
       const request = facts(at.clock, { channelSessionId, ...more })
@@ -317,23 +317,23 @@ describe('secureChannel.close', () => {
     await receive(session.sessionId, await seal(session, 1))
   })
 
-  test('without a session is the observed SYSTEM.INTERNAL_ERROR', async () => {
+  test('500 SYSTEM.INTERNAL_ERROR: without a session id', async () => {
     expect(await codeOf(call(at.identity, contract.closeSecureChannel, facts(at.clock)))).toBe('SYSTEM.INTERNAL_ERROR')
   })
 })
 
 describe('channel keys', () => {
-  test('the next key is offered an hour before the old one expires, which works until then', async () => {
+  test('the next key is offered an hour before the old key expires; the old key works until then', async () => {
     const first = await publicKey()
     at.clock.set(addMs(toInstant(Date.parse(first.expiresAt ?? '')), -3_600_000))
     expect((await publicKey()).keyId).not.toBe(first.keyId)
     at.clock.advance(3_600_000 - 1)
-    expect((await open(await openingBy(first, randomBytes(32)))).expiresIn).toBe(1_800)
+    expect((await open(await openingWith(first, randomBytes(32)))).expiresIn).toBe(1_800)
     at.clock.advance(1)
-    expect(await codeOf(open(await openingBy(first, randomBytes(32))))).toBe(invalid)
+    expect(await codeOf(open(await openingWith(first, randomBytes(32))))).toBe(invalid)
   })
 
-  test('a key that another replica has just added works here, too', async () => {
+  test('a key that another replica has just added is accepted', async () => {
     at.clock.advance(24 * 3_600_000)
     const other = await at.replica()
     const offered = await call(other, contract.readPublicKey, facts(at.clock))

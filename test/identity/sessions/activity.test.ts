@@ -27,32 +27,32 @@ const times = () =>
     .select(['last_activity_at', 'idle_expires_at'])
     .where('account_biz_id', '=', accountId)
     .executeTakeFirstOrThrow()
-const note = (used: Instant) =>
+const record = (used: Instant) =>
   recordActivity(at.ports.database, { portal: 'CONSUMER', id }, used, addMs(used, at.settings.sessions.idleMs))
 
 test('activity extends a session', async () => {
   const later = addMs(at.clock.now(), 60_000)
-  await note(later)
+  await record(later)
   const idle_expires_at = addMs(later, at.settings.sessions.idleMs)
   expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
 })
 
-test('sessions.list 200: shows the start and the last activity of a session', async () => {
+test('sessions.list 200: returns the start and the last activity of a session', async () => {
   const later = addMs(at.clock.now(), 60_000)
-  await note(later)
-  const [told] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
-  expect(told).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
+  await record(later)
+  const [listed] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
+  expect(listed).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
 })
 
-test('late activity of a slow replica, or of one whose clock is behind, shortens no session', async () => {
-  await note(addMs(at.clock.now(), 120_000))
+test('earlier activity, from a slow replica or a slow clock, does not shorten a session', async () => {
+  await record(addMs(at.clock.now(), 120_000))
   const before = await times()
-  await note(addMs(at.clock.now(), 60_000))
+  await record(addMs(at.clock.now(), 60_000))
   expect(await times()).toEqual(before)
 })
 
 test('activity does not revive an expired session', async () => {
   const before = await times()
-  await note(before.idle_expires_at)
+  await record(before.idle_expires_at)
   expect(await times()).toEqual(before)
 })

@@ -20,19 +20,19 @@ afterAll(() => at.close())
 
 const refresh = (refreshToken: string, more: Partial<RequestContext> = {}) =>
   call(at.identity, auth.refreshToken, facts(at.clock, more), { refreshToken })
-const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
+const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
 
-test('auth.refresh 200: returns a new pair, and only digests of tokens are stored', async () => {
+test('auth.refresh 200: returns a new pair; only digests of tokens are stored', async () => {
   const first = await signIn(at, email)
   at.clock.advance(60_000)
   const second = await refresh(first.refreshToken)
   expect(second.refreshToken).not.toBe(first.refreshToken)
-  expect((await lives(second.accessToken)).sessionId).toBe(first.sessionId)
+  expect((await authenticate(second.accessToken)).sessionId).toBe(first.sessionId)
   const tokens = [first, second].flatMap(({ refreshToken, accessToken }) => [refreshToken, accessToken])
   expect(await keptPlainly(at.ports.database, ...tokens)).toEqual([])
 })
 
-test('auth.refresh 200: within 30 s of the first use returns the same successor, to parallel tabs, too', async () => {
+test('auth.refresh 200: returns the same successor within 30 s of the first use, also in parallel', async () => {
   const { refreshToken } = await signIn(at, email)
   const tabs = await Promise.all(Array.from({ length: 8 }, () => refresh(refreshToken)))
   at.clock.advance(30_000)
@@ -40,20 +40,23 @@ test('auth.refresh 200: within 30 s of the first use returns the same successor,
   expect(new Set(tabs.map((tab) => tab.refreshToken)).size).toBe(1)
 })
 
-test('auth.refresh 404: a token used more than 30 s ago ends the family with its tokens', async () => {
+test('auth.refresh 404: a token used more than 30 s ago ends the session with all its tokens', async () => {
   const first = await signIn(at, email)
   const second = await refresh(first.refreshToken)
-  await lives(second.accessToken)
+  await authenticate(second.accessToken)
   at.clock.advance(30_001)
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await codeOf(refresh(second.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
-  expect(await codeOf(lives(second.accessToken))).toBe('ACCESS.TOKEN_INVALID')
-  const told = await at.ports.database.selectFrom('audit_log').selectAll().where('target_biz_id', '=', first.sessionId)
-  const rows = await told.execute()
+  expect(await codeOf(authenticate(second.accessToken))).toBe('ACCESS.TOKEN_INVALID')
+  const entries = await at.ports.database
+    .selectFrom('audit_log')
+    .selectAll()
+    .where('target_biz_id', '=', first.sessionId)
+  const rows = await entries.execute()
   expect(rows.map((row) => row.detail)).toContainEqual({ reason: 'REFRESH_REUSED' })
 })
 
-test('auth.refresh 404: a used token ends the family if the clock was set back by an hour', async () => {
+test('auth.refresh 404: for a used token after the clock was set back by an hour', async () => {
   at.clock.advance(7_200_000)
   const first = await signIn(at, email)
   await refresh(first.refreshToken)
@@ -61,7 +64,7 @@ test('auth.refresh 404: a used token ends the family if the clock was set back b
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.refresh 404: garbage, another client and another portal end nothing', async () => {
+test('auth.refresh 404: for malformed tokens, other clients and portals; the session stays open', async () => {
   const { refreshToken } = await signIn(at, email)
   for (const text of ['x', 'A'.repeat(43), "'; DROP TABLE sessions --", refreshToken.toLowerCase()])
     expect(await codeOf(refresh(text))).toBe('AUTH.SESSION_NOT_FOUND')
@@ -70,26 +73,26 @@ test('auth.refresh 404: garbage, another client and another portal end nothing',
   expect((await refresh(refreshToken)).expiresIn).toBe(900)
 })
 
-test('auth.refresh refuses a suspended account', async () => {
+test('auth.refresh 404: for a suspended account', async () => {
   const { refreshToken, accessToken } = await signIn(at, email)
   const { database } = at.ports
   await database.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('email', '=', email).execute()
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   at.clock.advance(1_000)
-  expect(await codeOf(lives(accessToken))).toBe('ACCESS.TOKEN_INVALID')
+  expect(await codeOf(authenticate(accessToken))).toBe('ACCESS.TOKEN_INVALID')
 })
 
 test.each([0, 1, 500, 999])(
-  'an access token is valid for all of `expiresIn`, issued %i ms after a full second',
+  'an access token issued %i ms after a full second is valid for all of `expiresIn`',
   async (offset) => {
     at.clock.set(toInstant(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
     let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
-    const isGoodForAll = async () => {
+    const expectValidUntilExpiry = async () => {
       at.clock.advance(pair.expiresIn * 1_000 - 1)
-      expect((await lives(pair.accessToken)).portal).toBe('CONSUMER')
+      expect((await authenticate(pair.accessToken)).portal).toBe('CONSUMER')
     }
     expect(pair.expiresIn).toBe(900)
-    await isGoodForAll()
+    await expectValidUntilExpiry()
     for (let minutes = 15; minutes < 700; minutes += 25) {
       pair = await refresh(pair.refreshToken)
       at.clock.advance(25 * 60_000)
@@ -97,11 +100,11 @@ test.each([0, 1, 500, 999])(
     at.clock.advance(4 * 60_000)
     pair = await refresh(pair.refreshToken)
     expect(pair.expiresIn).toBeLessThan(900)
-    await isGoodForAll()
+    await expectValidUntilExpiry()
   },
 )
 
-test('auth.refresh keeps the absolute end of the session, which the last access token does not outlive', async () => {
+test('auth.refresh 404: after the absolute end of the session, which limits access tokens, too', async () => {
   let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
   for (let minutes = 25; minutes < 720; minutes += 25) {
     at.clock.advance(25 * 60_000)
@@ -112,38 +115,38 @@ test('auth.refresh keeps the absolute end of the session, which the last access 
   expect(await codeOf(refresh(pair.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.refresh refuses a session that was idle for 30 minutes', async () => {
+test('auth.refresh 404: for a session that was idle for 30 minutes', async () => {
   const { refreshToken } = await signIn(at, email)
   at.clock.advance(30 * 60_000)
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.logout 200: ends the session immediately for access token, refresh token and a second logout', async () => {
+test('auth.logout 200: invalidates access token and refresh token immediately', async () => {
   const { accessToken, refreshToken } = await signIn(at, email)
-  const caller = await lives(accessToken)
+  const caller = await authenticate(accessToken)
   const request = facts(at.clock)
   expect(await call(at.identity, auth.logout, request, null, caller)).toEqual({ success: true, terminatedSessions: 1 })
-  expect(await codeOf(lives(accessToken))).toBe('ACCESS.TOKEN_INVALID')
+  expect(await codeOf(authenticate(accessToken))).toBe('ACCESS.TOKEN_INVALID')
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await call(at.identity, auth.logout, request, null, caller)).toMatchObject({ terminatedSessions: 0 })
 })
 
-test('auth.logout 200: another replica rejects the session within a second', async () => {
+test('auth.logout 200: other replicas reject the session within 1 second', async () => {
   const { accessToken } = await signIn(at, email)
   const other = await at.replica()
   await other.authentication.accessToken(credential(accessToken))
-  await call(at.identity, auth.logout, facts(at.clock), null, await lives(accessToken))
+  await call(at.identity, auth.logout, facts(at.clock), null, await authenticate(accessToken))
   at.clock.advance(1_000)
   const read = async () => other.authentication.accessToken(credential(accessToken))
   expect(await codeOf(read())).toBe('ACCESS.TOKEN_INVALID')
 })
 
-test('auth.refresh refuses a session that was used more than its idle time ahead of a clock that was set back', async () => {
+test('auth.refresh 404: after the clock was set back by more than the idle time', async () => {
   at.clock.advance(3_600_000)
   const { refreshToken, sessionId } = await signIn(at, email)
   at.clock.advance(-1_800_001)
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   at.clock.advance(1)
   const { accessToken } = await refresh(refreshToken)
-  expect((await lives(accessToken)).sessionId).toBe(sessionId)
+  expect((await authenticate(accessToken)).sessionId).toBe(sessionId)
 })

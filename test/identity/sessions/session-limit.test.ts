@@ -11,29 +11,29 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
-/** An account with a limit of two sessions and two sessions, the older one first. */
-const withTwo = async (email: string) => {
+const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
+/** Creates an account with a limit of two sessions and signs in twice. */
+const signInTwice = async (email: string) => {
   await at.account(email)
   const { accessToken: older } = await signIn(at, email)
-  await call(at.identity, configureSessions, facts(at.clock), { maxConcurrentSessions: 2 }, await lives(older))
+  await call(at.identity, configureSessions, facts(at.clock), { maxConcurrentSessions: 2 }, await authenticate(older))
   at.clock.advance(30_000)
   const { accessToken: newer } = await signIn(at, email)
   at.clock.advance(30_000)
   return { older, newer }
 }
 
-test('auth.loginComplete 200: does not count ended sessions towards the limit', async () => {
-  const { older, newer } = await withTwo('ended@demo.test')
-  await call(at.identity, logout, facts(at.clock), null, await lives(newer))
+test('auth.loginComplete 200: ended sessions do not count towards the limit', async () => {
+  const { older, newer } = await signInTwice('ended@demo.test')
+  await call(at.identity, logout, facts(at.clock), null, await authenticate(newer))
   const { accessToken } = await signIn(at, 'ended@demo.test')
-  const alive = await Promise.all([older, accessToken].map(lives))
-  expect(new Set(alive.map(({ sessionId }) => sessionId)).size).toBe(2)
+  const callers = await Promise.all([older, accessToken].map(authenticate))
+  expect(new Set(callers.map(({ sessionId }) => sessionId)).size).toBe(2)
 })
 
-test('auth.loginComplete 200: does not count expired sessions towards the limit', async () => {
-  const { older } = await withTwo('idle@demo.test')
-  const { sessionId: id } = await lives(older)
+test('auth.loginComplete 200: expired sessions do not count towards the limit', async () => {
+  const { older } = await signInTwice('idle@demo.test')
+  const { sessionId: id } = await authenticate(older)
   if (!id) throw new Error('no session')
   const { idleMs } = at.settings.sessions
   at.clock.advance(idleMs - 60_000)

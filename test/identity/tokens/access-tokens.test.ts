@@ -43,13 +43,13 @@ const read = async (text: string, more = {}) => at.identity.authentication.acces
 const signed = (payload: JWTPayload, header: object = {}) =>
   new SignJWT(payload).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header }).sign(signingKey)
 
-describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () => {
-  test('garbage, an empty text, a token of 100 KB, a fourth part', async () => {
+describe('ACCESS.TOKEN_INVALID for a forged access token', () => {
+  test('garbage, an empty text, 100 KB, a fourth part', async () => {
     for (const text of ['garbage', '', '..', 'a.b.c', 'x'.repeat(100_000), `${token}.${token}`])
       expect(await codeOf(read(text))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('a token with padding, white space, stray bits or non-base64url characters in any part', async () => {
+  test('padding, white space, stray bits or non-base64url characters in any part', async () => {
     const parts = token.split('.')
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const spellings = new Set<string>()
@@ -73,7 +73,7 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
     expect((await read(token)).portal).toBe('CONSUMER')
   })
 
-  test('a signed token whose header or claims are not canonical base64url', async () => {
+  test('a correct signature over non-canonical base64url', async () => {
     const [header = '', payload = ''] = token.split('.')
     for (const [first, second] of [
       [`${header}=`, payload],
@@ -105,7 +105,7 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
       )
   })
 
-  test('a key of an attacker: used to sign, embedded, or at a URL, which is never fetched', async () => {
+  test('a key of the attacker: used to sign, embedded, or at a URL, which is not fetched', async () => {
     let connections = 0
     const listener = createServer()
       .on('connection', () => connections++)
@@ -132,7 +132,7 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
       expect(await codeOf(read(await signed(claims, { kid: wrong })))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('crit, b64 false, zip and any other header', async () => {
+  test('crit, b64, zip and any other header', async () => {
     const headers = [{ crit: ['exp'], exp: 1 }, { b64: true, crit: ['b64'] }, { zip: 'DEF' }, { cty: 'JWT' }]
     for (const header of headers) {
       const text = `${encode({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header })}.${encode(claims)}.${token.split('.')[2]}`
@@ -140,7 +140,7 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
     }
   })
 
-  test('another typ, an assertion for an upstream, another issuer, another audience, several audiences', async () => {
+  test('another typ, a call assertion, another issuer, another audience, several audiences', async () => {
     for (const typ of ['JWT', 'portico-call+jwt', undefined])
       expect(await codeOf(read(await signed(claims, { typ })))).toBe('ACCESS.TOKEN_INVALID')
     const assertion = await at.identity.signer.sign({ audience: String(claims.aud), claims, ttlMs: 60_000 })
@@ -149,7 +149,7 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
       expect(await codeOf(read(await signed({ ...claims, ...wrong })))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('correctly signed, but a claim is missing, malformed or not ours', async () => {
+  test('a correct signature with a missing, malformed or unknown claim', async () => {
     for (const name of Object.keys(claims)) {
       const { [name]: _, ...rest } = claims
       expect([name, await codeOf(read(await signed(rest)))]).toEqual([name, 'ACCESS.TOKEN_INVALID'])
@@ -162,7 +162,7 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
     expect(await codeOf(read(await signed({ ...claims, admin: true })))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('correctly signed, for the session of another account', async () => {
+  test('a correct signature for the session of another account', async () => {
     await at.account('other@demo.test')
     const { sub } = part((await signIn(at, 'other@demo.test')).accessToken, 1)
     await read(await signed(claims))
@@ -170,10 +170,10 @@ describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () 
   })
 })
 
-describe('time claims are exact to the second', () => {
+describe('time claims', () => {
   const now = () => Math.floor(at.clock.now() / 1_000)
 
-  test('exp and nbf at the skew, one second before and after', async () => {
+  test('exp, nbf and iat are exact to the second, at the limit of the clock skew', async () => {
     for (const [wrong, good] of [
       [{ exp: -5 }, { exp: -4 }],
       [{ nbf: 6 }, { nbf: 5 }],
@@ -202,7 +202,7 @@ describe('time claims are exact to the second', () => {
   })
 })
 
-test('a token that expires while the body arrives is valid for that request; an ended session is not', async () => {
+test('a token that expires during the upload of the body is valid; a session that ends is not', async () => {
   const receivedAt = at.clock.now()
   await read(token)
   at.clock.advance(at.settings.tokens.accessTtlMs + at.settings.tokens.clockSkewMs)
@@ -217,8 +217,8 @@ test('a token that expires while the body arrives is valid for that request; an 
   expect(await codeOf(read(token, { receivedAt }))).toBe('ACCESS.TOKEN_INVALID')
 })
 
-describe('a token is bound to its portal, client and session', () => {
-  test('on the other portal and with another client hash; the self chain takes the portal from the token', async () => {
+describe('an access token is invalid', () => {
+  test('on the other portal and with another client hash; without a portal, its own portal applies', async () => {
     expect(await codeOf(read(token, { portal: 'SYSTEM' }))).toBe('ACCESS.TOKEN_INVALID')
     expect(await codeOf(read(token, { clientHash: 'thief' }))).toBe('ACCESS.TOKEN_INVALID')
     const operator = await signIn(at, 'op@demo.test', { portal: 'SYSTEM' })
@@ -226,7 +226,7 @@ describe('a token is bound to its portal, client and session', () => {
     expect((await read(operator.accessToken, { portal: null })).portal).toBe('SYSTEM')
   })
 
-  test('once its session has ended, in any spelling of the same token', async () => {
+  test('after its session has ended, in any spelling', async () => {
     await read(token)
     await at.ports.database.updateTable('sessions').set({ ended_at: new Date(), end_reason: 'TERMINATED' }).execute()
     at.clock.advance(1_000)
@@ -234,7 +234,7 @@ describe('a token is bound to its portal, client and session', () => {
       expect(await codeOf(read(text))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('after its session was idle for 30 minutes; activity extends it', async () => {
+  test('30 minutes after the last activity of its session', async () => {
     const session = await signIn(at, 'tok@demo.test')
     at.clock.advance(14 * 60_000)
     await read(session.accessToken)
@@ -248,7 +248,7 @@ describe('a token is bound to its portal, client and session', () => {
 })
 
 describe('signing keys', () => {
-  test('rotation: the new key is published first, signs after, and the old one verifies until its tokens have expired', async () => {
+  test('rotation: the new key is published before it signs; the old key verifies until its tokens expire', async () => {
     const next = await at.identity.rotateSigningKey()
     const other = await at.replica()
     expect((await at.identity.jwks()).keys.map((key) => key.kid).sort()).toEqual([kid, next].sort())
@@ -280,7 +280,7 @@ describe('signing keys', () => {
     expect((await other.jwks()).keys.map((key) => key.kid)).toContain(part(assertion, 0).kid)
   })
 
-  test('sign after the clock was set back to before the first key, by seconds or by an hour', async () => {
+  test('the first key signs after the clock was set back to before its activation', async () => {
     const [issued, { database }] = [at.clock.now(), at.ports]
     const keys = database.selectFrom('signing_keys').select(['kid', 'activates_at']).orderBy('activates_at')
     const first = await keys.executeTakeFirstOrThrow()
@@ -294,14 +294,14 @@ describe('signing keys', () => {
     at.clock.set(issued)
   })
 
-  test('the JWK Set holds no private part, and verifies an assertion for its one audience', async () => {
+  test('the JWK Set contains no private key', async () => {
     const { keys } = await at.identity.jwks()
     expect(JSON.stringify(keys)).not.toContain('"d"')
     expect(keys[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig' })
     expect(await importJWK(keys[0] ?? {})).toBeDefined()
   })
 
-  test('rotation: another rotation does not extend the life of a retiring key', async () => {
+  test('rotation: a further rotation does not extend the lifetime of a retiring key', async () => {
     const leaving = () =>
       at.ports.database.selectFrom('signing_keys').select(['kid', 'retires_at']).where('retires_at', 'is not', null)
     await at.identity.rotateSigningKey()
@@ -312,7 +312,7 @@ describe('signing keys', () => {
     expect(await leaving().execute()).toEqual(expect.arrayContaining(before))
   })
 
-  test('two replicas that start on an empty store agree on one key', async () => {
+  test('replicas that start on an empty store create one key', async () => {
     const { database } = at.ports
     await database.deleteFrom('signing_keys').execute()
     await Promise.all([at.replica(), at.replica(), at.replica()])
