@@ -65,7 +65,7 @@ export const testClock = (start = '2026-03-01T09:00:00Z') => {
 }
 export type TestClock = ReturnType<typeof testClock>
 
-export interface Asked {
+export interface CallInput {
   as: AccountId | Caller
   workspace?: string
   body?: unknown
@@ -92,7 +92,7 @@ export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   workspaceOf(owner: AccountId, name?: string, kind?: 'LIVE' | 'SANDBOX'): Promise<string>
   /** The account joins the workspace with a custom role of these rights, and gets the role's id. */
   join(workspace: string, account: AccountId, rights: Permission[]): Promise<string>
-  ask<O extends Operation>(handlers: HandlerTable, operation: O, asked: Asked): Promise<ReplyOf<O>>
+  call<O extends Operation>(handlers: HandlerTable, operation: O, asked: CallInput): Promise<ReplyOf<O>>
   close(): Promise<void>
 }
 
@@ -170,7 +170,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return id
   }
 
-  const ask: World['ask'] = async (handlers, operation, asked) => {
+  const ask: World['call'] = async (handlers, operation, asked) => {
     const { policy, body, query, reply, id } = operation
     const caller = typeof asked.as === 'string' ? callerOf(asked.as) : asked.as
     const access =
@@ -210,7 +210,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     account,
     workspaceOf,
     join,
-    ask,
+    call: ask,
     close,
   }
 }

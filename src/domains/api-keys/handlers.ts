@@ -27,7 +27,7 @@ import {
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
 
-/** An API key with its status at `at`, without its secret. */
+/** An API key without its secret. `at` determines whether it has expired. */
 const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
   bizId: row.id,
   workspaceBizId: row.workspaceId,

@@ -50,7 +50,7 @@ export interface ApiKeyRow {
   updatedAt: Instant
 }
 
-/** A key by its primary key. */
+/** The primary key of an API key. */
 export interface ApiKeyScope {
   workspaceId: WorkspaceId
   id: ApiKeyId
@@ -75,7 +75,7 @@ export interface NewApiKey extends ApiKeyScope {
   createdBy: AccountId
 }
 
-/** Undefined if a key of the workspace has that name. */
+/** Inserts a key. Returns undefined if the workspace has a key of that name. */
 export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
   tx
     .insertInto('api_keys')
@@ -125,7 +125,7 @@ export const setStatus = (
 
 export interface ApiKeyQuery extends PageRequest {
   workspaceId: WorkspaceId
-  /** Undefined for every status except DELETED. */
+  /** Undefined: every status except DELETED. */
   status: ApiKeyStatus | undefined
   /** Start of the public part. */
   prefix: string | undefined
@@ -137,7 +137,7 @@ export interface ApiKeyQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
 
-/** Sorts after every character of a prefix, which is hexadecimal. */
+/** Sorts after every character of a prefix. */
 const afterPrefix = '~'
 
 const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
@@ -165,7 +165,7 @@ export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): P
   return readPage(found, sorted, query)
 }
 
-/** A key with its creator's account, for authentication. */
+/** A key with the account of its creator, for authentication. */
 export interface KeyWithCreator {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -201,7 +201,7 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWith
     ])
     .executeTakeFirst()
 
-/** Stores the use if it is the latest one: replicas write in any order. */
+/** Stores a use unless a later one is stored: replicas write in any order. */
 export const recordUse = async (
   database: Database,
   { workspaceId, id }: ApiKeyScope,

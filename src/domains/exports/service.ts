@@ -23,7 +23,7 @@ import {
   type Viewer,
 } from './store.ts'
 
-/** The permission to read each list. A person's own logins need none. */
+/** The permission to read each list. The caller's own logins require none. */
 const listPermissions: Record<ExportType, Permission | null> = {
   FLOWS: 'wallet:read',
   TRANSFERS: 'transfer:read',
@@ -33,11 +33,11 @@ const listPermissions: Record<ExportType, Permission | null> = {
   LOGIN_HISTORY: null,
 }
 
-/** An export needs the permission of its list, when it is created and at each download. */
+/** Refuses a caller who cannot read the list. Checked when an export is created and downloaded. */
 export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
   const required = listPermissions[type]
   if (required !== null && !permissions.has(required))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${required}` })
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${required}` })
 }
 
 export interface ExportPorts {
@@ -54,7 +54,7 @@ export interface CreateExportInput {
   filters: object
 }
 
-/** Who acts, and with which access to the workspace. */
+/** The caller, and their access to the workspace. */
 export interface ExportContext {
   act: Act
   access: WorkspaceAccess
@@ -78,16 +78,21 @@ export const createExport = async (
   })
 }
 
+/** One page of the exports that the viewer can read. */
 export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> =>
   listExportRows(database, viewer, query)
 
+/** An export that the viewer can read. */
 export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
   const found = await exportById(database, viewer, id)
   if (!found) throw notFound('no such export')
   return found
 }
 
-/** The bytes of a completed export, for a caller who may read the list now. Every download is audited. */
+/**
+ * The file of a completed export. Requires the permission to read the list, and writes an audit entry. Refuses an export
+ * that is not completed with STATE.CONFLICT.
+ */
 export const downloadExport = async (
   ports: ExportPorts,
   id: string,

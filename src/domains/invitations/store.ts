@@ -50,7 +50,7 @@ export interface InvitationRow {
   updatedAt: Instant
 }
 
-/** Whose invitations: those of a workspace, or those to an e-mail address. */
+/** Selects the invitations of a workspace, or those to an e-mail address. */
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
 export const listInvitations = (
@@ -93,7 +93,7 @@ export interface NewInvitation {
   expiresAt: Instant
 }
 
-/** Stores the expiry of an address's invitations, so that a new one can be made. Their status in replies is the same. */
+/** Marks overdue invitations to an address as EXPIRED, so that the unique index allows a new one. */
 export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
   await tx
     .updateTable('invitations')
@@ -105,7 +105,7 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
     .execute()
 }
 
-/** False if an invitation to the same address is pending. */
+/** Inserts an invitation. Returns false if one to the same address is pending. */
 export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
@@ -129,7 +129,7 @@ export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: In
   return inserted !== undefined
 }
 
-/** Ends a pending invitation; false if it is no longer pending. */
+/** Ends a pending invitation. Returns false if it is no longer pending. */
 export const settleInvitation = async (
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
@@ -161,9 +161,9 @@ interface Recipient {
 }
 
 /**
- * The limit that rejects another invitation to an address, given the invitations since an instant: by workspace or by
- * inviter, to anybody or to that address. An inviter is counted over all their workspaces, so that opening more of them
- * gains nothing. Of several limits, the one that lasts longest; null if none is used up.
+ * The limit that rejects another invitation, given the invitations since an instant: per workspace or per inviter, to all
+ * addresses or to this one. Counts an inviter over all their workspaces, so that opening workspaces does not raise the
+ * limit. Returns the limit that lasts longest; null if none is reached.
  */
 export const findExhaustedLimit = async (
   tx: Tx,
@@ -210,7 +210,7 @@ export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant
   return pending
 }
 
-/** An account of the CONSUMER portal. */
+/** An account of the CONSUMER portal, as inviter or invitee. */
 export interface Person {
   accountId: AccountId
   name: string

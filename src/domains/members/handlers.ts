@@ -45,7 +45,7 @@ const toSharedFields = (words: Words, row: MembershipRow, locale: Locale) => ({
   updatedAt: toIso(row.updatedAt),
 })
 
-/** A membership for its own member. */
+/** A membership in replies to its own member. */
 const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> => ({
   ...toSharedFields(words, row, locale),
   workspaceName: row.workspaceName,
@@ -54,7 +54,7 @@ const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.i
   isDefault: row.isDefault,
 })
 
-/** A membership for others: fellow members and operators. */
+/** A membership in replies to other members and operators. */
 const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
   ...toSharedFields(words, row, locale),
   accountName: row.accountName,

@@ -31,7 +31,7 @@ const membershipColumns = [
   'r.permission_codes as permissionCodes',
 ] as const
 
-/** Memberships with their workspaces and roles, of any account in any workspace: callers add the predicate. */
+/** Memberships with their workspaces and roles. Callers add the predicate for the account or workspace. */
 const joinedMemberships = (store: Store) =>
   store
     .selectFrom('memberships as m')
@@ -56,7 +56,7 @@ export const membershipIn = (
   workspaceId: WorkspaceId,
 ): Promise<MembershipRow | undefined> => membership.first(store, { accountId, workspaceId })
 
-/** Whether a person belongs to a workspace by any account: a person has the same address at both portals. */
+/** Whether a person is a member with any account. A person has the same e-mail address at both portals. */
 export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId: WorkspaceId): Promise<boolean> => {
   const found = store
     .selectFrom('accounts as own')
@@ -68,7 +68,7 @@ export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId
   return (await found.executeTakeFirst()) !== undefined
 }
 
-/** The default one first, then those of active workspaces, then the oldest first. */
+/** The default one first, then those of active workspaces, oldest first. */
 const orderedMemberships = statement((store, parameter: Given<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')
@@ -84,7 +84,7 @@ export const membershipsOf = (store: Store, accountId: AccountId): Promise<Membe
 export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
   orderedMemberships.first(store, { accountId, limit: 1 })
 
-/** Number of workspaces that an account belongs to. Locks the account, so that it cannot join another one meanwhile. */
+/** Number of workspaces of an account. Locks the account, so that it cannot join another one concurrently. */
 export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
   await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
   const { count } = await tx
@@ -96,8 +96,8 @@ export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<nu
 }
 
 /**
- * The limits of a workspace's other owners with active accounts. Locks the accounts in the order of their ids: waits for
- * a suspension in progress, and later ones wait for this transaction.
+ * The limits of a workspace's other owners with active accounts. Locks the accounts in the order of their ids, against
+ * concurrent suspensions.
  */
 export const otherOwners = (
   tx: Tx,

@@ -35,11 +35,11 @@ export interface AccountRow extends ProfileRow {
   lastLoginAt: Instant | null
 }
 
-/** Undefined if there is no such account. */
+/** Returns undefined for an unknown account. */
 export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
   store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
 
-/** Locks the accounts in the order of their ids. Logins, which begin sessions, wait for the lock. */
+/** Locks the accounts in the order of their ids. Sign-ins wait for the lock. */
 export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
   tx
     .selectFrom('accounts')
@@ -60,7 +60,7 @@ export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, a
 export interface AccountQuery extends PageRequest {
   status?: AccountStatus | undefined
   portal?: Portal | undefined
-  /** Part of an address, in any case and width. */
+  /** Part of an address, case-insensitive and width-insensitive. */
   email?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -84,7 +84,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   return readPage(found, sorted, query)
 }
 
-/** Number of accounts per portal that wait for approval. The literal status lets the planner use the partial index. */
+/** Number of accounts per portal that wait for approval. A literal status, so that the plan uses the partial index. */
 export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
   const rows = await store
     .selectFrom('accounts')

@@ -47,7 +47,7 @@ export const toInvariantsView = ({ checkedAt, checks }: LedgerReport) => ({
   checks: checks.map(({ name, violations }) => ({ name, holds: violations === 0, violations })),
 })
 
-/** A sandbox has one account per currency in place of the house accounts. */
+/** Name of a ledger account. A sandbox has one account per currency instead of the house accounts. */
 const accountName = ({ kind, workspace, amount }: Posting): string => {
   if (kind === 'WALLET') return kind
   return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`

@@ -11,13 +11,15 @@ export interface ProfilePorts {
 }
 
 const assertFound = (row: ProfileRow | undefined): ProfileRow => {
-  if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
+  if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
   return row
 }
 
+/** The profile of the caller. */
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
   assertFound(await profileById(database, id))
 
+/** Changes fields of the caller's profile. Refuses an unknown country. */
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
   changes: ProfileChanges,

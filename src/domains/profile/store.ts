@@ -21,7 +21,7 @@ const columns = [
 export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** The fields that people change themselves. Undefined leaves a field as it is. */
+/** The fields that an account can change itself. Undefined: unchanged. */
 export interface ProfileChanges {
   name: string | undefined
   phone: string | undefined

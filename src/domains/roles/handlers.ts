@@ -28,7 +28,7 @@ import {
 } from './service.ts'
 import type { RoleRow } from './store.ts'
 
-/** `permissions` is every workspace permission that exists. */
+/** A role. `permissions` are all workspace permissions, which an owner holds. */
 const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
   bizId: role.id,
   workspaceBizId: role.workspaceId,

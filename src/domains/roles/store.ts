@@ -24,13 +24,13 @@ export interface RoleRow {
   updatedAt: Instant
 }
 
-/** A role is known only inside its workspace. */
+/** The primary key of a role. */
 export interface RoleKey {
   workspaceId: WorkspaceId
   id: RoleId
 }
 
-/** The OWNER role first, then the others by name. */
+/** The roles of a workspace: OWNER first, then by name. */
 export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   database
     .selectFrom('roles')
@@ -54,7 +54,7 @@ export interface NewRole extends RoleKey {
   permissionCodes: string[]
 }
 
-/** Undefined if the workspace has a role of that name, in any case. */
+/** Inserts a role. Returns undefined if the workspace has a role of that name, case-insensitive. */
 export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> =>
   tx
     .insertInto('roles')
@@ -117,7 +117,7 @@ export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: st
   return other !== undefined
 }
 
-/** Whether a member holds the role, or a pending invitation offers it. */
+/** Whether a member or a pending invitation uses the role. */
 export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> => {
   const held = tx
     .selectFrom('memberships')

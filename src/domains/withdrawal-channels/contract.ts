@@ -30,8 +30,8 @@ export type ChannelType = CodeOf<typeof channelType>
 const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO'])
 
 /**
- * The only place where the full account number appears: replies have it masked. At least four letters or digits, besides
- * separators. A bank account needs a bank code, a crypto address a network.
+ * The account number has at least four letters or digits, plus separators. Replies contain it masked only. A bank account
+ * requires a bank code, a crypto address a network.
  */
 const WithdrawalChannelRequest = z
   .strictObject({

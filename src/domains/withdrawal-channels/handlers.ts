@@ -22,7 +22,7 @@ const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) =>
   updatedAt: toIso(channel.updatedAt),
 })
 
-/** The same with the kind of the workspace, for operators. */
+/** A channel with the kind of its workspace, for operators. */
 const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
   ...toChannelView(channel, viewer),
   ...toWorkspaceKindView(channel.workspaceKind, viewer),

@@ -34,7 +34,7 @@ import {
 
 export interface ChannelsPorts {
   database: Database
-  /** Stores the results of requests, and has the four-eyes rule. */
+  /** Stores the results of requests, and implements the four-eyes rule. */
   ledger: Ledger
   clock: Clock
   ids: Ids
@@ -42,8 +42,8 @@ export interface ChannelsPorts {
   digest: KeyedDigest
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
-  /** Serializes changes of a workspace. Throws if the caller has lost the permission since it was read. */
-  members: { assertAccess(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
+  /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
+  members: { assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown> }
   /** Maximum number of pending and active channels per workspace. */
   maxPerWorkspace: number
 }
@@ -100,7 +100,7 @@ const insertNewChannel = async (
   return channel
 }
 
-/** The request's key with a keyed hash: the body contains the account number, which a plain hash would let an attacker guess. */
+/** The idempotency key with a keyed hash of the body: an attacker could guess the account number from a plain hash. */
 const idempotencyKey = (
   { digest }: ChannelsPorts,
   { key }: CommandContext<WorkspaceId>,
@@ -112,7 +112,7 @@ const idempotencyKey = (
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.number().transform(toInstant)
 
-/** The channel as the stored result of its request. */
+/** Parses the stored result of a request. */
 const storedChannel: z.ZodType<Channel> = z.object({
   bizId: idOf<'withdrawalChannel'>(),
   workspaceBizId: idOf<'workspace'>(),
@@ -130,7 +130,7 @@ const storedChannel: z.ZodType<Channel> = z.object({
   updatedAt: instant,
 })
 
-/** Registers an account for payouts. It can be used once an operator has verified it. */
+/** Registers an account for payouts. An operator must verify it before use. Idempotent by the request's key. */
 export const createChannel = async (
   ports: ChannelsPorts,
   input: ChannelInput,
@@ -154,7 +154,7 @@ export const createChannel = async (
 
 type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
 
-/** Changes the status of another person's channel; STATE.CONFLICT if the decision is undefined for its current status. */
+/** Changes the status of another person's channel. Refuses with STATE.CONFLICT if `decide` returns undefined. */
 const decideOnChannel = (
   { database, ledger }: ChannelsPorts,
   id: ChannelId,
@@ -177,7 +177,7 @@ export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, a
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
 
-/** Rejects a pending channel, or disables an active one: it gets no further payouts. */
+/** Rejects a pending channel, or disables an active one. It receives no further payouts. */
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },

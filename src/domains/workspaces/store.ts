@@ -47,7 +47,7 @@ export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceR
 export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
   (await workspaceById(store, id)) !== undefined
 
-/** Locks the workspace: changes of its members and owners run in turn. Rows that refer to it can still be written. */
+/** Locks the workspace to serialize changes of its members. Rows that reference it can still be inserted. */
 export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
@@ -59,7 +59,7 @@ export interface NewWorkspace {
   kind: WorkspaceKind
 }
 
-/** Undefined if the id is taken, which only the seed's fixed ids can be. */
+/** Inserts a workspace. Returns undefined if the id exists, which only the seed's fixed ids can. */
 export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
@@ -128,7 +128,7 @@ export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-/** The institution and time zone that an account's new workspaces inherit; undefined if the account is gone. */
+/** The institution and time zone of an account's new workspaces. Undefined if the account no longer exists. */
 export const readAccountDefaults = (
   store: Store,
   id: AccountId,

@@ -62,19 +62,19 @@ interface Asked {
   expiresAt?: string
 }
 const create = (asked: Asked = {}, as = owner) =>
-  world.ask(keys.handlers, contract.createApiKey, {
+  world.call(keys.handlers, contract.createApiKey, {
     as,
     workspace,
     body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...asked },
   })
 const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) =>
-  world.ask(
+  world.call(
     keys.handlers,
     { enable: contract.enableApiKey, disable: contract.disableApiKey, delete: contract.deleteApiKey }[operation],
     { as, workspace: within, body: { apiKeyBizId } },
   )
 const read = (id: string, within = workspace, as = owner) =>
-  world.ask(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
+  world.call(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
 const use = async (token: string, clientIp = '203.0.113.7') => {
   const found = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, bypassCache: false })
   if (!found) throw new Error('no API key at all')
@@ -186,7 +186,7 @@ describe('an API key', () => {
     settings.maxPerWorkspace = 2
     const ends = await Promise.all(['A', 'B', 'C'].map((apiKeyName) => refusalOf(create({ apiKeyName }))))
     expect(ends.sort()).toEqual(['STATE.CONFLICT', 'none', 'none'])
-    const { items } = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace })
+    const { items } = await world.call(keys.handlers, contract.listApiKeys, { as: owner, workspace })
     await command('delete', items[0]?.bizId ?? '')
     expect(await refusalOf(create({ apiKeyName: 'In its place' }))).toBe('none')
     settings.maxPerWorkspace = accessSettings.apiKeys.maxPerWorkspace
@@ -246,7 +246,7 @@ describe('an API key', () => {
       .where('biz_id', '=', role as never)
       .execute()
     const begun = { as: clerk, workspace, access, body: { apiKeyBizId } }
-    const waking = world.ask(keys.handlers, contract.enableApiKey, begun)
+    const waking = world.call(keys.handlers, contract.enableApiKey, begun)
     expect(await refusalOf(waking)).toBe('ACCESS.PERMISSION_DENIED')
     expect((await read(apiKeyBizId)).apiKeyStatus.code).toBe('DISABLED')
   })
@@ -280,7 +280,7 @@ describe('the keys of a workspace', () => {
     const expiresAt = new Date(world.clock.now() + minutes(1)).toISOString()
     const expiring = await create({ apiKeyName: 'Expiring', expiresAt })
     const list = async (query: Record<string, string>) => {
-      const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
+      const page = await world.call(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
       return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
     }
     world.clock.advance(minutes(1) - 1)
@@ -313,7 +313,7 @@ describe('the keys of a workspace', () => {
     const [till, other] = [await create(), await create({ apiKeyName: 'Other' })]
     const find = async (keyPrefix: string, as = owner, within = workspace) => {
       const query = { keyPrefix }
-      const page = await world.ask(keys.handlers, contract.listApiKeys, { as, workspace: within, query })
+      const page = await world.call(keys.handlers, contract.listApiKeys, { as, workspace: within, query })
       return page.items.map(({ bizId }) => bizId)
     }
     expect(await find(till.keyPrefix)).toEqual([till.bizId])
@@ -345,7 +345,7 @@ describe('the keys of a workspace', () => {
   })
 
   test('can be given what the caller may give', async () => {
-    const available = (as: AccountId) => world.ask(keys.handlers, contract.listApiKeyPermissions, { as, workspace })
+    const available = (as: AccountId) => world.call(keys.handlers, contract.listApiKeyPermissions, { as, workspace })
     expect(await available(owner)).toEqual([...apiKeyPermissions])
     const clerk = await world.account(`reader${serial}@example.test`)
     await world.join(workspace, clerk, ['api-key:read', 'role:manage', 'file:read'])

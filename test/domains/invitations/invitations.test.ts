@@ -61,17 +61,17 @@ beforeEach(async () => {
 })
 
 const invite = (email = guestEmail, as = owner, roleBizId = role, message?: string) =>
-  world.ask(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
+  world.call(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
 const accept = (invitationBizId: string, as = guest) =>
-  world.ask(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
+  world.call(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
 const decline = (invitationBizId: string, as = guest) =>
-  world.ask(handlers, contract.declineInvitation, { as, body: { invitationBizId, reason: 'No, thanks' } })
+  world.call(handlers, contract.declineInvitation, { as, body: { invitationBizId, reason: 'No, thanks' } })
 const cancel = (invitationBizId: string, as = owner) =>
-  world.ask(handlers, contract.cancelInvitation, { as, workspace, body: { invitationBizId } })
+  world.call(handlers, contract.cancelInvitation, { as, workspace, body: { invitationBizId } })
 const listed = (query: Record<string, string> = {}) =>
-  world.ask(handlers, contract.listInvitations, { as: owner, workspace, query })
+  world.call(handlers, contract.listInvitations, { as: owner, workspace, query })
 const mine = (as = guest, query: Record<string, string> = {}) =>
-  world.ask(handlers, contract.listMyInvitations, { as, query })
+  world.call(handlers, contract.listMyInvitations, { as, query })
 const rights = async (as: AccountId) => [...(await world.members.enter(callerOf(as), workspace)).permissions]
 
 describe('an invitation', () => {
@@ -181,7 +181,7 @@ describe('an invitation', () => {
     const calls = [accept(bizId, stranger), decline(bizId, stranger), accept(systemIds.next(), guest)]
     expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('RESOURCE.NOT_FOUND'))
     await world.workspaceOf(stranger)
-    const foreign = world.ask(handlers, contract.cancelInvitation, { as: stranger, body: { invitationBizId: bizId } })
+    const foreign = world.call(handlers, contract.cancelInvitation, { as: stranger, body: { invitationBizId: bizId } })
     expect(await refusalOf(foreign)).toBe('RESOURCE.NOT_FOUND')
     expect(await mine(stranger)).toEqual([])
   })
@@ -313,7 +313,7 @@ describe('who may invite whom', () => {
     const elsewhere = async (email: string, as = owner) => {
       const where = await world.workspaceOf(as)
       const body = { email, roleBizId: await world.join(where, other, ['wallet:read']) }
-      return world.ask(handlers, contract.createInvitation, { as, workspace: where, body })
+      return world.call(handlers, contract.createInvitation, { as, workspace: where, body })
     }
     await invite()
     await elsewhere(guestEmail)

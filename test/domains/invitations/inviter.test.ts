@@ -38,10 +38,10 @@ beforeEach(async () => {
 
 const invite = async (as: AccountId, roleBizId: string): Promise<string> => {
   const body = { email: guestEmail, roleBizId }
-  return (await world.ask(handlers, contract.createInvitation, { as, workspace, body })).bizId
+  return (await world.call(handlers, contract.createInvitation, { as, workspace, body })).bizId
 }
 const accept = (invitationBizId: string) =>
-  refusalOf(world.ask(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
+  refusalOf(world.call(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
 const ownerRole = async () => {
   const { memberships } = world.members
   const found = await world.database.transaction().execute((tx) => memberships.find(tx, owner, bizId(workspace)))
@@ -95,7 +95,7 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
     await loss.loses()
     expect(await accept(made)).toBe('STATE.CONFLICT')
     expect(await refusalOf(world.members.enter(callerOf(guest), workspace))).toBe('ACCESS.PERMISSION_DENIED')
-    const [waiting] = await world.ask(handlers, contract.listMyInvitations, { as: guest, query: {} })
+    const [waiting] = await world.call(handlers, contract.listMyInvitations, { as: guest, query: {} })
     expect(waiting?.invitationStatus.code).toBe('PENDING')
     await loss.regains()
     expect(await accept(made)).toBe('none')
@@ -103,10 +103,10 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
 
   test('whose inviter has left; another one makes it anew', async () => {
     const made = await invite(manager, clerks)
-    await world.ask(world.handlers, leaveWorkspace, { as: manager, workspace })
+    await world.call(world.handlers, leaveWorkspace, { as: manager, workspace })
     expect(await accept(made)).toBe('STATE.CONFLICT')
     const body = { invitationBizId: made }
-    await world.ask(handlers, contract.cancelInvitation, { as: owner, workspace, body })
+    await world.call(handlers, contract.cancelInvitation, { as: owner, workspace, body })
     expect(await accept(await invite(owner, clerks))).toBe('none')
   })
 
@@ -124,6 +124,6 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
 test('invitations.decline 200 whatever has become of the inviter', async () => {
   const body = { invitationBizId: await invite(manager, clerks), reason: 'No' }
   await status(manager, 'SUSPENDED')
-  const declined = await world.ask(handlers, contract.declineInvitation, { as: guest, body })
+  const declined = await world.call(handlers, contract.declineInvitation, { as: guest, body })
   expect(declined.invitationStatus.code).toBe('DECLINED')
 })

@@ -37,12 +37,12 @@ const openWorkspace = async () => {
   for (const email of emails) people.push(await world.account(email))
   const person = (index: number): AccountId => people[index] ?? operator
   const workspace = await world.workspaceOf(person(0))
-  const [owners] = await world.ask(handlers, roles.listRoles, { as: person(0), workspace })
+  const [owners] = await world.call(handlers, roles.listRoles, { as: person(0), workspace })
   const roleIds = [owners?.bizId ?? '']
 
   const offerTo = async (as: AccountId): Promise<string> => {
     const query = { invitationStatus: 'PENDING' }
-    const [offer] = await world.ask(handlers, invitations.listMyInvitations, { as, query })
+    const [offer] = await world.call(handlers, invitations.listMyInvitations, { as, query })
     return offer?.bizId ?? systemIds.next()
   }
   const aboutRole = (index: number) => ({ roleBizId: roleIds[index % roleIds.length] ?? '' })
@@ -53,33 +53,33 @@ const openWorkspace = async () => {
     switch (command.kind) {
       case 'create': {
         const body = { roleName: `Role ${roleIds.length}`, permissionCodes: command.rights }
-        return roleIds.push((await world.ask(handlers, roles.createRole, { ...asked, body })).bizId)
+        return roleIds.push((await world.call(handlers, roles.createRole, { ...asked, body })).bizId)
       }
       case 'grant': {
         const body = { ...aboutRole(command.role), permissionCodes: command.rights }
-        return world.ask(handlers, roles.setRolePermissions, { ...asked, body })
+        return world.call(handlers, roles.setRolePermissions, { ...asked, body })
       }
       case 'assign': {
         const body = { userBizId: person(command.to), ...aboutRole(command.role) }
-        return world.ask(handlers, roles.changeMemberRole, { ...asked, body })
+        return world.call(handlers, roles.changeMemberRole, { ...asked, body })
       }
       case 'invite': {
         const body = { email: emails[command.to], ...aboutRole(command.role) }
-        return world.ask(handlers, invitations.createInvitation, { ...asked, body })
+        return world.call(handlers, invitations.createInvitation, { ...asked, body })
       }
       case 'accept': {
         const body = { invitationBizId: await offerTo(asked.as) }
-        return world.ask(handlers, invitations.acceptInvitation, { as: asked.as, body })
+        return world.call(handlers, invitations.acceptInvitation, { as: asked.as, body })
       }
       case 'leave':
-        return world.ask(handlers, leaveWorkspace, asked)
+        return world.call(handlers, leaveWorkspace, asked)
       case 'limit': {
         const body = { userBizId: person(command.to), policyConfig: command.limit, reason: 'no' }
-        return world.ask(handlers, limitMember, { as: operator, params, body })
+        return world.call(handlers, limitMember, { as: operator, params, body })
       }
       case 'freeze': {
         const body = { reason: 'no' }
-        return world.ask(handlers, isFrozen ? unfreezeWorkspace : freezeWorkspace, { as: operator, params, body })
+        return world.call(handlers, isFrozen ? unfreezeWorkspace : freezeWorkspace, { as: operator, params, body })
       }
     }
   }

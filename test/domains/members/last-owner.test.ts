@@ -77,7 +77,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       }
     })
     const body = { roleName: 'Clerk', permissionCodes: [] }
-    const clerk = await world.ask(handlers, roleContract.createRole, { as: first, workspace, body })
+    const clerk = await world.call(handlers, roleContract.createRole, { as: first, workspace, body })
     const access = await world.members.enter(callerOf(first), workspace)
     return { workspace, owners, clerk: bizId(clerk.bizId), access }
   }
@@ -92,19 +92,19 @@ describe.each(stores)('the last owner on $name', (store) => {
     return found
   }
   const leave = ({ access }: Shared, as: AccountId) =>
-    refusalOf(world.ask(handlers, memberContract.leaveWorkspace, { as, access }))
+    refusalOf(world.call(handlers, memberContract.leaveWorkspace, { as, access }))
   const demote = ({ access, clerk }: Shared, as: AccountId, userBizId = as) => {
     const body = { userBizId, roleBizId: clerk }
-    return refusalOf(world.ask(handlers, roleContract.changeMemberRole, { as, access, body }))
+    return refusalOf(world.call(handlers, roleContract.changeMemberRole, { as, access, body }))
   }
   const limit = ({ workspace }: Shared, userBizId: AccountId, policyConfig: object | null) => {
     const body = { userBizId, policyConfig, reason: 'a court order' }
     const asked = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
-    return refusalOf(world.ask(handlers, memberContract.limitMember, asked))
+    return refusalOf(world.call(handlers, memberContract.limitMember, asked))
   }
   const suspend = (account_id: AccountId) => {
     const asked = { as: callerOf(operator, 'SYSTEM'), params: { account_id }, body: { reason: 'abuse' } }
-    return refusalOf(world.ask(handlers, operatorContract.suspendAccount, asked))
+    return refusalOf(world.call(handlers, operatorContract.suspendAccount, asked))
   }
   const pair = async () => {
     const house = await shared(2)

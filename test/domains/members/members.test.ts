@@ -30,7 +30,7 @@ describe('part of a name, in any case', () => {
 
   test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountName) => {
     const asked = { as: owner, workspace, query: { accountName } }
-    const { items } = await world.ask(world.handlers, contract.listMembers, asked)
+    const { items } = await world.call(world.handlers, contract.listMembers, asked)
     expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
   })
 
@@ -55,7 +55,7 @@ describe('part of an address, in any case and width', () => {
 
   test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountEmail) => {
     const asked = { as: owner, workspace, query: { accountEmail } }
-    const { items } = await world.ask(world.handlers, contract.listMembers, asked)
+    const { items } = await world.call(world.handlers, contract.listMembers, asked)
     expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
   })
 
@@ -79,15 +79,15 @@ describe('limits that operators set', () => {
   const limit = (policyConfig: object | null) => {
     const body = { userBizId: member, policyConfig, reason }
     const asked = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
-    return world.ask(world.handlers, contract.limitMember, asked)
+    return world.call(world.handlers, contract.limitMember, asked)
   }
-  const leave = () => world.ask(world.handlers, leaveWorkspace, { as: member, workspace })
+  const leave = () => world.call(world.handlers, leaveWorkspace, { as: member, workspace })
   const comeBack = () => {
     const joining = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
     return inTransaction(world.database, (tx) => world.members.memberships.add(tx, joining, world.clock.now()))
   }
   const membership = async () => {
-    const [only] = await world.ask(world.handlers, listMyWorkspaces, { as: member })
+    const [only] = await world.call(world.handlers, listMyWorkspaces, { as: member })
     return only
   }
 

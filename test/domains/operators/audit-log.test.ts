@@ -27,7 +27,7 @@ test('operators.verifyAuditLog 200: a tampered entry is named by its place, and 
   for (let count = 1; count <= 5; count++) await recordAudit(database, { at: clock.now(), ...who, ...what })
   await sealAuditLog(database)
   const verify = () =>
-    world.ask(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
+    world.call(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
   expect(await verify()).toMatchObject({ intact: true, entriesChecked: 5, firstBrokenSequence: null })
   await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
   await sql`UPDATE audit_log SET client_ip = '198.51.100.1' WHERE sequence IN (3, 4)`.execute(database)
@@ -39,8 +39,8 @@ test('an act that an API key asked for names it, beside who made it; one of a se
   const session = callerOf(await world.account('maker@example.test'))
   const { handlers } = createProfile({ database, words, isCountry: () => true })
   const body = { accountName: 'Another' }
-  await world.ask(handlers, updateProfile, { as: session, body })
-  await world.ask(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })
+  await world.call(handlers, updateProfile, { as: session, body })
+  await world.call(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })
   const { accountId, portal } = session
   const who = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
   const on = { workspaceId: null, targetId: null, detail: { reason: 'why' } }

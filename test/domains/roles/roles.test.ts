@@ -43,11 +43,11 @@ beforeEach(async () => {
 
 const someone = () => world.account(`someone${++serial}@example.test`)
 const create = (as: AccountId, roleName: string, permissionCodes: Permission[] = []) =>
-  world.ask(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
+  world.call(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
 const change = (as: AccountId, userBizId: string, roleBizId: string) =>
-  world.ask(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
+  world.call(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
 const ownerRole = async () => {
-  const roles = await world.ask(handlers, contract.listRoles, { as: owner, workspace })
+  const roles = await world.call(handlers, contract.listRoles, { as: owner, workspace })
   return roles[0]?.bizId ?? ''
 }
 
@@ -57,14 +57,14 @@ test('roles.create and roles.setPermissions 400 VALIDATION.INVALID_PARAMETER: na
   await expect(create(owner, 'Unknown', permissionCodes)).rejects.toMatchObject(refusal)
   const { bizId: roleBizId } = await create(owner, 'Known')
   const body = { roleBizId, permissionCodes }
-  const replacing = world.ask(handlers, contract.setRolePermissions, { as: owner, workspace, body })
+  const replacing = world.call(handlers, contract.setRolePermissions, { as: owner, workspace, body })
   await expect(replacing).rejects.toMatchObject(refusal)
 })
 
 describe('roles', () => {
   test('live from creation to deletion', async () => {
     const body = { roleName: 'Clerk', description: 'Counts', permissionCodes: ['wallet:read', 'role:read'] }
-    const made = await world.ask(handlers, contract.createRole, { as: owner, workspace, body })
+    const made = await world.call(handlers, contract.createRole, { as: owner, workspace, body })
     expect(made).toMatchObject({
       ...body,
       permissionCodes: ['role:read', 'wallet:read'],
@@ -72,26 +72,26 @@ describe('roles', () => {
       roleType: { code: 'CUSTOM', value: 10010902 },
     })
     const params = { role_id: made.bizId }
-    expect(await world.ask(handlers, contract.readRole, { as: owner, workspace, params })).toEqual(made)
+    expect(await world.call(handlers, contract.readRole, { as: owner, workspace, params })).toEqual(made)
     world.clock.advance(1_000)
     const changedAt = toIso(world.clock.now())
-    const renamed = await world.ask(handlers, contract.updateRole, {
+    const renamed = await world.call(handlers, contract.updateRole, {
       as: owner,
       workspace,
       body: { roleBizId: made.bizId, roleName: 'CLERK', description: '' },
     })
     const { createdAt } = made
     expect(renamed).toMatchObject({ roleName: 'CLERK', description: '', createdAt, updatedAt: changedAt })
-    await world.ask(handlers, contract.setRolePermissions, {
+    await world.call(handlers, contract.setRolePermissions, {
       as: owner,
       workspace,
       body: { roleBizId: made.bizId, permissionCodes: ['file:read'] },
     })
-    expect(await world.ask(handlers, contract.listRolePermissions, { as: owner, workspace, params })).toEqual([
+    expect(await world.call(handlers, contract.listRolePermissions, { as: owner, workspace, params })).toEqual([
       'file:read',
     ])
-    await world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } })
-    expect(await refusalOf(world.ask(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
+    await world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } })
+    expect(await refusalOf(world.call(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
       'RESOURCE.NOT_FOUND',
     )
     const acts = await world.database
@@ -111,7 +111,7 @@ describe('roles', () => {
   test('the list begins with the owners’ role, which holds everything', async () => {
     await create(owner, 'beta')
     await create(owner, 'Alpha')
-    const roles = await world.ask(handlers, contract.listRoles, { as: owner, workspace, locale: 'zh' })
+    const roles = await world.call(handlers, contract.listRoles, { as: owner, workspace, locale: 'zh' })
     expect(roles.map((role) => role.roleName)).toEqual(['Owner', 'Alpha', 'beta'])
     expect(roles[0]).toMatchObject({ roleType: { label: '所有者' }, permissionCodes: [...workspacePermissions] })
   })
@@ -122,7 +122,7 @@ describe('roles', () => {
     expect(await refusalOf(create(owner, 'OWNER'))).toBe('STATE.CONFLICT')
     const other = await create(owner, 'Other')
     const rename = (roleBizId: string, roleName: string) =>
-      refusalOf(world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName } }))
+      refusalOf(world.call(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName } }))
     expect(await rename(other.bizId, 'CLERK')).toBe('STATE.CONFLICT')
     expect(await rename(clerk.bizId, 'CLERK')).toBe('none')
     const raced = await Promise.all([refusalOf(create(owner, 'Raced')), refusalOf(create(owner, 'raced'))])
@@ -132,10 +132,10 @@ describe('roles', () => {
   test('roles.update 200: a name that another workspace has given is free', async () => {
     const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
     const body = { roleName: 'Treasurer', permissionCodes: [] }
-    await world.ask(handlers, contract.createRole, { as: owner, workspace: elsewhere, body })
+    await world.call(handlers, contract.createRole, { as: owner, workspace: elsewhere, body })
     const { bizId: roleBizId } = await create(owner, 'Clerk')
     const renamed = { roleBizId, roleName: 'Treasurer' }
-    expect(await world.ask(handlers, contract.updateRole, { as: owner, workspace, body: renamed })).toMatchObject({
+    expect(await world.call(handlers, contract.updateRole, { as: owner, workspace, body: renamed })).toMatchObject({
       roleName: 'Treasurer',
     })
   })
@@ -150,13 +150,13 @@ describe('roles', () => {
   test('the OWNER role is fixed', async () => {
     const roleBizId = await ownerRole()
     const calls = [
-      world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'King' } }),
-      world.ask(handlers, contract.setRolePermissions, {
+      world.call(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'King' } }),
+      world.call(handlers, contract.setRolePermissions, {
         as: owner,
         workspace,
         body: { roleBizId, permissionCodes: [] },
       }),
-      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
+      world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
     ]
     expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('ACCESS.PERMISSION_DENIED'))
   })
@@ -164,29 +164,29 @@ describe('roles', () => {
   test('another workspace’s role is as unknown as one that never was', async () => {
     const stranger = await someone()
     const elsewhere = await world.workspaceOf(stranger)
-    const foreign = await world.ask(handlers, contract.createRole, {
+    const foreign = await world.call(handlers, contract.createRole, {
       as: stranger,
       workspace: elsewhere,
       body: { roleName: 'Theirs', permissionCodes: [] },
     })
     for (const id of [foreign.bizId, systemIds.next(), 'x', "' OR 1=1 --", '%00']) {
       const params = { role_id: id }
-      expect(await refusalOf(world.ask(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
+      expect(await refusalOf(world.call(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
         'RESOURCE.NOT_FOUND',
       )
-      expect(await refusalOf(world.ask(handlers, contract.listRolePermissions, { as: owner, workspace, params }))).toBe(
-        'RESOURCE.NOT_FOUND',
-      )
+      expect(
+        await refusalOf(world.call(handlers, contract.listRolePermissions, { as: owner, workspace, params })),
+      ).toBe('RESOURCE.NOT_FOUND')
     }
     const roleBizId = foreign.bizId
     const calls = [
-      world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'x' } }),
-      world.ask(handlers, contract.setRolePermissions, {
+      world.call(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'x' } }),
+      world.call(handlers, contract.setRolePermissions, {
         as: owner,
         workspace,
         body: { roleBizId, permissionCodes: [] },
       }),
-      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
+      world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
       change(owner, owner, roleBizId),
     ]
     expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(4).fill('RESOURCE.NOT_FOUND'))
@@ -203,7 +203,7 @@ describe('nobody grants what they lack', () => {
     expect(await refusalOf(create(manager, 'Mine', ['wallet:read']))).toBe('none')
     const set = (roleBizId: string, permissionCodes: Permission[]) =>
       refusalOf(
-        world.ask(handlers, contract.setRolePermissions, {
+        world.call(handlers, contract.setRolePermissions, {
           as: manager,
           workspace,
           body: { roleBizId, permissionCodes },
@@ -233,7 +233,7 @@ describe('who is losing their rights', () => {
     const access = await world.members.enter(callerOf(other), workspace)
     await change(owner, other, all.bizId)
     const body = { userBizId: other, roleBizId: await ownerRole() }
-    const late = world.ask(handlers, contract.changeMemberRole, { as: other, access, body })
+    const late = world.call(handlers, contract.changeMemberRole, { as: other, access, body })
     expect(await refusalOf(late)).toBe('ACCESS.PERMISSION_DENIED')
   })
 
@@ -244,8 +244,8 @@ describe('who is losing their rights', () => {
     await change(owner, other, await ownerRole())
     const access = await world.members.enter(callerOf(other), workspace)
     await change(owner, other, clerk.bizId)
-    const late = (operation: Parameters<World['ask']>[1], body: object) =>
-      refusalOf(world.ask(handlers, operation, { as: other, access, body }))
+    const late = (operation: Parameters<World['call']>[1], body: object) =>
+      refusalOf(world.call(handlers, operation, { as: other, access, body }))
     const roleBizId = clerk.bizId
     const ends = await Promise.all([
       late(contract.changeMemberRole, { userBizId: other, roleBizId: await ownerRole() }),
@@ -277,7 +277,7 @@ describe('members', () => {
     const suspend = world.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
     await suspend.where('biz_id', '=', other).execute()
     const leave = (as: AccountId) =>
-      refusalOf(world.ask(world.handlers, memberContract.leaveWorkspace, { as, workspace }))
+      refusalOf(world.call(world.handlers, memberContract.leaveWorkspace, { as, workspace }))
     expect(await leave(owner)).toBe('WORKSPACE.LAST_OWNER')
     expect(await leave(other)).toBe('none')
   })
@@ -292,7 +292,7 @@ describe('members', () => {
       workspaceRoleName: 'Clerk',
       isOwner: false,
     })
-    const mine = await world.ask(world.handlers, memberContract.listMyWorkspaces, { as: member })
+    const mine = await world.call(world.handlers, memberContract.listMyWorkspaces, { as: member })
     expect(mine[0]).toMatchObject({ workspaceRoleName: 'Clerk', isOwner: false })
     const stranger = await someone()
     expect(await refusalOf(change(owner, stranger, clerk.bizId))).toBe('RESOURCE.NOT_FOUND')
@@ -316,7 +316,7 @@ describe('members', () => {
     const member = await someone()
     const held = await world.join(workspace, member, ['wallet:read'])
     const remove = (roleBizId: string) =>
-      refusalOf(world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }))
+      refusalOf(world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }))
     expect(await remove(held)).toBe('STATE.CONFLICT')
     for (let round = 0; round < 5; round++) {
       const role = await create(owner, `Raced ${round}`)
@@ -350,7 +350,7 @@ test('roles.delete 200: an offer that was answered or is too old keeps no role',
     const made = await create(owner, `${status} ${livesMs}`)
     await offer(bizId<'role'>(made.bizId), status, livesMs)
     return refusalOf(
-      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } }),
+      world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } }),
     )
   }
   expect(await end('DECLINED', 60_000)).toBe('none')
@@ -358,7 +358,7 @@ test('roles.delete 200: an offer that was answered or is too old keeps no role',
 })
 
 test('the permission tree holds every right once, in the caller’s language', async () => {
-  const tree = await world.ask(handlers, contract.readPermissionTree, { as: owner, workspace, locale: 'ja' })
+  const tree = await world.call(handlers, contract.readPermissionTree, { as: owner, workspace, locale: 'ja' })
   const nodes = tree.flatMap((root) => [root, ...root.children])
   expect(nodes.map((node) => node.permissionCode)).toEqual([...workspacePermissions])
   expect(new Set(nodes.map((node) => node.bizId)).size).toBe(nodes.length)

@@ -84,7 +84,7 @@ const atReset = {
   past: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
   people: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'roles'],
 }
-const reset = (workspace: string, as = owner) => world.ask(sandbox.handlers, contract.resetSandbox, { as, workspace })
+const reset = (workspace: string, as = owner) => world.call(sandbox.handlers, contract.resetSandbox, { as, workspace })
 
 describe('a sandbox', () => {
   test('starts with play money in its default wallets', async () => {
@@ -270,7 +270,7 @@ describe('a sandbox', () => {
         },
       ],
     })
-    const call = world.ask(failing.handlers, contract.resetSandbox, { as: owner, workspace: opened.workspaceId })
+    const call = world.call(failing.handlers, contract.resetSandbox, { as: owner, workspace: opened.workspaceId })
     await expect(call).rejects.toThrow('a broken broom')
     expect(await balances(opened)).toEqual([
       ['Main', '9900.00', '0.00'],

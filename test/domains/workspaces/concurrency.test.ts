@@ -96,7 +96,7 @@ describe.each(stores)('races on $name', (store) => {
       const hold = ([table, id]: Row) => sql`SELECT FROM ${sql.table(table)} WHERE biz_id = ${id} FOR NO KEY UPDATE`
       await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
       await hold(first).execute(tx)
-      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, by))
+      reset = refusalOf(world.call(handlers, sandboxContract.resetSandbox, by))
       await pause(200)
       await hold(second).execute(tx)
     })
@@ -108,7 +108,7 @@ describe.each(stores)('races on $name', (store) => {
       const operators = await times(crowd, () => world.account(`operator${++serial}@example.test`, 'SYSTEM'))
       const suspend = (as: AccountId, account_id: AccountId) => {
         const asked = { as: callerOf(as, 'SYSTEM'), params: { account_id }, body: { reason: 'a quarrel' } }
-        return refusalOf(world.ask(handlers, operatorContract.suspendAccount, asked))
+        return refusalOf(world.call(handlers, operatorContract.suspendAccount, asked))
       }
       const others = (one: AccountId) => operators.filter((other) => other !== one)
       const ends = await Promise.all(operators.flatMap((one) => others(one).map((other) => suspend(one, other))))
@@ -122,9 +122,9 @@ describe.each(stores)('races on $name', (store) => {
     const mine = await times(crowd, () => world.workspaceOf(as))
     for (let round = 0; round < rounds; round++) {
       await Promise.all(
-        mine.map((workspace) => world.ask(handlers, memberContract.setDefaultWorkspace, { as, workspace })),
+        mine.map((workspace) => world.call(handlers, memberContract.setDefaultWorkspace, { as, workspace })),
       )
-      const listed = await world.ask(handlers, memberContract.listMyWorkspaces, { as })
+      const listed = await world.call(handlers, memberContract.listMyWorkspaces, { as })
       expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
     }
   })
@@ -132,9 +132,9 @@ describe.each(stores)('races on $name', (store) => {
   test('workspaces made at once leave an account with one default', async () => {
     const as = await someone()
     await times(crowd, (index) =>
-      world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+      world.call(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
     )
-    const listed = await world.ask(handlers, memberContract.listMyWorkspaces, { as })
+    const listed = await world.call(handlers, memberContract.listMyWorkspaces, { as })
     expect(listed).toHaveLength(crowd)
     expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
   })
@@ -146,11 +146,11 @@ describe.each(stores)('races on $name', (store) => {
     await Promise.allSettled([
       ...others.map((workspace) => world.join(workspace, as, [])),
       ...others.map((_, index) =>
-        world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+        world.call(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
       ),
     ])
     Object.assign(world.limits, accessSettings.workspaces)
-    expect(await world.ask(handlers, memberContract.listMyWorkspaces, { as })).toHaveLength(3)
+    expect(await world.call(handlers, memberContract.listMyWorkspaces, { as })).toHaveLength(3)
   })
 
   test('an invitation is made once and answered once', async () => {
@@ -159,14 +159,14 @@ describe.each(stores)('races on $name', (store) => {
       const workspace = await world.workspaceOf(as)
       const guest = await someone()
       const guestEmail = `racer${serial}@example.test`
-      const role = await world.ask(handlers, roleContract.createRole, {
+      const role = await world.call(handlers, roleContract.createRole, {
         as,
         workspace,
         body: { roleName: 'Guest', permissionCodes: [] },
       })
       const made = await times(crowd, () =>
         refusalOf(
-          world.ask(handlers, invitationContract.createInvitation, {
+          world.call(handlers, invitationContract.createInvitation, {
             as,
             workspace,
             body: { email: guestEmail, roleBizId: role.bizId },
@@ -174,14 +174,14 @@ describe.each(stores)('races on $name', (store) => {
         ),
       )
       expect(made.filter((end) => end === 'none')).toHaveLength(1)
-      const [invitation] = await world.ask(handlers, invitationContract.listMyInvitations, { as: guest })
+      const [invitation] = await world.call(handlers, invitationContract.listMyInvitations, { as: guest })
       const body = { invitationBizId: invitation?.bizId }
       const answers = await Promise.all(
         [
-          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
-          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
-          world.ask(handlers, invitationContract.declineInvitation, { as: guest, body: { ...body, reason: 'No' } }),
-          world.ask(handlers, invitationContract.cancelInvitation, { as, workspace, body }),
+          world.call(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.call(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.call(handlers, invitationContract.declineInvitation, { as: guest, body: { ...body, reason: 'No' } }),
+          world.call(handlers, invitationContract.cancelInvitation, { as, workspace, body }),
         ].map(refusalOf),
       )
       expect(answers.filter((end) => end === 'none')).toHaveLength(1)
@@ -200,7 +200,7 @@ describe.each(stores)('races on $name', (store) => {
       return id
     }
     const [main, spare] = [await wallet('Main', true), await wallet('Spare', false)]
-    const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
+    const reset = () => world.call(handlers, sandboxContract.resetSandbox, { as, workspace })
     await reset()
     const move = (by: Database, from: WalletId, to: WalletId) =>
       executePosting(
@@ -272,7 +272,7 @@ describe.each(stores)('races on $name', (store) => {
       ledger.execute({ actor: as, parties: [], move: { ...unpaid, id, steps: [{ status: 'CANCELLED' }] } })
     for (let round = 0; round < rounds; round++) {
       const orders = await times(crowd, announce)
-      const reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
+      const reset = refusalOf(world.call(handlers, sandboxContract.resetSandbox, { as, workspace }))
       const cancelled = await Promise.all(orders.map((order) => refusalOf(cancel(order))))
       expect(await reset).toBe('none')
       expect(new Set(cancelled).difference(new Set(['none', 'STATE.CONFLICT'])).size).toBe(0)

@@ -21,7 +21,7 @@ import { Ledger } from '../../../src/ledger/ledger.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { rowsOf } from '../../harness/rows.ts'
-import { type Asked, accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, type CallInput, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
 
 /**
  * Whatever happens to a thing of a workspace and to its people, with something of every kind beside it, and in another
@@ -42,10 +42,10 @@ describe('the rows of other workspaces, of other accounts and of other things st
     const email = `person${++serial}@example.test`
     return { id: await world.account(email), email }
   }
-  const ask = <O extends Operation>(operation: O, asked: Partial<Asked> = {}) =>
-    world.ask(handlers, operation, { as: owner, workspace, ...asked })
+  const ask = <O extends Operation>(operation: O, asked: Partial<CallInput> = {}) =>
+    world.call(handlers, operation, { as: owner, workspace, ...asked })
   const operate = <O extends Operation>(operation: O, params: Record<string, string>, body: object = {}) =>
-    world.ask(handlers, operation, { as: callerOf(operator, 'SYSTEM'), params, body })
+    world.call(handlers, operation, { as: callerOf(operator, 'SYSTEM'), params, body })
   const roleOf = async (as = owner, within = workspace) => {
     const body = { roleName: `Role ${++serial}`, permissionCodes: [] }
     return (await ask(roleContract.createRole, { as, workspace: within, body })).bizId

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const ask: World['ask'] = (handlers, operation, asked) => world.ask(handlers, operation, asked)
+const ask: World['call'] = (handlers, operation, asked) => world.call(handlers, operation, asked)
 const enter = (account: AccountId, workspace: string | null) => world.members.enter(callerOf(account), workspace)
 const setStatus = (workspace: string, status: 'ACTIVE' | 'FROZEN') =>
   world.database
