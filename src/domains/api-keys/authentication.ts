@@ -20,6 +20,7 @@ import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse } from '.
 /** `ptk_<12 hex>_<43 base64url>`: the first two parts are public and identify the key; the last one is 32 random bytes. */
 const shape = /^(ptk_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
 
+/** An API key in a request. */
 export interface PresentedKey {
   prefix: string
   secret: string
@@ -31,6 +32,7 @@ const parseKey = (text: string): PresentedKey | undefined => {
   return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
 }
 
+/** A generated API key. */
 export interface NewKey {
   prefix: string
   /** The whole key: returned once, never stored. */

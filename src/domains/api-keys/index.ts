@@ -23,6 +23,7 @@ export interface ApiKeys {
   settle(): Promise<void>
 }
 
+/** Builds the domain. */
 export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
   const lastUse = new LastUseRecorder(ports.database, (error) => ports.onError(error))
   const authentication = new ApiKeyAuthentication(ports, lastUse)

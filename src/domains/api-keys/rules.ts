@@ -35,6 +35,7 @@ export const statusChanges = {
 
 export type ApiKeyCommand = keyof typeof statusChanges
 
+/** Refuses a command that the current status does not allow. */
 export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): void => {
   if (!statusChanges[command].from.some((status) => status === current))
     throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${current}` })

@@ -14,6 +14,7 @@ import {
 import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
+/** The statuses in the store: EXPIRED is derived. */
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
@@ -33,6 +34,7 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
+/** An API key without its digest. */
 export interface ApiKeyRow {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -56,6 +58,7 @@ export interface ApiKeyScope {
   id: ApiKeyId
 }
 
+/** Returns undefined for an unknown key and for one of another workspace. */
 export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   store
     .selectFrom('api_keys')
@@ -99,6 +102,7 @@ export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
     .returning(columns)
     .executeTakeFirst()
 
+/** Number of keys of a workspace that are not deleted. */
 export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('api_keys')
@@ -109,6 +113,7 @@ export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<numbe
   return total
 }
 
+/** Sets the status of a key. */
 export const setStatus = (
   tx: Tx,
   { workspaceId, id }: ApiKeyScope,
@@ -156,6 +161,7 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   return found
 }
 
+/** One page of the keys of a workspace. */
 export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
   const found = matching(database, query, at)
   const sorted = found
@@ -181,6 +187,7 @@ export interface KeyWithCreator {
   creatorIsWhitelisted: boolean
 }
 
+/** The key with this public part, of any workspace. */
 export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWithCreator | undefined> =>
   database
     .selectFrom('api_keys as k')

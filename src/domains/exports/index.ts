@@ -25,6 +25,7 @@ export interface Exports {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createExports = (options: ExportsOptions): Exports => {
   const { database, clock, settings } = options
 

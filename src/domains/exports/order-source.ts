@@ -21,6 +21,7 @@ export interface DataField {
   isSetLater?: boolean
 }
 
+/** How orders of one type are exported. */
 export interface OrderKind {
   type: OrderQuery['type']
   /** The name of the status column and of its filter. */

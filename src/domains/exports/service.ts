@@ -46,6 +46,7 @@ export interface ExportPorts {
   ids: Ids
 }
 
+/** Name of the job that writes an export. */
 export const exportJobName = 'exports.run'
 
 export interface CreateExportInput {

@@ -201,6 +201,7 @@ export const recordProgress = async (database: Database, run: Run, rowCount: num
   return updated !== undefined
 }
 
+/** The result of a completed attempt. */
 export interface Completed {
   blobKey: string
   fileName: string

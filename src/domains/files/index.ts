@@ -35,6 +35,7 @@ export interface Files {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files => {
   const { database } = ports
   const { purposes, orphanAfterMs, sweepEveryMs } = settings

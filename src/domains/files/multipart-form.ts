@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
 
+/** The `file` part of a form. */
 export interface FilePart {
   fileName: string
   /** The Content-Type of the part, in lower case. */

@@ -14,6 +14,7 @@ const columns = [
   'created_at as createdAt',
 ] as const
 
+/** The metadata of a file. */
 export interface FileRow {
   id: string
   blobKey: string
@@ -32,6 +33,7 @@ export interface NewFile extends Omit<FileRow, 'status'> {
   createdBy: AccountId
 }
 
+/** Inserts an available file. */
 export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
   await tx
     .insertInto('files')

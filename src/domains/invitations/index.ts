@@ -10,6 +10,7 @@ import type { InvitationPorts } from './service.ts'
 
 export type { InvitationPorts } from './service.ts'
 
+/** Builds the domain. */
 export const createInvitations = (ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })

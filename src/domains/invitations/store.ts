@@ -53,6 +53,7 @@ export interface InvitationRow {
 /** Selects the invitations of a workspace, or those to an e-mail address. */
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
+/** Up to 500 invitations, newest first. */
 export const listInvitations = (
   database: Database,
   side: Side,
@@ -68,6 +69,7 @@ export const listInvitations = (
   return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
 }
 
+/** Returns undefined for an unknown invitation and for one of another workspace or address. */
 export const invitationById = (
   store: Database | Tx,
   id: InvitationId,
@@ -237,12 +239,15 @@ const personOf = (row: Found | undefined): Person | undefined =>
     language: row.default_language,
   }
 
+/** Returns undefined for an unknown account and for one of another portal. */
 export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
   personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
 
+/** The CONSUMER account of a canonical e-mail address. */
 export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
   personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
 
+/** A role of the workspace. */
 export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
   tx
     .selectFrom('roles')

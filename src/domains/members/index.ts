@@ -27,6 +27,7 @@ export interface Members {
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
 }
 
+/** Builds the domain. */
 export const createMembers = (ports: MembersPorts): Members => {
   const rules = new AccessRules(ports.permissions)
   const memberships = new Memberships({ ...ports, rules })

@@ -151,6 +151,7 @@ export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId
     await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
 }
 
+/** Sets the role of a membership. */
 export const setRole = async (tx: Tx, member: MembershipId, roleId: RoleId, at: Instant): Promise<void> => {
   await tx
     .updateTable('memberships')

@@ -44,12 +44,14 @@ const memberships = (store: Store, accountId: RawBuilder<AccountId>) =>
   joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
+/** A membership with its workspace and role. */
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
 const membership = statement((store, parameter: Given<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
   memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
 
+/** The membership of an account in a workspace. */
 export const membershipIn = (
   store: Store,
   accountId: AccountId,
@@ -78,9 +80,11 @@ const orderedMemberships = statement((store, parameter: Given<{ accountId: Accou
     .limit(parameter('limit')),
 )
 
+/** All memberships of an account. */
 export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
   orderedMemberships.all(store, { accountId, limit: null })
 
+/** The first membership of an account, in the same order. */
 export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
   orderedMemberships.first(store, { accountId, limit: 1 })
 
@@ -119,6 +123,7 @@ export const otherOwners = (
     .forShare('a')
     .execute()
 
+/** A membership with the account of its member. */
 export interface MemberRow extends MembershipRow {
   accountName: string
   accountEmail: string
@@ -146,9 +151,11 @@ const membersIn = (store: Store, workspaceId: WorkspaceId) =>
 
 const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
 
+/** A member who is known to exist. */
 export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
   membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
 
+/** One page of the members of a workspace. */
 export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)

@@ -29,6 +29,7 @@ export interface Operators {
   countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
 }
 
+/** Builds the domain. */
 export const createOperators = (ports: OperatorsPorts): Operators => ({
   handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
   jobs: [{ name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) }],

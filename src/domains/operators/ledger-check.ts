@@ -7,6 +7,7 @@ export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
   clock: Clock
 }
 
+/** The violations per invariant. */
 export interface LedgerReport {
   checkedAt: Instant
   checks: { name: string; violations: number }[]

@@ -26,6 +26,7 @@ export const assertAnotherPerson = (actor: { email: string }, subject: { email: 
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own account' })
 }
 
+/** Refuses a command that the current status does not allow. */
 export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void => {
   if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the account is ${current}, not ${from}` })
 }

@@ -44,6 +44,7 @@ export interface AccountPorts {
   onSessionsEnded(ids: readonly SessionId[]): void
 }
 
+/** Name of the job that mails a decision. */
 export const decisionMailJob = 'operators.mailDecision'
 
 /**

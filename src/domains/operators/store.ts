@@ -49,6 +49,7 @@ export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<Account
     .forNoKeyUpdate()
     .execute()
 
+/** Sets the status of an account. */
 export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> =>
   tx
     .updateTable('accounts')
@@ -70,6 +71,7 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
 
+/** One page of the accounts of both portals. */
 export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
@@ -135,6 +137,7 @@ const findAudit = (database: Database, query: AuditQuery) => {
   return found
 }
 
+/** One page of the audit log, sorted by time. */
 export const listAuditLog = (database: Database, query: AuditQuery) => {
   const found = findAudit(database, query)
   const sorted = found.select(auditColumns).orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)

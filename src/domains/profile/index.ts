@@ -7,6 +7,7 @@ import type { ProfilePorts } from './service.ts'
  * `service.ts`; `contract.ts` has the view, which `operators` uses, too.
  */
 
+/** Builds the domain. */
 export const createProfile = (ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })

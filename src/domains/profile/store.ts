@@ -18,6 +18,7 @@ const columns = [
   'default_country as country',
 ] as const
 
+/** Returns undefined for an unknown account. */
 export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
@@ -30,6 +31,7 @@ export interface ProfileChanges {
   country: string | undefined
 }
 
+/** Updates a profile. Returns undefined for an unknown account. */
 export const updateProfile = (
   tx: Tx,
   id: AccountId,

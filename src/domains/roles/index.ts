@@ -14,6 +14,7 @@ export interface RolesPorts extends Omit<RolePorts, 'permissions'> {
   permissionTable: readonly TreeRow[]
 }
 
+/** Builds the domain. */
 export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
   handlers: createHandlers({
     ...ports,

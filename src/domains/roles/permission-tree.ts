@@ -2,8 +2,10 @@ import { v5 } from 'uuid'
 import type { PermissionRow } from '../../contract/permissions.ts'
 import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
 
+/** The fields of a permission that the tree contains. */
 export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
+/** A permission with those of its group. */
 export interface PermissionNode {
   bizId: string
   permissionCode: string

@@ -40,6 +40,7 @@ export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise
     .orderBy(sql`lower(role_name)`)
     .execute()
 
+/** Returns undefined for an unknown role and for one of another workspace. */
 export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
   store
     .selectFrom('roles')
@@ -78,6 +79,7 @@ export interface RoleChanges {
   permissionCodes?: string[] | undefined
 }
 
+/** Updates fields of a role. Undefined: unchanged. */
 export const updateRole = (
   tx: Tx,
   { workspaceId, id }: RoleKey,
@@ -97,6 +99,7 @@ export const updateRole = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
+/** Number of roles of a workspace, including OWNER. */
 export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('roles')
@@ -106,6 +109,7 @@ export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<numb
   return total
 }
 
+/** Whether another role of the workspace has the name, case-insensitive. */
 export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
   const other = await tx
     .selectFrom('roles')
@@ -134,6 +138,7 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
+/** Deletes a role. The foreign key rejects one that a member holds. */
 export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
   await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
 }

@@ -16,6 +16,7 @@ export interface Sandbox {
   seed(tx: Tx, workspaceId: WorkspaceId): Promise<void>
 }
 
+/** Builds the domain. */
 export const createSandbox = (ports: SandboxPorts): Sandbox => ({
   handlers: createHandlers(ports),
   seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),

@@ -4,6 +4,7 @@ import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../../ledger/contract.ts'
 import { endedStatuses } from '../../ledger/index.ts'
 
+/** A wallet with its balance in minor units. */
 export interface SandboxWallet {
   id: WalletId
   currency: string
@@ -30,6 +31,7 @@ export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<San
   return accounts.flatMap(({ isDefault, ...account }) => (isDefault === null ? [] : [{ ...account, isDefault }]))
 }
 
+/** An order that has not ended. */
 export interface OpenOrder {
   id: OrderId
   type: Tables['orders']['order_type']

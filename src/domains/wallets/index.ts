@@ -15,6 +15,7 @@ export interface Wallets {
   openWallets(tx: Database, workspace: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
   handlers: createHandlers(ports, ports.words),
   openWallets: (tx, workspace) => openWallets(ports, tx, workspace),

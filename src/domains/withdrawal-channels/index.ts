@@ -19,6 +19,7 @@ export interface WithdrawalChannels {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }): WithdrawalChannels => ({
   handlers: createHandlers(ports, ports.words),
   channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),

@@ -26,6 +26,7 @@ export interface Workspaces {
   addRole: typeof insertRole
 }
 
+/** Builds the domain. */
 export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
   handlers: createHandlers(ports),
   open: (tx, opening) => openWorkspace(ports, opening, tx),

@@ -29,6 +29,7 @@ export interface OpeningPorts {
   }
 }
 
+/** The input for opening a workspace. */
 export interface Opening {
   /** Default: a new id. Only the seed sets it. */
   workspaceId?: WorkspaceId

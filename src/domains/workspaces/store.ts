@@ -41,9 +41,11 @@ export interface WorkspaceRow {
   updatedAt: Instant
 }
 
+/** Returns undefined for an unknown workspace. */
 export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
+/** Whether the workspace exists. */
 export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
   (await workspaceById(store, id)) !== undefined
 
@@ -85,6 +87,7 @@ export interface WorkspaceChanges {
   extraData?: Record<string, string> | null | undefined
 }
 
+/** Updates fields of a workspace. Undefined: unchanged. */
 export const updateWorkspace = (
   tx: Tx,
   id: WorkspaceId,
@@ -139,6 +142,7 @@ export const readAccountDefaults = (
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
+/** Sets the status of a workspace. */
 export const setWorkspaceStatus = (
   tx: Tx,
   id: WorkspaceId,
@@ -180,6 +184,7 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
 
+/** One page of all workspaces. */
 export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
