@@ -42,22 +42,22 @@ describe('exports', () => {
   })
 
   const setUp = async ({ database, name }: TestStore) => {
-    const book = await createBook(database)
-    const workspace = await book.workspace()
-    const from = await book.wallet('USD', '1000.00', workspace)
-    const to = await book.wallet('USD', '1000.00', workspace)
-    for (let count = 1; count < opening; count++) await transfer(book, from, to)
+    const journal = await createBook(database)
+    const workspace = await journal.workspace()
+    const from = await journal.wallet('USD', '1000.00', workspace)
+    const to = await journal.wallet('USD', '1000.00', workspace)
+    for (let count = 1; count < opening; count++) await transfer(journal, from, to)
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
-    const inSnapshot = createSnapshotReader({ database, kind }, book.clock)
+    const inSnapshot = createSnapshotReader({ database, kind }, journal.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000 }
-    const ports = { database, blobs, clock: book.clock, ids, words, inSnapshot, settings }
+    const ports = { database, blobs, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
       createExports({ ...ports, database: store, ledger })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
       const exportId = ids.next<'export'>()
       const request = { export_type: type, format: 'JSONL', filters: JSON.stringify(filters) } as const
       const file = { blob_key: null, file_name: null, row_count: null, size_bytes: null, sha256: null }
-      const creation = { created_by: book.account(), created_at: new Date(book.clock.now()) }
+      const creation = { created_by: journal.account(), created_at: new Date(journal.clock.now()) }
       const initial = { run_biz_id: null, export_status: 'QUEUED', failure_code: null } as const
       await database
         .insertInto('exports')
@@ -82,16 +82,16 @@ describe('exports', () => {
             .map((line) => JSON.parse(line))
         : []
     }
-    return { book, workspace, from, to, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs }
+    return { journal, workspace, from, to, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs }
   }
 
-  const transfer = async (book: Book, source: TestWallet, target: TestWallet): Promise<void> => {
-    book.clock.advance(1)
+  const transfer = async (journal: Book, source: TestWallet, target: TestWallet): Promise<void> => {
+    journal.clock.advance(1)
     const party = { currency: 'USD', active: true, currencyField: 'c' }
-    await book.ledger.execute({
-      actor: book.account(),
+    await journal.ledger.execute({
+      actor: journal.account(),
       idempotency: {
-        account: book.account(),
+        account: journal.account(),
         workspace: source.workspace,
         operation: 'test',
         requestId: randomUUID(),
@@ -170,12 +170,12 @@ describe('exports', () => {
 
   test('exports.create 200: excludes transfers after its snapshot', async () => {
     for (const store of stores) {
-      const { book, workspace, from, to, createDomain, requestExport, readState, rowsOf } = await setUp(store)
-      book.clock.advance(5)
-      const { jobs } = createDomain(withInterruption(book, () => transfer(book, from, to)))
+      const { journal, workspace, from, to, createDomain, requestExport, readState, rowsOf } = await setUp(store)
+      journal.clock.advance(5)
+      const { jobs } = createDomain(withInterruption(journal, () => transfer(journal, from, to)))
       for (const type of ['FLOWS', 'TRANSFERS'] as const) {
-        const before = await countRows(book, workspace, type)
-        book.clock.advance(5)
+        const before = await countRows(journal, workspace, type)
+        journal.clock.advance(5)
         const exportId = await requestExport(type)
         await run(jobs, { workspaceId: workspace, exportId })
         const rows = await rowsOf(exportId)
@@ -193,16 +193,16 @@ describe('exports', () => {
 
   test('exports.read 200: reports the number of rows while RUNNING', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp(store)
-      book.clock.advance(5)
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp(store)
+      journal.clock.advance(5)
       const exportId = await requestExport('TRANSFERS')
       const progress: number[] = []
       const between = async () => {
-        book.clock.advance(300)
+        journal.clock.advance(300)
         const { export_status: status, row_count: rows } = await readState(exportId)
         if (status === 'RUNNING') progress.push(rows ?? -1)
       }
-      const { jobs } = createDomain(withInterruption(book, between))
+      const { jobs } = createDomain(withInterruption(journal, between))
       await run(jobs, { workspaceId: workspace, exportId })
       expect(progress.slice(0, 3), store.name).toEqual([0, 1, 8])
       expect(progress.length).toBeGreaterThan(4)
@@ -212,13 +212,13 @@ describe('exports', () => {
 
   test('exports.run: a second attempt starts over; a stale first attempt changes nothing', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState, rowsOf } = await setUp(store)
-      book.clock.advance(5)
+      const { journal, workspace, createDomain, requestExport, readState, rowsOf } = await setUp(store)
+      journal.clock.advance(5)
       const exportId = await requestExport('TRANSFERS')
       const reached = Promise.withResolvers<void>()
       const gate = Promise.withResolvers<void>()
       const slow = createDomain(
-        withInterruption(book, () => {
+        withInterruption(journal, () => {
           reached.resolve()
           return gate.promise
         }),
@@ -227,7 +227,7 @@ describe('exports', () => {
       const stale = run(slow.jobs, { workspaceId: workspace, exportId })
       await reached.promise
       expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0 })
-      const { jobs } = createDomain(book.ledger)
+      const { jobs } = createDomain(journal.ledger)
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 2 })
       const completed = await readState(exportId)
       expect(completed).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
@@ -244,12 +244,12 @@ describe('exports', () => {
   test('exports.run: a stale attempt writes nothing while a later one runs', async () => {
     for (const store of stores) {
       const { database } = store
-      const { book, workspace: workspaceId, requestExport, readState } = await setUp(store)
+      const { journal, workspace: workspaceId, requestExport, readState } = await setUp(store)
       const exportId = await requestExport('FLOWS')
       const stale = { workspaceId, exportId, runId: ids.next<'run'>() }
       const current = { workspaceId, exportId, runId: ids.next<'run'>() }
       for (const each of [stale, current]) expect(await beginRun(database, each)).toBeDefined()
-      const at = book.clock.now()
+      const at = journal.clock.now()
       const file = { blobKey: `exports/${randomUUID()}`, fileName: 'late.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
       expect(await recordProgress(database, stale, 1)).toBe(false)
       expect(
@@ -264,11 +264,11 @@ describe('exports', () => {
   test('exports.run: an attempt cannot change a completed export', async () => {
     for (const store of stores) {
       const { database } = store
-      const { book, workspace: workspaceId, requestExport, readState } = await setUp(store)
+      const { journal, workspace: workspaceId, requestExport, readState } = await setUp(store)
       const exportId = await requestExport('FLOWS')
       const run = { workspaceId, exportId, runId: ids.next<'run'>() }
       expect(await beginRun(database, run)).toBeDefined()
-      const at = book.clock.now()
+      const at = journal.clock.now()
       const file = { blobKey: `exports/${randomUUID()}`, fileName: 'once.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
       expect(
         await inTransaction(database, (tx) => completeRun(tx, run, { ...file, at, expiresAt: addMs(at, 1_000) })),
@@ -285,12 +285,13 @@ describe('exports', () => {
 
   test('exports.run: retains the bytes if the reply to the commit is lost', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs } = await setUp(store)
+      const { journal, workspace, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs } =
+        await setUp(store)
       await store.database.deleteFrom('unnamed_blobs').execute()
-      book.clock.advance(5)
+      journal.clock.advance(5)
       const exportId = await requestExport('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
-      const { jobs } = createDomain(book.ledger, withLostCommitReply(store.database))
+      const { jobs } = createDomain(journal.ledger, withLostCommitReply(store.database))
       await expect(run(jobs, payload)).rejects.toThrow('the connection broke')
       await jobs[0]?.abandon?.(payload)
       expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
@@ -301,16 +302,16 @@ describe('exports', () => {
 
   test('exports.read and exports.list 200: EXPIRED from the instant of expiry, before any sweep', async () => {
     for (const { database, ...store } of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp({ database, ...store })
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp({ database, ...store })
       const exportId = await requestExport('TRANSFERS')
-      await run(createDomain(book.ledger).jobs, { workspaceId: workspace, exportId })
+      await run(createDomain(journal.ledger).jobs, { workspaceId: workspace, exportId })
       const end = (await readState(exportId)).expires_at ?? expect.fail()
       const paging = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
       for (const [at, status] of [
         [addMs(end, -1), 'COMPLETED'],
         [end, 'EXPIRED'],
       ] as const) {
-        const viewer = { workspace, account: book.account(), at }
+        const viewer = { workspace, account: journal.account(), at }
         expect((await exportById(database, viewer, exportId))?.status).toBe(status)
         const { items } = await listExports(database, viewer, { ...paging, status })
         expect(items).toMatchObject([{ id: exportId, status }])
@@ -321,7 +322,7 @@ describe('exports', () => {
   test('exports.sweep: deletes the bytes of expired exports and of a reset sandbox', async () => {
     for (const store of stores) {
       const {
-        book,
+        journal,
         workspace: workspaceId,
         createDomain,
         requestExport,
@@ -329,7 +330,7 @@ describe('exports', () => {
         listUnnamedBlobs,
       } = await setUp(store)
       await store.database.deleteFrom('unnamed_blobs').execute()
-      const { jobs, clean } = createDomain(book.ledger)
+      const { jobs, clean } = createDomain(journal.ledger)
       const sweep = () => jobs.find(({ name }) => name === 'exports.sweep')?.work({}, facts)
       const createFile = async (): Promise<string> => {
         const exportId = await requestExport('TRANSFERS')
@@ -338,12 +339,12 @@ describe('exports', () => {
       }
       const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
       const expired = await createFile()
-      book.clock.advance(60_000)
+      journal.clock.advance(60_000)
       const [current, second] = [await createFile(), await createFile()]
       await sweep()
       expect([await isThere(expired), await listUnnamedBlobs()]).toEqual([false, []])
       expect([await isThere(current), await isThere(second)]).toEqual([true, true])
-      await inTransaction(store.database, (tx) => clean(tx, { workspaceId, at: book.clock.now() }))
+      await inTransaction(store.database, (tx) => clean(tx, { workspaceId, at: journal.clock.now() }))
       expect((await listUnnamedBlobs()).sort()).toEqual([current, second].sort())
       await sweep()
       expect([await isThere(current), await isThere(second), await listUnnamedBlobs()]).toEqual([false, false, []])
@@ -352,8 +353,8 @@ describe('exports', () => {
 
   test('exports.read 200: RUNNING after a failed attempt, FAILED after the last one', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp(store)
-      const { jobs } = createDomain(withInterruption(book, () => Promise.reject(new Error('store unavailable'))))
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp(store)
+      const { jobs } = createDomain(withInterruption(journal, () => Promise.reject(new Error('store unavailable'))))
       const exportId = await requestExport('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
       await expect(run(jobs, payload)).rejects.toThrow('store unavailable')
@@ -368,8 +369,8 @@ describe('exports', () => {
 
   test('exports.run: abandoning fails a queued export and leaves a completed one', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp(store)
-      const { jobs } = createDomain(book.ledger)
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp(store)
+      const { jobs } = createDomain(journal.ledger)
       const abandon = async (exportId: string) => jobs[0]?.abandon?.({ workspaceId: workspace, exportId })
       const failing = await requestExport('TRANSFERS')
       await abandon(failing)
@@ -382,17 +383,17 @@ describe('exports', () => {
     }
   })
 
-  const countRows = async (book: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
+  const countRows = async (journal: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
     if (type === 'TRANSFERS') {
       const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const
-      return (await book.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords
+      return (await journal.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords
     }
     let total = 0
-    const all = await book.ledger.listWallets(workspace)
+    const all = await journal.ledger.listWallets(workspace)
     expect(all).toHaveLength(wallets)
     for (const { bizId: wallet } of all) {
       const page = { currentPage: 1, pageSize: 1, sortOrder: 'asc' } as const
-      total += (await book.ledger.listFlows({ ...page, wallet, workspace })).pagination.totalRecords
+      total += (await journal.ledger.listFlows({ ...page, wallet, workspace })).pagination.totalRecords
     }
     return total
   }

@@ -36,12 +36,12 @@ describe('uploads', () => {
   let store: Awaited<ReturnType<typeof testDatabase>>
   let directory: string
   let blobs: Blobs
-  let book: Book
+  let journal: Book
   beforeAll(async () => {
     store = await testDatabase()
     directory = await mkdtemp(join(tmpdir(), 'portico-files-'))
     blobs = await openBlobs({ kind: 'disk' }, directory)
-    book = await createBook(store.database)
+    journal = await createBook(store.database)
   })
   afterAll(async () => {
     await store.close()
@@ -52,12 +52,12 @@ describe('uploads', () => {
   const portsOf = (changes: Partial<{ blobs: Blobs }> = {}) => ({ database: store.database, ids, blobs, ...changes })
   const actNow = (): Act => ({
     portal: 'CONSUMER',
-    accountId: book.account(),
+    accountId: journal.account(),
     apiKeyId: null,
     operationId: 'files.upload',
     requestId: 'r',
     clientIp: '',
-    at: book.clock.now(),
+    at: journal.clock.now(),
   })
   const upload = async (workspace: Awaited<ReturnType<Book['workspace']>>, purpose = 'DOCUMENT', changes = {}) =>
     uploadFile(
@@ -65,20 +65,20 @@ describe('uploads', () => {
       { workspaceId: workspace, form: formFor(purpose) },
       actNow(),
     )
-  const files = () => createFiles({ ...portsOf(), clock: book.clock, words, settings })
+  const files = () => createFiles({ ...portsOf(), clock: journal.clock, words, settings })
   const sweep = () => files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal })
   const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
   const listUnnamedBlobs = async () =>
     (await store.database.selectFrom('unnamed_blobs').select('blob_key').execute()).map(({ blob_key }) => blob_key)
 
   test('files.sweep: keeps bytes with a row, deletes those of a reset sandbox', async () => {
-    const [workspace, neighbour] = [await book.workspace(), await book.workspace()]
+    const [workspace, neighbour] = [await journal.workspace(), await journal.workspace()]
     const [mine, theirs] = [await upload(workspace), await upload(neighbour)]
     expect(await listUnnamedBlobs()).toEqual([])
-    book.clock.advance(2 * hour)
+    journal.clock.advance(2 * hour)
     await sweep()
     expect([await isThere(mine.blobKey), await isThere(theirs.blobKey)]).toEqual([true, true])
-    const reset = { workspaceId: workspace, at: book.clock.now() }
+    const reset = { workspaceId: workspace, at: journal.clock.now() }
     await inTransaction(store.database, (tx) => files().clean(tx, reset))
     await sweep()
     expect([await isThere(mine.blobKey), await isThere(theirs.blobKey), await listUnnamedBlobs()]).toEqual([
@@ -98,24 +98,26 @@ describe('uploads', () => {
         throw new Error('the process ended')
       },
     }
-    await expect(upload(await book.workspace(), 'DOCUMENT', { blobs: crashing })).rejects.toThrow('the process ended')
+    await expect(upload(await journal.workspace(), 'DOCUMENT', { blobs: crashing })).rejects.toThrow(
+      'the process ended',
+    )
     const [key = ''] = put
     expect([await isThere(key), await listUnnamedBlobs()]).toEqual([true, [key]])
-    book.clock.advance(hour - 1)
+    journal.clock.advance(hour - 1)
     await sweep()
     expect(await isThere(key)).toBe(true)
-    book.clock.advance(1)
+    journal.clock.advance(1)
     await sweep()
     expect([await isThere(key), await listUnnamedBlobs()]).toEqual([false, []])
   })
 
   test('files.upload 503 SYSTEM.UNAVAILABLE: no row if the sweep has deleted the bytes', async () => {
-    const workspace = await book.workspace()
+    const workspace = await journal.workspace()
     const slow: Blobs = {
       ...blobs,
       put: async (key, source) => {
         await blobs.put(key, source)
-        book.clock.advance(hour)
+        journal.clock.advance(hour)
         await sweep()
       },
     }
@@ -137,12 +139,12 @@ describe('uploads', () => {
         return blobs.put(key, source)
       },
     }
-    expect(await refusalOf(upload(await book.workspace(), 'AVATAR', { blobs: recording }))).not.toBe('none')
+    expect(await refusalOf(upload(await journal.workspace(), 'AVATAR', { blobs: recording }))).not.toBe('none')
     expect(await isThere(put[0] ?? '')).toBe(false)
   })
 
   test('files.upload 400: same refusal if deleting the bytes fails; the sweep deletes them', async () => {
-    const [workspace, put] = [await book.workspace(), [] as string[]]
+    const [workspace, put] = [await journal.workspace(), [] as string[]]
     const failing: Blobs = {
       ...blobs,
       put: (key, source) => {

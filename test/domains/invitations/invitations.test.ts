@@ -193,7 +193,7 @@ describe('invitations', () => {
     expect(await refusalOf(accept(bizId))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('invitations.accept 409 WORKSPACE.NOT_ACTIVE: frozen workspace', async () => {
+  test('invitations.accept 422 WORKSPACE.NOT_ACTIVE: frozen workspace', async () => {
     const { bizId } = await invite()
     const freeze = (workspace_status: 'ACTIVE' | 'FROZEN') =>
       world.database
