@@ -312,23 +312,23 @@ describe('members', () => {
     expect(results.filter((code) => code === 'none')).toHaveLength(1)
   })
 
-  test('a role is deleted only when nobody holds it, also when somebody gets it just then', async () => {
+  test('roles.delete 409 STATE.CONFLICT: a member holds the role, also under concurrent assignment', async () => {
     const member = await newAccount()
-    const held = await world.join(workspace, member, ['wallet:read'])
+    const heldRole = await world.join(workspace, member, ['wallet:read'])
     const remove = (roleBizId: string) =>
       refusalOf(world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }))
-    expect(await remove(held)).toBe('STATE.CONFLICT')
+    expect(await remove(heldRole)).toBe('STATE.CONFLICT')
     for (let round = 0; round < 5; round++) {
-      const role = await create(owner, `Raced ${round}`)
-      const [removed, given] = await Promise.all([remove(role.bizId), refusalOf(change(owner, member, role.bizId))])
-      expect([removed, given]).toContain('none')
-      expect([removed, given].filter((code) => code === 'none')).toHaveLength(1)
+      const role = await create(owner, `Role ${round}`)
+      const [removed, assigned] = await Promise.all([remove(role.bizId), refusalOf(change(owner, member, role.bizId))])
+      expect([removed, assigned]).toContain('none')
+      expect([removed, assigned].filter((code) => code === 'none')).toHaveLength(1)
     }
   })
 })
 
-test('roles.delete 200: an offer that was answered or is too old keeps no role', async () => {
-  const offer = (role: RoleId, status: 'PENDING' | 'DECLINED', livesMs: number) =>
+test('roles.delete 200: ignores declined and expired invitations', async () => {
+  const offer = (role: RoleId, status: 'PENDING' | 'DECLINED', lifetimeMs: number) =>
     world.database
       .insertInto('invitations')
       .values({
@@ -341,23 +341,23 @@ test('roles.delete 200: an offer that was answered or is too old keeps no role',
         invitation_status: status,
         decline_reason: null,
         message: null,
-        expires_at: toDate(addMs(world.clock.now(), livesMs)),
+        expires_at: toDate(addMs(world.clock.now(), lifetimeMs)),
         created_at: toDate(world.clock.now()),
         updated_at: toDate(world.clock.now()),
       })
       .execute()
-  const end = async (status: 'PENDING' | 'DECLINED', livesMs: number) => {
-    const created = await create(owner, `${status} ${livesMs}`)
-    await offer(bizId<'role'>(created.bizId), status, livesMs)
+  const deleteOffered = async (status: 'PENDING' | 'DECLINED', lifetimeMs: number) => {
+    const created = await create(owner, `${status} ${lifetimeMs}`)
+    await offer(bizId<'role'>(created.bizId), status, lifetimeMs)
     return refusalOf(
       world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: created.bizId } }),
     )
   }
-  expect(await end('DECLINED', 60_000)).toBe('none')
-  expect(await end('PENDING', 0)).toBe('none')
+  expect(await deleteOffered('DECLINED', 60_000)).toBe('none')
+  expect(await deleteOffered('PENDING', 0)).toBe('none')
 })
 
-test('the permission tree holds every right once, in the caller’s language', async () => {
+test('roles.permissionTree 200: contains each permission once, in the caller’s language', async () => {
   const tree = await world.call(handlers, contract.readPermissionTree, { as: owner, workspace, locale: 'ja' })
   const nodes = tree.flatMap((root) => [root, ...root.children])
   expect(nodes.map((node) => node.permissionCode)).toEqual([...workspacePermissions])
