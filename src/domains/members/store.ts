@@ -132,9 +132,9 @@ export interface MemberRow extends MembershipRow {
 export interface MemberQuery extends PageRequest {
   workspaceId: WorkspaceId
   roleId: RoleId | undefined
-  /** Part of the name, in any case. */
+  /** Part of the name, case-insensitive. */
   name: string | undefined
-  /** Part of the address, in any case and width. */
+  /** Part of the address, case-insensitive and width-insensitive. */
   email: string | undefined
   from: Instant | undefined
   to: Instant | undefined

@@ -174,7 +174,7 @@ export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Insta
 export interface WorkspaceQuery extends PageRequest {
   status?: WorkspaceStatus | undefined
   kind?: WorkspaceKind | undefined
-  /** Part of the name, in any case. */
+  /** Part of the name, case-insensitive. */
   name?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
