@@ -5,7 +5,7 @@ import type { Database, OpenDatabase } from '../../src/database/index.ts'
 import { createMembers, type Members } from '../../src/domains/members/index.ts'
 import type { createWallets } from '../../src/domains/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/domains/workspaces/index.ts'
-import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
+import { parsePathParameters } from '../../src/gateway/pipeline/path-parameters.ts'
 
 import {
   type AccountId,
@@ -33,7 +33,7 @@ export const words = createWords({
   families: codedFamilies,
 })
 
-/** What deployments start from. */
+/** The default settings. */
 export const { access: accessSettings } = testSettings({})
 
 /** The members of workspaces, as compose builds them. */
@@ -47,13 +47,13 @@ const createTestMembers = (database: Database, settings = { ...accessSettings.wo
     hasWorkspace: (id) => hasWorkspace(database, id),
   })
 
-/** What wallets take from the members of workspaces. */
+/** The port of wallets to the memberships. */
 export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
   const { memberships } = createTestMembers(database)
   return { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) }
 }
 
-/** A clock that a test moves. It starts at a fixed instant. */
+/** A clock that the test advances, from a fixed instant. */
 export const testClock = (start = '2026-03-01T09:00:00Z') => {
   let now = Date.parse(start)
   return {
@@ -65,18 +65,18 @@ export const testClock = (start = '2026-03-01T09:00:00Z') => {
 }
 export type TestClock = ReturnType<typeof testClock>
 
-export interface Asked {
+export interface CallInput {
   as: AccountId | Caller
   workspace?: string
   body?: unknown
   query?: Record<string, string>
   params?: Record<string, string>
   locale?: Locale
-  /** For one call that acts as if its rights had been looked up before. */
+  /** Access that was read earlier. Default: read now. */
   access?: WorkspaceAccess
 }
 
-/** What the interface says of an operation's reply, as a client reads it. */
+/** The reply of an operation, as a client reads it. */
 export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
 
 export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
@@ -86,13 +86,13 @@ export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   members: Members
   /** The handlers of workspaces and members. */
   handlers: HandlerTable
-  /** How many workspaces an account may belong to. */
+  /** Maximum number of workspaces per account. */
   limits: { maxPerAccount: number }
   account(email: string, portal?: Portal): Promise<AccountId>
   workspaceOf(owner: AccountId, name?: string, kind?: 'LIVE' | 'SANDBOX'): Promise<string>
-  /** The account joins the workspace with a custom role of these rights, and gets the role's id. */
-  join(workspace: string, account: AccountId, rights: Permission[]): Promise<string>
-  ask<O extends Operation>(handlers: HandlerTable, operation: O, asked: Asked): Promise<ReplyOf<O>>
+  /** Adds the account to the workspace with a new role. Returns the id of the role. */
+  join(workspace: string, account: AccountId, permissions: Permission[]): Promise<string>
+  call<O extends Operation>(handlers: HandlerTable, operation: O, input: CallInput): Promise<ReplyOf<O>>
   close(): Promise<void>
 }
 
@@ -105,7 +105,7 @@ export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Cal
   permissions: new Set(),
 })
 
-/** A store with the whole schema, and calls of the domains as the pipeline makes them. */
+/** A store with the whole schema. `call` runs handlers with the requests that the pipeline would pass. */
 export const createWorld = async (open = testDatabase): Promise<World> => {
   const { database, close } = await open()
   const clock = testClock()
@@ -170,38 +170,38 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return id
   }
 
-  const ask: World['ask'] = async (handlers, operation, asked) => {
+  const call: World['call'] = async (handlers, operation, input) => {
     const { policy, body, query, reply, id } = operation
-    const caller = typeof asked.as === 'string' ? callerOf(asked.as) : asked.as
+    const caller = typeof input.as === 'string' ? callerOf(input.as) : input.as
     const access =
-      policy.workspace === 'none' ? null : (asked.access ?? (await members.enter(caller, asked.workspace ?? null)))
+      policy.workspace === 'none' ? null : (input.access ?? (await members.enter(caller, input.workspace ?? null)))
     if (policy.permission && access && !access.permissions.has(policy.permission)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED')
     }
     const handler = handlers.get(id)
     if (!handler) throw new Error(`no handler for ${id}`)
-    // The pipeline's types follow from the policy; here they follow from the lines above.
+    // The lines above establish what the pipeline's types derive from the policy.
     const request = {
       ...facts(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
-      locale: asked.locale ?? 'en',
+      locale: input.locale ?? 'en',
       clientIp: '203.0.113.7',
-      params: parsePathParameters(operation, asked.params ?? {}),
-      query: taken(query, asked.query ?? {}),
-      body: taken(body, asked.body ?? {}),
+      params: parsePathParameters(operation, input.params ?? {}),
+      query: taken(query, input.query ?? {}),
+      body: taken(body, input.body ?? {}),
       caller,
       workspace: access,
       idempotency: null,
       upload: null,
     }
-    const answer = await handler(request as never)
-    return (typeof reply === 'object' ? reply.parse(answer) : answer) as never
+    const result = await handler(request as never)
+    return (typeof reply === 'object' ? reply.parse(result) : result) as never
   }
 
   const withoutTimeouts: World['withoutTimeouts'] = (work) => work(database)
   const handlers = new Map([...workspaces.handlers, ...members.handlers])
   return {
     database,
-    withoutTimeouts: withoutTimeouts,
+    withoutTimeouts,
     clock,
     workspaces,
     members,
@@ -210,12 +210,12 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     account,
     workspaceOf,
     join,
-    ask,
+    call,
     close,
   }
 }
 
-/** The code that a call is refused with. */
+/** The code of a call's refusal, or `none`. */
 export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
   try {
     await call

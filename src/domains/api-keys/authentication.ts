@@ -17,33 +17,35 @@ import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { accessOf, isAllowedFrom, statusAt } from './rules.ts'
 import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse } from './store.ts'
 
-/** `ptk_<12 hex>_<43 base64url>`: the first two parts are public and identify the key, the last is 32 random bytes. */
+/** `ptk_<12 hex>_<43 base64url>`: the first two parts are public and identify the key; the last one is 32 random bytes. */
 const shape = /^(ptk_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
 
+/** An API key in a request. */
 export interface PresentedKey {
   prefix: string
   secret: string
 }
 
-/** Undefined if the text is not an API key. */
+/** Parses a bearer token. Returns undefined if it does not have the format of an API key. */
 const parseKey = (text: string): PresentedKey | undefined => {
   const [, prefix, secret] = shape.exec(text) ?? []
   return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
 }
 
+/** A generated API key. */
 export interface NewKey {
   prefix: string
-  /** The whole key. It is returned once and never stored. */
+  /** The whole key: returned once, never stored. */
   key: string
   last4: string
   digest: Uint8Array
 }
 
-/** The keyed digest of a secret, which is what the store holds. */
+/** The keyed digest of a secret. The store holds only this. */
 const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
   digest('api-key', prefix, secret)
 
-/** A new random key. */
+/** Generates a random key. */
 export const generateKey = (randomness: Randomness, digest: KeyedDigest): NewKey => {
   const prefix = `ptk_${Buffer.from(randomness.bytes(6)).toString('hex')}`
   const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
@@ -51,11 +53,11 @@ export const generateKey = (randomness: Randomness, digest: KeyedDigest): NewKey
   return { prefix, key, last4: key.slice(-4), digest: keyDigest(digest, { prefix, secret }) }
 }
 
-/** Precision of a key's last use. Uses in between cost no write. */
+/** Precision of a key's last use: at most one write per key in this time. */
 const precisionMs = minutes(1)
 const maxTrackedKeys = 10_000
 
-/** Writes the last use of each key at most once a minute. Requests do not wait for the write. */
+/** Stores the last use of each key, at most once a minute. Requests do not wait for the write. */
 export class LastUseRecorder {
   readonly #database: Database
   readonly #onFault: (error: unknown) => void
@@ -83,7 +85,7 @@ export class LastUseRecorder {
   }
 }
 
-/** Refuses an address outside the account's IP whitelist, if that is enabled. */
+/** Refuses a client address outside the account's IP whitelist, if the whitelist is enabled. */
 export type AssertAddressAllowed = (
   account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
   clientIp: string,
@@ -109,7 +111,7 @@ const toCaller = (key: KeyWithCreator): Caller => ({
   permissions: new Set(),
 })
 
-/** A key with an allowlist is bound to it. Any other key is bound to its creator's IP whitelist. */
+/** A key's own allowlist replaces its creator's IP whitelist. */
 const assertAddress = async (ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> => {
   if (key.ipAllowlist.length === 0) {
     const { creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
@@ -125,17 +127,20 @@ const readValidKey = async (
   { portal, clientIp }: Credential,
 ): Promise<KeyWithCreator> => {
   const key = await keyByPrefix(ports.database, presented.prefix)
-  if (!key) throw denied('no such API key')
-  if (!timingSafeEqual(key.digest, keyDigest(ports.digest, presented))) throw denied('the secret is wrong')
+  if (!key) throw denied('unknown API key')
+  if (!timingSafeEqual(key.digest, keyDigest(ports.digest, presented))) throw denied('wrong API key secret')
   const status = statusAt(key, ports.clock.now())
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
-  if (key.creatorStatus !== 'ACTIVE') throw denied('the account that made the API key is not active')
+  if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
   if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
   await assertAddress(ports, key, clientIp)
   return key
 }
 
-/** Authenticates the creator of an API key, with the key's permissions that the creator still holds. Caches nothing. */
+/**
+ * Authenticates a request as the creator of an API key, with those permissions of the key that the creator still holds.
+ * Reads the store on every call.
+ */
 export class ApiKeyAuthentication {
   readonly #ports: AuthenticationPorts
   readonly #lastUse: LastUseRecorder
@@ -145,7 +150,7 @@ export class ApiKeyAuthentication {
     this.#lastUse = lastUse
   }
 
-  /** Undefined, synchronously, if the token is not an API key. */
+  /** Returns undefined synchronously if the token is not an API key. Refuses an invalid key with ACCESS.TOKEN_INVALID. */
   authenticate(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined {
     const presented = parseKey(credential.token)
     return presented && this.#authenticateKey(presented, credential)

@@ -8,7 +8,7 @@ import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
-export const summary = 'API keys, with which machines use the second chain.'
+export const summary = 'API keys, which authenticate machines on the API chain.'
 
 export const permissions = {
   workspace: { 'api-key': { sortOrder: 500, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
@@ -46,7 +46,7 @@ const ApiKeyRequest = z.strictObject({
   expiresAt: instant.optional(),
 })
 
-/** The start of a key's public part. The secret part must not appear in a query. */
+/** Start of a key's public part. The pattern rejects the secret part, which must not appear in a URL. */
 const keyPrefix = z
   .string()
   .regex(/^ptk_[0-9a-f]{0,12}$/)
@@ -68,7 +68,7 @@ export const listApiKeys = operation({
   ...get,
   id: 'apiKeys.list',
   path: '/api-keys',
-  summary: 'The workspace’s API keys, by status or by how their public part begins',
+  summary: 'List the API keys of a workspace',
   policy: { ...reading, workspace: 'optional' },
   query: listQuery(['createdAt', 'updatedAt'], {
     apiKeyStatus: codeOf(apiKeyStatus).optional(),
@@ -82,7 +82,7 @@ export const listApiKeyPermissions = operation({
   ...get,
   id: 'apiKeys.availablePermissions',
   path: '/api-keys/available-permissions',
-  summary: 'The permissions that the caller may give to an API key',
+  summary: 'List the permissions that the caller can grant to API keys',
   reply: z.array(z.string()),
   refuses: [],
 })
@@ -91,7 +91,7 @@ export const readApiKey = operation({
   ...get,
   id: 'apiKeys.read',
   path: '/api-keys/{api_key_id}',
-  summary: 'One API key',
+  summary: 'Read an API key',
   reply: ApiKey,
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -100,7 +100,7 @@ export const createApiKey = operation({
   ...command,
   id: 'apiKeys.create',
   path: '/api-keys',
-  summary: 'Create an API key; its secret is shown once',
+  summary: 'Create an API key and return its secret once',
   policy: { ...managing, workspace: 'optional', stepUp: true },
   body: ApiKeyRequest,
   reply: ApiKey.extend({ secret: z.string() }),
@@ -111,7 +111,7 @@ export const enableApiKey = operation({
   ...command,
   id: 'apiKeys.enable',
   path: '/api-keys/enable',
-  summary: 'Enable an API key that was disabled',
+  summary: 'Enable a disabled API key',
 })
 
 export const disableApiKey = operation({
@@ -125,5 +125,5 @@ export const deleteApiKey = operation({
   ...command,
   id: 'apiKeys.delete',
   path: '/api-keys/delete',
-  summary: 'Delete an API key for good',
+  summary: 'Delete an API key permanently',
 })

@@ -5,24 +5,25 @@ import { createHandlers } from './handlers.ts'
 import type { ApiKeyServicePorts } from './service.ts'
 
 /*
- * API keys of a workspace, and authentication by them. A key acts for the account that made it. Start reading in
- * `rules.ts`; the format of a key is in `secret.ts`.
+ * API keys of a workspace, and authentication with them. A key acts as the account that created it. Depends on the
+ * memberships of `members` through a port. Start reading in `service.ts`; the format of a key is in `authentication.ts`.
  */
 
 export interface ApiKeyPorts extends ApiKeyServicePorts, AuthenticationPorts {
   members: ApiKeyServicePorts['members'] & AuthenticationPorts['members']
   words: Words
-  /** Called when the last use of a key could not be written. */
+  /** Called when writing the last use of a key fails. */
   onError(error: unknown): void
 }
 
 export interface ApiKeys {
   handlers: HandlerTable
   authenticate: AuthenticationPort['apiKey']
-  /** Waits for pending writes of last uses. Call it before the store closes. */
+  /** Waits for pending writes of last uses. Call before closing the store. */
   settle(): Promise<void>
 }
 
+/** Builds the domain. */
 export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
   const lastUse = new LastUseRecorder(ports.database, (error) => ports.onError(error))
   const authentication = new ApiKeyAuthentication(ports, lastUse)

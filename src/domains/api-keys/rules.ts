@@ -1,11 +1,18 @@
-import type { Configuration } from '../../config/index.ts'
 import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
-import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
+import { covers, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
-export type ApiKeySettings = Configuration['access']['apiKeys']
+export interface ApiKeySettings {
+  /** Maximum number of keys per workspace that are not deleted. */
+  maxPerWorkspace: number
+  /** Maximum lifetime of a key in milliseconds. Null: unlimited. */
+  maxLifeMs: number | null
+}
 
-/** The expiry of a new key: the requested one within the maximum life, else the maximum. Null: the key never expires. */
+/**
+ * The expiry of a new key: the requested one, or the maximum lifetime by default. Null: the key never expires. Refuses an
+ * expiry in the past or beyond the maximum lifetime.
+ */
 export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
   const latest = maxLifeMs === null ? null : addMs(at, maxLifeMs)
   const expiry = requested ?? latest
@@ -13,13 +20,13 @@ export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: 
   return expiry
 }
 
-/** The status of a key at an instant: every key that is not deleted can expire. */
+/** The status of a key at an instant. EXPIRED is never stored: it follows from `expiresAt`. */
 export const statusAt = (
   key: { status: Exclude<ApiKeyStatus, 'EXPIRED'>; expiresAt: Instant | null },
   at: Instant,
 ): ApiKeyStatus => (key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status)
 
-/** The status that a command requires, and the one that it sets. */
+/** The status that each command requires and sets. */
 export const statusChanges = {
   enable: { from: ['DISABLED'], to: 'ACTIVE' },
   disable: { from: ['ACTIVE'], to: 'DISABLED' },
@@ -28,23 +35,24 @@ export const statusChanges = {
 
 export type ApiKeyCommand = keyof typeof statusChanges
 
+/** Refuses a command that the current status does not allow. */
 export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): void => {
   if (!statusChanges[command].from.some((status) => status === current))
     throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${current}` })
 }
 
-/** Whether an address is on the list. */
+/** Whether the allowlist contains the address. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
-  allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
+  allowlist.some((entry) => covers(parseRange(entry), clientIp))
 
-/** Nobody gives a key a permission that they lack. */
+/** Refuses if the caller lacks one of the permissions to grant. */
 export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {
   const held: ReadonlySet<string> = access.permissions
   const lacking = permissionCodes.find((code) => !held.has(code))
   if (lacking !== undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${lacking}` })
 }
 
-/** The access of a key: those of its permissions that its creator still holds. A key is never an owner. */
+/** The access of a key: the permissions that both the key and its creator hold. A key is never an owner. */
 export const accessOf = (creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess => ({
   id: creator.id,
   isOwner: false,

@@ -14,7 +14,7 @@ interface ApiKeysTable {
   /** EXPIRED is never stored: it follows from `expires_at`. */
   api_key_status: Exclude<ApiKeyStatus, 'EXPIRED'>
   permission_codes: string[]
-  /** Addresses and ranges the key may be used from; empty for any. */
+  /** Addresses and CIDR ranges from which the key can be used. Empty: any address. */
   ip_allowlist: string[]
   expires_at: NullableTimestamp
   last_used_at: NullableTimestamp
@@ -54,7 +54,7 @@ export const migrations = [
     `CREATE UNIQUE INDEX api_keys_name ON api_keys (workspace_biz_id, lower(api_key_name))
       WHERE api_key_status <> 'DELETED'`,
     `CREATE INDEX api_keys_list ON api_keys (workspace_biz_id, created_at)`,
-    // Search by the start of the public part is a byte range, whatever the collation of the database.
+    // Prefix search is a byte range, independent of the collation of the database.
     `CREATE INDEX api_keys_prefix ON api_keys (workspace_biz_id, key_prefix COLLATE "C")`,
   ]),
 ]

@@ -12,7 +12,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { generateKey } from './authentication.ts'
 import {
@@ -44,14 +44,14 @@ export interface ApiKeyServicePorts {
     /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   }
-  /** Every permission that an API key can hold. */
+  /** All permissions that an API key can hold. */
   permissions: readonly Permission[]
   settings: ApiKeySettings
 }
 
-/** Who acts, and with which access to the workspace. */
+/** The caller, and their access to the workspace. */
 export interface ApiKeyContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
@@ -62,19 +62,21 @@ const assertFound = (key: ApiKeyRow | undefined): ApiKeyRow => {
   return key
 }
 
+/** One page of a workspace's keys. */
 export const listApiKeys = (
   { database }: ApiKeyServicePorts,
   query: ApiKeyQuery,
   at: Instant,
 ): Promise<Page<ApiKeyRow>> => listKeys(database, query, at)
 
+/** A key of the workspace. */
 export const readApiKey = async (
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
 ): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }))
 
-/** The permissions that a member may give to an API key. */
+/** The permissions that the caller can grant to an API key. */
 export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
   permissions.filter((code) => access.permissions.has(code))
 
@@ -85,7 +87,7 @@ export interface CreateApiKeyInput {
   expiresAt: Instant | null
 }
 
-/** `key` is the key itself. It is returned here only. */
+/** Creates a key. `key` contains its secret and is not available later. */
 export const createApiKey = async (
   { database, ids, randomness, digest, members, permissions, settings }: ApiKeyServicePorts,
   input: CreateApiKeyInput,
@@ -101,27 +103,27 @@ export const createApiKey = async (
     const { key, ...secret } = generateKey(randomness, digest)
     const owner = { id: ids.next<'apiKey'>(), workspaceId: access.id, createdBy: act.accountId }
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, act.at)
-    if (!row) throw conflict('an API key has that name')
+    if (!row) throw conflict('another API key has this name')
     const detail = { permissions: input.permissionCodes.join(',') }
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: row.id, detail })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: row.id, detail })
     return { row, key }
   })
 }
 
-/** Enables, disables or deletes a key. */
+/** Enables, disables or deletes a key. Refuses with STATE.CONFLICT if its status does not allow the command. */
 export const changeApiKeyStatus = (
   { database, members }: ApiKeyServicePorts,
   { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
   { act, access }: ApiKeyContext,
 ): Promise<ApiKeyRow> =>
   inTransaction(database, async (tx) => {
-    // The lock of the workspace also covers its keys.
+    // Locking the workspace serializes changes of its keys.
     await members.assertAccess(tx, act.accountId, access)
     const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
     // Enabling a key grants its permissions again.
     if (command === 'enable') assertMayGrant(access, key.permissionCodes)
     assertStatus(statusAt(key, act.at), command)
     const changed = await setStatus(tx, key, statusChanges[command].to, act.at)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: id })
     return changed
   })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -14,6 +14,7 @@ import {
 import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
+/** The statuses in the store: EXPIRED is derived. */
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
@@ -33,6 +34,7 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
+/** An API key without its digest. */
 export interface ApiKeyRow {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -50,12 +52,13 @@ export interface ApiKeyRow {
   updatedAt: Instant
 }
 
-/** A key by its primary key. */
+/** The primary key of an API key. */
 export interface ApiKeyScope {
   workspaceId: WorkspaceId
   id: ApiKeyId
 }
 
+/** Returns undefined for an unknown key and for one of another workspace. */
 export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   store
     .selectFrom('api_keys')
@@ -75,7 +78,7 @@ export interface NewApiKey extends ApiKeyScope {
   createdBy: AccountId
 }
 
-/** Undefined if a key of the workspace has that name. */
+/** Inserts a key. Returns undefined if the workspace has a key of that name. */
 export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
   tx
     .insertInto('api_keys')
@@ -99,6 +102,7 @@ export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
     .returning(columns)
     .executeTakeFirst()
 
+/** Number of keys of a workspace that are not deleted. */
 export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('api_keys')
@@ -109,6 +113,7 @@ export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<numbe
   return total
 }
 
+/** Sets the status of a key. */
 export const setStatus = (
   tx: Tx,
   { workspaceId, id }: ApiKeyScope,
@@ -125,7 +130,7 @@ export const setStatus = (
 
 export interface ApiKeyQuery extends PageRequest {
   workspaceId: WorkspaceId
-  /** Undefined for every status except DELETED. */
+  /** Undefined: every status except DELETED. */
   status: ApiKeyStatus | undefined
   /** Start of the public part. */
   prefix: string | undefined
@@ -137,12 +142,12 @@ export interface ApiKeyQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
 
-/** Sorts after every character of a prefix, which is hexadecimal. */
+/** Sorts after every character of a prefix. */
 const afterPrefix = '~'
 
 const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
-  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)})`
+  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${moment(at)})`
   if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
   else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
   else found = found.where('api_key_status', '=', query.status)
@@ -151,11 +156,12 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
     const bytes = sql<string>`key_prefix COLLATE "C"`
     found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
   }
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   return found
 }
 
+/** One page of the keys of a workspace. */
 export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
   const found = matching(database, query, at)
   const sorted = found
@@ -165,7 +171,7 @@ export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): P
   return readPage(found, sorted, query)
 }
 
-/** A key with its creator's account, for authentication. */
+/** A key with the account of its creator, for authentication. */
 export interface KeyWithCreator {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -181,6 +187,7 @@ export interface KeyWithCreator {
   creatorIsWhitelisted: boolean
 }
 
+/** The key with this public part, of any workspace. */
 export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWithCreator | undefined> =>
   database
     .selectFrom('api_keys as k')
@@ -201,7 +208,7 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWith
     ])
     .executeTakeFirst()
 
-/** Stores the use if it is the latest one: replicas write in any order. */
+/** Stores a use unless a later one is stored: replicas write in any order. */
 export const recordUse = async (
   database: Database,
   { workspaceId, id }: ApiKeyScope,
@@ -213,6 +220,6 @@ export const recordUse = async (
     .set({ last_used_at: toDate(at), last_used_ip: clientIp })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
-    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', timestamptz(at))]))
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment(at))]))
     .execute()
 }

@@ -27,7 +27,7 @@ export const listCountries = operation({
   ...get,
   id: 'constants.countries',
   path: '/constants/countries',
-  summary: 'The countries, in the caller’s language',
+  summary: 'List countries in the caller’s language',
   reply: z.array(Country),
 })
 
@@ -35,6 +35,6 @@ export const listTimezones = operation({
   ...get,
   id: 'constants.timezones',
   path: '/constants/timezones',
-  summary: 'The time zones, with their offsets of today',
+  summary: 'List time zones with their current offsets',
   reply: z.array(Timezone),
 })

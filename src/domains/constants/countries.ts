@@ -10,7 +10,7 @@ interface Country {
 }
 
 /** Calling codes of territories without a numbering plan in libphonenumber (ITU-T E.164). */
-const borrowedPlans: Record<string, string> = {
+const additionalCallingCodes: Record<string, string> = {
   AQ: '672',
   BV: '47',
   GS: '500',
@@ -28,15 +28,15 @@ const byAlpha2 = new Set(countries.map((country) => country.alpha2))
 /** Whether a country has this ISO 3166 alpha-2 code. */
 export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)
 
-/** Calling codes by country, from libphonenumber's table: several countries share one. */
-const plans = new Map(
+/** Calling codes by country, from libphonenumber. Several countries share one. */
+const callingCodes = new Map(
   Object.entries(numbering.country_calling_codes).flatMap(([code, sharing]) =>
     sharing.map((alpha2): [string, string] => [alpha2, code]),
   ),
 )
-const phoneCode = (alpha2: string): string => plans.get(alpha2) ?? borrowedPlans[alpha2] ?? ''
+const phoneCode = (alpha2: string): string => callingCodes.get(alpha2) ?? additionalCallingCodes[alpha2] ?? ''
 
-/** All countries, in the order of their names. `code` and `value` never change: alpha-2 and ISO numeric. */
+/** All countries, sorted by name. `code` (alpha-2) and `value` (ISO numeric) are stable. */
 export const countriesIn = (locale: Locale) => {
   const names = new Intl.DisplayNames(locale, { type: 'region' })
   const order = new Intl.Collator(locale)

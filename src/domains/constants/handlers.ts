@@ -10,10 +10,10 @@ import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
 import { Timezones } from './timezones.ts'
 
-/** Zones change their offsets on quarters of an hour. */
+/** Time zones change their offset at a quarter of an hour. */
 const periodMs = minutes(15)
 
-/** Caches the latest list per language, as a constant that the response writer encodes once. */
+/** Caches the latest list per language. A frozen list is encoded only once. */
 class ListCache<T extends object> {
   readonly #latest = new Map<Locale, { period: number; list: T }>()
 

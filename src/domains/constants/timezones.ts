@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import { type Instant, type Locale, toDate } from '../../kernel/index.ts'
 
 /**
- * Zones that ICU lists under former names, with the current name in the IANA database (its `backward` file). Both names
- * are accepted everywhere.
+ * Current IANA names of zones that ICU lists under former names (`backward` file of the IANA database). Other operations
+ * accept both.
  */
 const renamed: Record<string, string> = {
   'Africa/Asmera': 'Africa/Asmara',
@@ -34,13 +34,13 @@ const zones: readonly string[] = [
 const nameOf = (format: Intl.DateTimeFormat, at: Instant): string =>
   format.formatToParts(toDate(at)).find((part) => part.type === 'timeZoneName')?.value ?? ''
 
-/** Minutes east of Greenwich at an instant, daylight saving included. */
+/** Offset from UTC in minutes, including daylight saving time. */
 const offsetIn = (format: Intl.DateTimeFormat, at: Instant): number => {
   const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
 }
 
-/** UTC+8, UTC-3:30, UTC+0. */
+/** Formats an offset as `UTC+8`, `UTC-3:30` or `UTC+0`. */
 const offsetText = (offset: number): string => {
   const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
   const rest = minutes === 0 ? '' : `:${String(minutes).padStart(2, '0')}`
@@ -56,14 +56,14 @@ const labelOf = (locale: Locale, zone: string, at: Instant): string => {
 }
 
 /**
- * All zones from west to east, with their offsets at an instant. `code` and `value` derive from the zone's name, so they
- * stay the same when zones are added or removed. Creating the Intl formatters takes a tenth of a second for all zones:
- * keep those of the offsets, and the labels of each language.
+ * Lists all zones from west to east. Caches the Intl formatters and the labels per language: creating the formatters of
+ * all zones takes 100 ms.
  */
 export class Timezones {
   readonly #formats = new Map<string, Intl.DateTimeFormat>()
   readonly #labels = new Map<Locale, ReadonlyMap<string, string>>()
 
+  /** The zones with their offsets at an instant. `code` and `value` derive from the name, so they are stable. */
   list(locale: Locale, at: Instant) {
     const labels = this.#labelsIn(locale, at)
     return zones

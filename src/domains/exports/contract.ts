@@ -40,7 +40,7 @@ export type ExportType = CodeOf<typeof exportType>
 export const exportFormat = codedFamily('exportFormat', { CSV: 10091801, XLSX: 10091802, JSONL: 10091803 })
 export type ExportFormat = CodeOf<typeof exportFormat>
 
-/** The filters of each list that can be exported, beside its interval. */
+/** The filters of each list that can be exported, in addition to its interval. */
 const filters = {
   FLOWS: { walletId: id.optional(), ...flowFilters },
   TRANSFERS: transferFilters,
@@ -91,7 +91,7 @@ export const listExports = operation({
   ...get,
   id: 'exports.list',
   path: '/exports',
-  summary: 'Exports of the workspace, by filter',
+  summary: 'List the exports of a workspace',
   policy: reading,
   query: listQuery(['createdAt', 'completedAt'], {
     exportType: codeOf(exportType).optional(),
@@ -106,7 +106,7 @@ export const createExport = operation({
   method: 'POST',
   path: '/exports',
   chains: ['consumer'],
-  summary: 'Export a list that the caller may read; made in the background',
+  summary: 'Export a list to a file in the background',
   policy: { ...member, workspace: 'optional', permission: 'export:create', rate: 'export' },
   body: ExportRequest,
   reply: Export,
@@ -117,7 +117,7 @@ export const readExport = operation({
   ...get,
   id: 'exports.read',
   path: '/exports/{export_id}',
-  summary: 'One export, and how far it is',
+  summary: 'Read an export and its progress',
   policy: { ...reading, workspace: 'required' },
   reply: Export,
   refuses: ['RESOURCE.NOT_FOUND'],
@@ -127,7 +127,7 @@ export const downloadExport = operation({
   ...get,
   id: 'exports.download',
   path: '/exports/{export_id}/download',
-  summary: 'A completed export’s bytes, as an attachment; Range and ETag are served',
+  summary: 'Download the file of a completed export',
   policy: { ...reading, channel: 'none' },
   reply: 'stream',
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'FILE.RANGE_NOT_SATISFIABLE'],

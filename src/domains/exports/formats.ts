@@ -4,10 +4,10 @@ import { type Instant, toIso } from '../../kernel/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import type { Row, Source } from './source.ts'
 
-/** Starts of a formula or of another cell in a spreadsheet, including full-width forms (OWASP, CSV injection). */
+/** Characters that start a formula or a new cell in a spreadsheet, including full-width forms (OWASP, CSV injection). */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 
-/** A cell as text. An apostrophe in front keeps a spreadsheet from running it. */
+/** Formats a cell as text. Prefixes a formula with an apostrophe, so that a spreadsheet does not evaluate it. */
 export const neutralizeFormula = (value: string | number | null): string => {
   const text = value === null ? '' : String(value)
   return typeof value === 'string' && formulaStart.test(text) ? `'${text}` : text
@@ -17,12 +17,12 @@ const toCells = (columns: readonly string[], row: Row): string[] =>
   columns.map((column) => neutralizeFormula(row[column] ?? null))
 
 /**
- * Formulas after a semicolon, tab or line break: spreadsheets of many countries split there, and our quotes do not protect
- * such a cell.
+ * Formulas after a semicolon, tab or line break. Spreadsheets split there in many locales, and quotes do not protect such a
+ * cell.
  */
 const embeddedFormulaStart = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
 
-/** Also quotes a lone CR or LF (RFC 4180, 2.6) and other separators, which the writer would leave unquoted. */
+/** A CSV line. Also quotes a lone CR or LF (RFC 4180, 2.6) and other separators, which the library leaves unquoted. */
 const toCsvLine = (texts: string[]): string =>
   stringify([texts.map((text) => text.replace(embeddedFormulaStart, "'$&"))], {
     record_delimiter: 'windows',
@@ -42,8 +42,8 @@ async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
 const escapeCharacter = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
 
 /**
- * A text as a workbook stores it (ECMA-376, ST_Xstring). Escapes two characters that XML forbids and the writer passes
- * through, and any underscore that would start such an escape.
+ * Escapes a text for a workbook (ECMA-376, ST_Xstring): two characters that XML forbids and the library does not escape,
+ * and an underscore that would start such an escape.
  */
 export const escapeXmlText = (text: string): string =>
   text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, escapeCharacter)
@@ -63,13 +63,14 @@ async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
 
 const xlsx = (source: Source): Readable => Readable.from(sheet(source), { objectMode: false })
 
+/** Writes the rows of a source in one format. */
 export interface ExportWriter {
   ending: string
   contentType: string
   write(source: Source): Readable
 }
 
-/** Lines are joined into chunks: one chunk per row would cost more than the row. */
+/** Lines are joined into chunks of this many characters: a chunk per row costs more than the row. */
 const chunkLength = 32 * 1024
 
 async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
@@ -85,7 +86,7 @@ async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> 
 
 const readText = (lines: AsyncIterable<string>): Readable => Readable.from(joinLines(lines), { objectMode: false })
 
-/** The formats of an export: CSV (RFC 4180), JSON Lines with raw values, and XLSX. */
+/** The formats of an export: CSV (RFC 4180), JSON Lines with unmodified values, and XLSX. */
 export const formats: Record<ExportFormat, ExportWriter> = {
   CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: (source) => readText(csv(source)) },
   JSONL: {
@@ -100,6 +101,6 @@ export const formats: Record<ExportFormat, ExportWriter> = {
   },
 }
 
-/** A file name such as `withdrawals-2026-01-31.csv`, with the day (UTC) of the request. */
+/** A file name such as `withdrawals-2026-01-31.csv`, with the UTC day of the request. */
 export const exportName = (type: ExportType, createdAt: Instant, ending: string): string =>
   `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`

@@ -22,13 +22,13 @@ export interface ExportJobPorts {
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
 
-/** Longer than any attempt takes. The sweep deletes the bytes of a killed attempt after this time. */
+/** Longer than any attempt. After this time, the sweep deletes the bytes of an attempt that crashed. */
 const maxAttemptMs = days(1)
 
-/** How often the number of rows is stored. */
+/** Interval for storing the number of rows. */
 const progressMs = 250
 
-/** Counts the rows, stores the count from time to time, and stops when the signal aborts. */
+/** Passes the rows on and stores their number periodically. Throws when the signal aborts or another attempt has started. */
 async function* countRows(
   { database, clock }: ExportJobPorts,
   run: Run,
@@ -45,7 +45,7 @@ async function* countRows(
     yield row
     if (clock.now() - storedAt < progressMs) continue
     storedAt = clock.now()
-    if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has taken over')
+    if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has started')
   }
 }
 
@@ -66,12 +66,12 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
       })
       const feeding = pipeline(format.write({ ...source, rows }), measure.through)
       const storing = blobs.put(blobKey, measure.through)
-      // Wait for both before the snapshot ends. The store rejects with the cause, also if reading failed.
+      // Wait for both before the snapshot ends. `put` rejects with the cause, also if reading fails.
       await Promise.allSettled([feeding, storing])
       await storing
     })
   } catch (error) {
-    // Report the first error. The sweep deletes the bytes if this fails.
+    // Throw the original error. If deleting fails, the sweep deletes the bytes.
     await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
@@ -85,10 +85,10 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
     at,
     expiresAt: addMs(at, settings.lifeMs),
   }
-  // If the commit fails, it may still have succeeded: leave the bytes to the sweep, which spares those that a row names.
+  // A failed commit may have succeeded: leave the bytes to the sweep, which skips those that a row references.
   const isOurs = await inTransaction(database, async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
-    if (!(await claimBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
+    if (!(await claimBlob(tx, blobKey))) throw new Error('the sweep deleted the bytes before a row referenced them')
     return true
   })
   if (!isOurs) await blobs.delete(blobKey)
@@ -99,7 +99,7 @@ const runOf = ({ ids }: ExportJobPorts, payload: unknown): Run => {
   return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
 }
 
-/** Runs the job of an export. Each attempt starts from the beginning, over its own snapshot. */
+/** Runs one attempt of an export from the beginning, over its own snapshot. */
 export const runExport = (ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> =>
   writeExport(ports, runOf(ports, payload), signal)
 

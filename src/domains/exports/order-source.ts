@@ -9,26 +9,27 @@ import {
 } from '../../ledger/index.ts'
 import { type Row, readAllRows, type Source } from './source.ts'
 
-/** A column from an order's data: plain text, or minor units of the currency that another field names. */
+/** A column from an order's data: plain text, or minor units of the currency in another field. */
 export interface DataField {
   name: string
-  /** The source field. Default: `name`. */
+  /** The field in the data. Default: `name`. */
   from?: string
   currencyIn?: string
-  /** The field to subtract if the data lacks the column itself. */
+  /** The field to subtract from `from` if the data does not contain `name`. */
   minus?: string
-  /** Set by a later step, so empty before it. */
+  /** Set by a later step: empty if the snapshot precedes that step. */
   isSetLater?: boolean
 }
 
+/** How orders of one type are exported. */
 export interface OrderKind {
   type: OrderQuery['type']
-  /** The column of the status, which is also the filter's name. */
+  /** The name of the status column and of its filter. */
   status: string
   /** The column names of the source and the target wallet. */
   wallets: { source?: string; target?: string }
   data: readonly DataField[]
-  /** How the order expires. A job stores the expiry later. */
+  /** How the order expires. Applied here because a job stores the expiry later. */
   expiry?: OrderExpiry
 }
 
@@ -41,7 +42,7 @@ const amounts: DataField[] = [
 /** The amount less the fee. */
 const netAmount: DataField = { name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' }
 
-/** The lists of orders that can be exported, by the names of the contract. */
+/** The lists of orders that can be exported, by export type. */
 export const orderKinds = {
   TRANSFERS: {
     type: 'TRANSFER',
@@ -101,9 +102,9 @@ interface OrderExportRequest {
   data: Readonly<Record<string, string>>
   from: Instant | undefined
   to: Instant | undefined
-  /** Later steps are ignored. Null: the store's snapshot excludes them already. */
+  /** Ignore later steps. Null: the database snapshot excludes them. */
   asOf: Instant | null
-  /** Orders that have expired by now count as ended. */
+  /** Orders whose expiry has passed count as expired. */
   now: Instant
 }
 
@@ -132,17 +133,20 @@ const fieldValue = (data: Order['data'], { name, from, currencyIn, minus }: Data
   return formatMoney(money(minor - subtrahend, currency))
 }
 
-/** Notes that only the ordering workspace sees, as in transfers.read. */
+/** Fields that only the workspace of the order can read, as in transfers.read. */
 const privateFields = new Set(['clientReference'])
 
-/** The status after the last step or a later expiry; undefined without steps. */
+/** The status after the last step or its expiry. Undefined without steps. */
 const findState = ({ expiry }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
   const last = steps.at(-1)
   const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
   return end !== null && expiry ? { status: expiry.to, at: end } : last
 }
 
-/** The order as of the snapshot; undefined if it did not exist, had not reached the workspace, or does not match. */
+/**
+ * The order as of the snapshot. Undefined if it did not exist, was not visible to the workspace, or does not match the
+ * filters.
+ */
 const toOrderRow = (
   kind: OrderKind,
   order: Order,
@@ -173,8 +177,8 @@ const toOrderRow = (
 }
 
 /**
- * A workspace's orders of one kind. The status is derived from the history instead of filtered by the store: an order that
- * changes during the export would otherwise leave one page and miss the next.
+ * The orders of a workspace of one type, oldest first. Filters by the status in the history, not in the store: an order
+ * that changes during the export would otherwise be missing from all pages.
  */
 export const createOrderSource = (
   ledger: Pick<Ledger, 'readOrders'>,

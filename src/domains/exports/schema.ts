@@ -10,7 +10,7 @@ interface ExportsTable {
   format: ExportFormat
   filters: Json
   export_status: ExportStatus
-  /** The attempt that may update this row. */
+  /** The latest attempt: only it can update this row. */
   run_biz_id: string | null
   blob_key: string | null
   file_name: string | null
@@ -30,7 +30,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Exports of lists. Only the attempt that `run_biz_id` names may update the row; a later attempt replaces the id. */
+/** Exports of lists. Only the attempt in `run_biz_id` can update the row. A later attempt replaces the id. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE exports (

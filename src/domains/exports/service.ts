@@ -9,7 +9,7 @@ import {
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Blobs, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
@@ -23,7 +23,7 @@ import {
   type Viewer,
 } from './store.ts'
 
-/** The permission to read each list. A person's own logins need none. */
+/** The permission to read each list. The caller's own logins require none. */
 const listPermissions: Record<ExportType, Permission | null> = {
   FLOWS: 'wallet:read',
   TRANSFERS: 'transfer:read',
@@ -33,11 +33,11 @@ const listPermissions: Record<ExportType, Permission | null> = {
   LOGIN_HISTORY: null,
 }
 
-/** An export needs the permission of its list, when it is created and at each download. */
+/** Refuses a caller who cannot read the list. Checked when an export is created and downloaded. */
 export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
   const required = listPermissions[type]
   if (required !== null && !permissions.has(required))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${required}` })
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${required}` })
 }
 
 export interface ExportPorts {
@@ -46,6 +46,7 @@ export interface ExportPorts {
   ids: Ids
 }
 
+/** Name of the job that writes an export. */
 export const exportJobName = 'exports.run'
 
 export interface CreateExportInput {
@@ -54,9 +55,9 @@ export interface CreateExportInput {
   filters: object
 }
 
-/** Who acts, and with which access to the workspace. */
+/** The caller, and their access to the workspace. */
 export interface ExportContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
@@ -73,21 +74,26 @@ export const createExport = async (
     const created = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
     await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
     const detail = { exportType: input.type, format: input.format }
-    await recordSuccess(tx, act, { workspaceId, targetId: id, detail })
+    await recordAct(tx, act, { workspaceId, targetId: id, detail })
     return created
   })
 }
 
+/** One page of the exports that the viewer can read. */
 export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> =>
   listExportRows(database, viewer, query)
 
+/** An export that the viewer can read. */
 export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
   const found = await exportById(database, viewer, id)
   if (!found) throw notFound('no such export')
   return found
 }
 
-/** The bytes of a completed export, for a caller who may read the list now. Every download is audited. */
+/**
+ * The file of a completed export. Requires the permission to read the list, and writes an audit entry. Refuses an export
+ * that is not completed with STATE.CONFLICT.
+ */
 export const downloadExport = async (
   ports: ExportPorts,
   id: string,
@@ -101,6 +107,6 @@ export const downloadExport = async (
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) => recordSuccess(tx, act, { workspaceId: access.id, targetId: id }))
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: access.id, targetId: id }))
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
 }

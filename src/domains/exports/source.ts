@@ -9,16 +9,16 @@ export interface ExportScope {
   filters: unknown
 }
 
-/** A row of an export, by column. Amounts and instants are formatted already. */
+/** A row of an export by column, with formatted amounts and instants. */
 export type Row = Readonly<Record<string, string | number | null>>
 
-/** A list to export: its columns in order, and its rows, read page by page. */
+/** A list to export: its columns in order, and its rows, which are read page by page. */
 export interface Source {
   columns: readonly string[]
   rows: AsyncIterable<Row>
 }
 
-/** Reads a page from an instant on, oldest first. Rows of one instant have a fixed order. */
+/** Reads a page that starts at an instant, oldest first. Rows of the same instant have a fixed order. */
 export type ReadPage<T> = (slice: {
   from: Instant | undefined
   currentPage: number
@@ -31,8 +31,8 @@ interface KeysetRow {
 }
 
 /**
- * All rows of a list by keyset: each page starts at the last instant of the previous one and skips the rows already seen.
- * Only an instant with more rows than a page is read by page number.
+ * All rows of a list by keyset pagination: a page starts at the last instant of the previous one and skips its rows. Uses
+ * page numbers only within an instant that has more rows than a page.
  */
 export async function* readAllRows<T extends KeysetRow>(
   readPage: ReadPage<T>,

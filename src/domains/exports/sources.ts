@@ -42,7 +42,7 @@ type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'>
   to: Instant | undefined
 }
 
-/** The flows of one wallet or of all, wallet by wallet, oldest first. */
+/** The flows of one or all wallets of a workspace: wallet by wallet, oldest first. */
 const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = request
@@ -75,7 +75,7 @@ const createLoginHistorySource = (
 
 const text = z.string().optional()
 
-/** The stored filters. The contract validated them when the export was requested. */
+/** The stored filters. The contract has validated them. */
 const Filters = z.object({
   startTime: z.string().optional(),
   endTime: z.string().optional(),
@@ -93,7 +93,7 @@ const Filters = z.object({
   withdrawalStatus: text,
 })
 
-/** The earlier of the requested end and the instant of the snapshot. */
+/** The requested end, at most the instant of the snapshot. */
 const endOf = (requested: Instant | undefined, asOf: Instant | null): Instant | undefined =>
   asOf === null || (requested !== undefined && requested < asOf) ? requested : asOf
 
@@ -103,7 +103,7 @@ export interface SourcePorts {
   settings: { pageSize: number }
 }
 
-/** The list of an export, read from one snapshot. */
+/** The source of an export's rows, over one snapshot. */
 export const createSource = (
   { ledger, clock, settings: { pageSize } }: SourcePorts,
   { store, asOf }: Snapshot,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -51,21 +51,22 @@ export interface ExportRow {
   expiresAt: Instant | null
 }
 
-/** Who reads exports, and when. Exports of login histories are visible to their creator only. */
+/** Who reads exports, and when. Only its creator can read an export of a login history. */
 export interface Viewer {
   workspace: WorkspaceId
   account: AccountId
   at: Instant
 }
 
-/** A completed export past `expires_at` counts as EXPIRED, even if no job has stored that yet. */
+/** The status at an instant: a completed export past `expires_at` is EXPIRED, even if no job has stored that. */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
-  WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
+  WHEN export_status = 'COMPLETED' AND expires_at <= ${moment(at)} THEN 'EXPIRED' ELSE export_status END`
 
 export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
   filters: object
 }
 
+/** Inserts a queued export. */
 export const insertExport = (tx: Tx, created: NewExport): Promise<ExportRow> =>
   tx
     .insertInto('exports')
@@ -95,7 +96,7 @@ const visible = (store: Store, { workspace, account }: Viewer) =>
     .where('workspace_biz_id', '=', workspace)
     .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
 
-/** Undefined for an unknown export, one of another workspace, and another person's login history. */
+/** Returns undefined for an unknown export and for one that the viewer cannot read. */
 export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
   visible(store, viewer)
     .where('biz_id', '=', id)
@@ -114,13 +115,14 @@ export interface ExportQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
 
+/** One page of the exports that the viewer can read. */
 export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
   const status = statusAt(viewer.at)
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
   if (query.status) found = found.where(status, '=', query.status)
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const ordered = found
     .select(columns)
     .select(status.as('status'))
@@ -129,7 +131,7 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   return readPage(found, ordered, query)
 }
 
-/** Deletes the rows of a workspace's exports; returns the keys of their blobs. */
+/** Deletes the exports of a workspace. Returns the keys of their blobs. */
 export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
   const deleted = await tx
     .deleteFrom('exports')
@@ -150,8 +152,8 @@ export interface LoginQuery {
 /** One page of an account's logins, oldest first. The table belongs to identity. */
 export const readLogins = (store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) => {
   let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
-  if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('login_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('login_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('login_at', '<=', moment(to))
   return found
     .select(['biz_id as bizId', 'login_at as createdAt', 'client_ip as clientIp', 'user_agent as userAgent'])
     .select(['login_result as loginResult', 'failure_reason as failureReason'])
@@ -162,7 +164,7 @@ export const readLogins = (store: Store, { account, from, to, currentPage, pageS
     .execute()
 }
 
-/** One attempt at an export. Only the latest attempt may update the row. */
+/** An attempt of an export. Only the latest one can update the row. */
 export interface Run {
   workspaceId: WorkspaceId
   exportId: string
@@ -177,7 +179,7 @@ const updateRun = (database: Database | Tx, { workspaceId, exportId, runId }: Ru
     .where('run_biz_id', '=', runId)
     .where('export_status', '=', 'RUNNING')
 
-/** Assigns the row to this attempt; undefined if the export has ended. */
+/** Assigns the row to this attempt. Returns undefined if the export has ended. */
 export const beginRun = async (
   database: Database,
   { workspaceId, exportId, runId }: Run,
@@ -193,12 +195,13 @@ export const beginRun = async (
   return row && { ...row, workspace: workspaceId }
 }
 
-/** False if another attempt has taken over the row. */
+/** Stores the number of rows. Returns false if a later attempt has started or the export has ended. */
 export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
   const updated = await updateRun(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
   return updated !== undefined
 }
 
+/** The result of a completed attempt. */
 export interface Completed {
   blobKey: string
   fileName: string
@@ -209,7 +212,7 @@ export interface Completed {
   expiresAt: Instant
 }
 
-/** Stores the result; false if another attempt has taken over the row. */
+/** Stores the result. Returns false if a later attempt has started or the export has ended. */
 export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
   const updated = await updateRun(tx, run)
     .set({
@@ -227,11 +230,12 @@ export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<
   return updated !== undefined
 }
 
+/** Marks the export as failed, unless a later attempt has started or the export has ended. */
 export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
   await updateRun(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
 }
 
-/** Expires the exports past `expires_at`; returns the keys of their blobs. */
+/** Marks exports past `expires_at` as EXPIRED. Returns the keys of their blobs. */
 export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
   const rows = await tx
     .updateTable('exports')
@@ -240,7 +244,7 @@ export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
         .selectFrom('exports')
         .select(['workspace_biz_id', 'biz_id', 'blob_key'])
         .where('export_status', '=', 'COMPLETED')
-        .where('expires_at', '<=', timestamptz(at))
+        .where('expires_at', '<=', moment(at))
         .as('overdue'),
     )
     .set({ export_status: 'EXPIRED', blob_key: null })

@@ -3,8 +3,8 @@ import { invalid } from '../../kernel/index.ts'
 import { type Blobs, createByteMeter } from '../../platform/blobs/index.ts'
 import { type FilePart, tooLarge } from './multipart-form.ts'
 
-/** File name endings of the known types. A name without one of them gets the first. */
-const endings: Record<string, readonly string[]> = {
+/** File name extensions per type. A name without one of them gets the first one. */
+const extensions: Record<string, readonly string[]> = {
   'application/pdf': ['.pdf'],
   'image/png': ['.png'],
   'image/jpeg': ['.jpg', '.jpeg'],
@@ -13,18 +13,18 @@ const endings: Record<string, readonly string[]> = {
   'text/plain': ['.txt', '.csv', '.log'],
 }
 
-/** Types without a signature. The declared type counts if the content is plain text. */
+/** Types without a signature. Accepts the declared type if the content is plain text. */
 const plainTexts = ['text/csv', 'text/plain']
 
-/** Markup that a browser would recognize when it guesses a type. It looks at the first 1,445 bytes only. */
+/** Markup that a browser detects when it sniffs the type. Browsers read up to 1,445 bytes. */
 const markup = /<(!doctype|html|head|body|script|iframe|svg|style|img|a |\?xml)/i
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what no text holds
+// biome-ignore lint/suspicious/noControlCharactersInRegex: plain text contains none of them
 const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/
 
 const isText = (head: Uint8Array, isWhole: boolean): boolean => {
   try {
-    // `stream`: the head may end within a character, where the file does not end with it.
+    // `stream` allows the head to end within a character if more bytes follow.
     return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
   } catch {
     return false
@@ -33,7 +33,7 @@ const isText = (head: Uint8Array, isWhole: boolean): boolean => {
 
 /**
  * The type of a file by its first bytes: `sniffed` by signature, or a declared plain text. Refuses a file whose declared
- * type differs, and any file that a browser could take for a page.
+ * type differs, and any file that a browser could render as a page.
  */
 const detectType = (
   { head, isWhole }: { head: Uint8Array; isWhole: boolean },
@@ -41,35 +41,34 @@ const detectType = (
   sniffed: string | undefined,
 ): string => {
   if (head.length === 0) throw invalid('file', 'empty')
-  if (markup.test(Buffer.from(head).toString('latin1'))) throw invalid('file', 'markup inside')
+  if (markup.test(Buffer.from(head).toString('latin1'))) throw invalid('file', 'contains markup')
   const type = sniffed ?? plainTexts.find((plain) => plain === declared)
-  if (type === undefined || (sniffed === undefined && !isText(head, isWhole))) throw invalid('file', 'no known type')
+  if (type === undefined || (sniffed === undefined && !isText(head, isWhole))) throw invalid('file', 'unknown type')
   if (declared !== type && declared !== 'application/octet-stream') throw invalid('file', 'declared as another type')
   return type
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 const reserved = /[<>:"|?*]/g
 const nameLength = 120
 
 /**
- * A file name for storage and downloads: the last part of a path, without characters that control terminals, displays or
- * file systems, and with an ending that fits the type. Refuses NUL and invalid UTF-8, which the form parser turns into
- * U+FFFD.
+ * A file name for storage and downloads: the last segment of a path, without control and reserved characters, with an
+ * extension of its type. Refuses NUL and invalid UTF-8, which the form parser replaces by U+FFFD.
  */
 const sanitizeName = (name: string, type: string): string => {
   if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
   const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()
-  const fitting = endings[type] ?? []
+  const fitting = extensions[type] ?? []
   const ending = fitting.find((each) => plain.toLowerCase().endsWith(each))
   const bare = (ending ? plain.slice(0, -ending.length) : plain).replace(/^[. ]+|[. ]+$/g, '')
   const stem = [...bare].slice(0, nameLength).join('')
   return (stem || 'file') + (ending ?? fitting[0] ?? '')
 }
 
-/** A file whose bytes are in the blob store, before a row refers to them. */
+/** Bytes in the blob store that no row references yet. */
 export interface StoredContent {
   blobKey: string
   fileName: string
@@ -78,10 +77,10 @@ export interface StoredContent {
   sha256: string
 }
 
-/** Number of bytes that signatures and browsers look at. */
+/** Number of bytes that type detection reads. */
 const headBytes = 4_100
 
-/** Passes the bytes on. Detects the type from the first ones, before the rest is stored. */
+/** Passes the bytes on. Detects the type from the first ones, before storing the rest. */
 async function* detectingType(part: FilePart, onType: (type: string) => void): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
   let isDetected = false
@@ -101,7 +100,7 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
   if (!isDetected) await detect(true)
 }
 
-/** Streams a part into the blob store and measures it. A refused part leaves nothing behind. */
+/** Streams a part into the blob store, with its size and digest. Stores nothing of a refused part. */
 export const storeContent = async (
   blobs: Blobs,
   blobKey: string,
@@ -119,7 +118,7 @@ export const storeContent = async (
   }
   const feeding = pipeline(detectingType(part, onType), through)
   const storing = blobs.put(blobKey, through)
-  // Wait for both. The store rejects with the cause, also if the upload failed.
+  // Wait for both. `put` rejects with the cause, also if the upload fails.
   await Promise.allSettled([feeding, storing])
   await storing
   return {

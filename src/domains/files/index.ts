@@ -8,8 +8,8 @@ import { type FilePorts, findFile, type PurposeRules, servesPurpose } from './se
 import { deleteFilesOf } from './store.ts'
 
 /*
- * Uploads and downloads. A blob is stored before its row and deleted after it, so that a row always has its bytes. Start
- * reading in `service.ts`; `multipart-form.ts` and `content.ts` read and store the bytes of an upload.
+ * Uploads and downloads of files. A blob is stored before its row and deleted after it, so that a row always has its
+ * bytes. `multipart-form.ts` parses an upload, `content.ts` checks and stores its bytes. Start reading in `service.ts`.
  */
 
 export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterMs'> {
@@ -17,9 +17,9 @@ export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterM
   words: Words
   settings: {
     purposes: PurposeRules
-    /** How long bytes without a row are kept. */
+    /** Retention of bytes without a row, in milliseconds. */
     orphanAfterMs: number
-    /** How often such bytes are deleted. */
+    /** Interval for deleting such bytes, in milliseconds. */
     sweepEveryMs: number
   }
 }
@@ -27,14 +27,15 @@ export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterM
 export interface Files {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** An available file of the workspace; undefined if it is unknown, foreign or deleted. */
+  /** An available file. Returns undefined if it is unknown, deleted or in another workspace. */
   fileOf(workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
-  /** Whether the file could also serve this purpose. */
+  /** Whether the type and size of the file are valid for the purpose. */
   serves(purpose: FilePurpose, file: Downloadable): boolean
-  /** Deletes the files of a sandbox that is reset. */
+  /** Deletes the files of a sandbox during its reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files => {
   const { database } = ports
   const { purposes, orphanAfterMs, sweepEveryMs } = settings

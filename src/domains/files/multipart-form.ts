@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
 
+/** The `file` part of a form. */
 export interface FilePart {
   fileName: string
   /** The Content-Type of the part, in lower case. */
@@ -10,13 +11,13 @@ export interface FilePart {
   bytes: Readable
 }
 
-/** Limits of the parts around the file: names and boundaries are short. */
+/** Limits of the parts and headers. */
 const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
 
-/** Maximum size of everything around the file: fields, boundaries and a preamble. */
+/** Maximum size of fields, boundaries and preamble, in addition to the file. */
 const surroundingBytes = 64 * 1024
 
-/** How much of a refused body is still read: a client that is still writing would not read the response. */
+/** How much of a refused body to read. A client that is still sending would not read the response. */
 const drainLimits = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
 
 const drain = async (source: Readable): Promise<void> => {
@@ -48,9 +49,8 @@ const open = ({ contentType }: Upload) => {
 }
 
 /**
- * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream. `receive` gets the file's bytes as they
- * arrive; its stream breaks if the rest of the form is invalid. Refuses any other form, and one that is longer than a
- * file of `maxBytes` allows.
+ * Parses a form with exactly one `file` and one `purpose`, in either order. Streams the file to `receive`; the stream fails
+ * if the rest of the form is invalid. Refuses any other form, and one that exceeds `maxBytes`.
  */
 export const readForm = async <T>(
   upload: Upload,
@@ -76,14 +76,14 @@ export const readForm = async <T>(
     bytes.on('error', () => undefined)
     if (name !== 'file' || file) {
       bytes.resume()
-      return fail(invalid('file', 'another file'))
+      return fail(invalid('file', 'unexpected file'))
     }
     file = bytes
     receiving = receive({ fileName: fileName ?? '', declaredType, bytes })
     receiving.catch(fail)
   })
   parser.on('field', (name, value, _nameTruncated, truncated) => {
-    if (name !== 'purpose' || purpose !== undefined || truncated) return fail(invalid('body', 'another field'))
+    if (name !== 'purpose' || purpose !== undefined || truncated) return fail(invalid('body', 'unexpected field'))
     purpose = value
   })
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
@@ -91,7 +91,11 @@ export const readForm = async <T>(
   parser.on('error', (error) => fail(asRefusal(error)))
   parser.on('finish', () => parsed.resolve())
   const broken = (cause?: unknown) =>
-    fail(cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
+    fail(
+      cause instanceof Refusal
+        ? cause
+        : new Refusal('REQUEST.MALFORMED', { internal: 'the upload was interrupted', cause }),
+    )
   source.on('error', broken)
   source.on('close', () => {
     if (!source.readableEnded) broken()
@@ -100,17 +104,17 @@ export const readForm = async <T>(
     left -= chunk.length
     if (left < 0) fail(tooLarge())
   })
-  // A source that was destroyed earlier emits no further events.
+  // A destroyed source emits no further events.
   if (source.destroyed) broken(source.errored ?? undefined)
   source.pipe(parser)
 
   try {
     await parsed.promise
-    if (!receiving) throw invalid('file', 'no file')
+    if (!receiving) throw invalid('file', 'missing')
     if (purpose === undefined) throw invalid('purpose')
     return { purpose, received: await receiving }
   } catch (error) {
-    // Wait for `receive`, so that it has cleaned up before the response.
+    // Let `receive` clean up before the response.
     await receiving?.catch(() => undefined)
     source.unpipe(parser)
     await drain(source)

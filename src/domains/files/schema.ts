@@ -24,7 +24,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Metadata of uploaded files. Their content is in the blob store under `blob_key`. */
+/** Metadata of uploaded files. The blob store holds their content under `blob_key`. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE files (

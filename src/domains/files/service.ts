@@ -10,7 +10,7 @@ import {
   type Upload,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
 import { storeContent } from './content.ts'
 import { type FilePurpose, filePurpose } from './contract.ts'
@@ -25,7 +25,7 @@ export interface PurposeRule {
 
 export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
 
-/** Refuses a text that is not a purpose. */
+/** Parses a purpose. Refuses any other text. */
 const parsePurpose = (text: string | undefined): FilePurpose => {
   const found = filePurpose.codes.find((code) => code === text)
   if (!found) throw invalid('purpose')
@@ -34,17 +34,17 @@ const parsePurpose = (text: string | undefined): FilePurpose => {
 
 /** Refuses a file whose type or size the purpose does not allow. */
 const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
-  if (!types.includes(file.type)) throw invalid('file', 'a type that the purpose does not take')
+  if (!types.includes(file.type)) throw invalid('file', 'the purpose does not allow this type')
   if (file.size > maxBytes) throw tooLarge()
 }
 
-/** Whether a stored file could also serve this purpose. */
+/** Whether the type and size of a stored file are valid for a purpose. */
 export const servesPurpose = (
   { maxBytes, types }: PurposeRule,
   file: { contentType: string; sizeBytes: number },
 ): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
 
-/** The maximum size over all purposes, for uploads whose purpose is not known yet. */
+/** The largest size of all purposes: an upload's purpose can follow the file. */
 const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 export interface FilePorts {
@@ -52,23 +52,23 @@ export interface FilePorts {
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
-  /** How long bytes without a row are kept. */
+  /** Retention of bytes without a row, in milliseconds. */
   orphanAfterMs: number
 }
 
-const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: AuditContext) =>
+const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: Act) =>
   inTransaction(ports.database, async (tx) => {
     if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
         retryAfter: 1,
-        internal: 'the bytes were swept before a row named them',
+        internal: 'the sweep deleted the bytes before a row referenced them',
       })
     await insertFile(tx, { ...file, workspaceId, createdBy: act.accountId })
     const { purpose, contentType, sizeBytes } = file
-    await recordSuccess(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
+    await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
   })
 
-/** Stores the bytes of an upload. A refused or broken one leaves nothing behind. */
+/** Stores the bytes of an upload. Stores nothing of a refused or interrupted one. */
 const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
@@ -82,20 +82,20 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {
-    // Report the fault of the upload. The sweep deletes the bytes if this fails.
+    // Throw the original error. If deleting fails, the sweep deletes the bytes.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Stores an upload and its row. If storing the row fails, the commit may still have succeeded: leave the bytes to the
- * sweep, which spares those that a row names.
+ * Stores an upload and its row. A failed commit may have succeeded: it leaves the bytes to the sweep, which skips those
+ * that a row references.
  */
 export const uploadFile = async (
   ports: FilePorts,
   { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
-  act: AuditContext,
+  act: Act,
 ): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
   await addOrphanBlobs(ports.database, [blobKey], addMs(act.at, ports.orphanAfterMs))
@@ -104,7 +104,7 @@ export const uploadFile = async (
   return { ...file, status: 'AVAILABLE' }
 }
 
-/** An available file of the workspace; undefined if it is unknown, foreign or deleted. */
+/** An available file. Returns undefined if it is unknown, deleted or in another workspace. */
 export const findFile = async (
   store: Database | Tx,
   workspaceId: WorkspaceId,
@@ -114,12 +114,14 @@ export const findFile = async (
   return file?.status === 'AVAILABLE' ? file : undefined
 }
 
+/** The metadata of an available file. */
 export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
   const file = await findFile(database, workspaceId, fileId)
   if (!file) throw notFound('no such file')
   return file
 }
 
+/** The bytes of an available file. Supports ranges and conditional requests. */
 export const downloadFile = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,

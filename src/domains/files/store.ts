@@ -14,6 +14,7 @@ const columns = [
   'created_at as createdAt',
 ] as const
 
+/** The metadata of a file. */
 export interface FileRow {
   id: string
   blobKey: string
@@ -32,6 +33,7 @@ export interface NewFile extends Omit<FileRow, 'status'> {
   createdBy: AccountId
 }
 
+/** Inserts an available file. */
 export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
   await tx
     .insertInto('files')
@@ -51,7 +53,7 @@ export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
     .execute()
 }
 
-/** Undefined for an unknown file and for one of another workspace. */
+/** Returns undefined for an unknown file and for one of another workspace. */
 export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
   store
     .selectFrom('files')
@@ -60,7 +62,7 @@ export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: strin
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
-/** Deletes the rows of a workspace's files; returns the keys of their blobs. */
+/** Deletes the files of a workspace. Returns the keys of their blobs. */
 export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
   const deleted = await tx
     .deleteFrom('files')

@@ -59,7 +59,7 @@ export const listMyInvitations = operation({
   ...list,
   id: 'invitations.mine',
   path: '/profile/invitations',
-  summary: 'Invitations to the account’s e-mail address',
+  summary: 'List the invitations to the caller’s e-mail address',
   policy: own,
 })
 
@@ -67,7 +67,7 @@ export const acceptInvitation = operation({
   ...command,
   id: 'invitations.accept',
   path: '/profile/invitations/accept',
-  summary: 'Join the workspace of an invitation',
+  summary: 'Accept an invitation and join its workspace',
   policy: { ...own, changesRights: true },
   body: z.strictObject({ invitationBizId: id }),
   refuses: [...command.refuses, 'WORKSPACE.NOT_ACTIVE'],
@@ -88,7 +88,7 @@ export const listInvitations = operation({
   ...list,
   id: 'invitations.list',
   path: '/invitations',
-  summary: 'Invitations to the workspace',
+  summary: 'List the invitations of a workspace',
   policy: { ...managing, permission: 'invitation:read' },
 })
 
@@ -96,7 +96,7 @@ export const createInvitation = operation({
   ...command,
   id: 'invitations.create',
   path: '/invitations',
-  summary: 'Invite somebody into the workspace, with a role',
+  summary: 'Invite a person to a workspace with a role',
   policy: managing,
   body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
 })
@@ -105,7 +105,7 @@ export const cancelInvitation = operation({
   ...command,
   id: 'invitations.cancel',
   path: '/invitations/cancel',
-  summary: 'Withdraw a pending invitation',
+  summary: 'Cancel a pending invitation',
   policy: managing,
   body: z.strictObject({ invitationBizId: id }),
 })

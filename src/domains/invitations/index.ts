@@ -3,12 +3,14 @@ import { createHandlers } from './handlers.ts'
 import type { InvitationPorts } from './service.ts'
 
 /*
- * Invitations to a workspace: members offer a role to an e-mail address, and its verified owner answers. Start reading in
- * `service.ts`; the daily limits are in `rules.ts`.
+ * Invitations to a workspace: a member offers a role to an e-mail address, and the account with that verified address
+ * accepts or declines. Depends on the memberships of `members` through a port. Start reading in `service.ts`; the limits
+ * are in `rules.ts`.
  */
 
 export type { InvitationPorts } from './service.ts'
 
+/** Builds the domain. */
 export const createInvitations = (ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })

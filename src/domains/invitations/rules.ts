@@ -1,4 +1,3 @@
-import type { Configuration } from '../../config/index.ts'
 import {
   addMs,
   days,
@@ -18,21 +17,29 @@ export interface OfferedRole {
   permissionCodes: string[]
 }
 
-/** A daily limit that is used up. */
+/** A daily limit that has been reached. */
 export interface ExhaustedLimit {
   name: 'invitations' | 'invitations-of-account' | 'invitations-to-address'
   limit: number
-  /** Creation of the invitation that has to be a day old before the next one is allowed. */
+  /** When the invitation was created that must be a day old before the next one is allowed. */
   since: Instant
 }
 
-export type InvitationSettings = Configuration['access']['invitations']
+export interface InvitationSettings {
+  /** Lifetime of an invitation: a whole number of days. */
+  lifeMs: number
+  maxPending: number
+  maxPerDay: number
+  maxPerDayToAddress: number
+}
 
+/** Period of the daily limits. */
 export const limitPeriod = days(1)
 
+/** Lifetime of an invitation in days. */
 export const lifeDays = ({ lifeMs }: InvitationSettings): number => lifeMs / days(1)
 
-/** Limits what a workspace sends within a day and what is pending: invitations are mails to strangers. */
+/** Limits the invitations per day and the pending ones: each invitation sends an e-mail to a stranger. */
 export const assertWithinLimits = (
   { exhausted, pending }: { exhausted: ExhaustedLimit | null; pending: number },
   { maxPending }: InvitationSettings,
@@ -40,23 +47,28 @@ export const assertWithinLimits = (
 ): void => {
   if (exhausted !== null) {
     const { name, limit, since } = exhausted
-    throw rateLimited(addMs(since, limitPeriod) - at, 'invitations of a day', { name, limit, windowMs: limitPeriod })
+    throw rateLimited(addMs(since, limitPeriod) - at, 'daily limit of invitations', {
+      name,
+      limit,
+      windowMs: limitPeriod,
+    })
   }
   if (pending >= maxPending)
     throw new Refusal('STATE.CONFLICT', { internal: 'the maximum number of invitations is pending' })
 }
 
-/** Nobody offers a permission that they lack, and only owners make owners. */
+/** Whether the access allows granting the role: all its permissions are held, and only an owner grants OWNER. */
 const mayGrant = (access: WorkspaceAccess, role: OfferedRole): boolean => {
   const held: ReadonlySet<string> = access.permissions
   return role.type === 'OWNER' ? access.isOwner : role.permissionCodes.every((code) => held.has(code))
 }
 
+/** Refuses an inviter who must not grant the role. */
 export const assertMayOffer = (access: WorkspaceAccess, role: OfferedRole): void => {
   if (!mayGrant(access, role))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the role holds a permission that the caller lacks' })
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller lacks a permission of the role' })
 }
 
-/** Whether the inviter could make the invitation now, with their current access and the current role. */
+/** Whether the inviter could still create the invitation, with their current access and the current role. */
 export const mayStillOffer = (access: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
   access?.permissions.has('invitation:manage') === true && mayGrant(access, role)

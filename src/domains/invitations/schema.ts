@@ -9,10 +9,10 @@ interface InvitationsTable {
   /** In canonical form. */
   invitee_email: string
   role_biz_id: RoleId
-  /** The name when the invitation was created: the role may be deleted later. */
+  /** The name at creation: the role can be deleted later. */
   role_name: string
   inviter_biz_id: AccountId
-  /** EXPIRED is stored late: a PENDING invitation past `expires_at` counts as EXPIRED. */
+  /** A PENDING invitation past `expires_at` counts as EXPIRED, even if that is not stored. */
   invitation_status: InvitationStatus
   decline_reason: string | null
   message: string | null
@@ -28,7 +28,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Invitations into workspaces. An e-mail address has at most one pending invitation per workspace. */
+/** Invitations to workspaces. An e-mail address has at most one pending invitation per workspace. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE invitations (

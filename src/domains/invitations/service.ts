@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import {
@@ -39,16 +39,16 @@ import {
   settleInvitation,
 } from './store.ts'
 
-/** The members of workspaces. */
+/** Port to the memberships of workspaces. */
 export interface MembersPort {
-  /** Locks the workspace; undefined if it does not exist. */
+  /** Locks the workspace. Returns undefined if it does not exist. */
   lock(tx: Tx, workspaceId: WorkspaceId): Promise<{ status: WorkspaceStatus } | undefined>
   /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>
-  /** A member's current access; undefined for others and for members who may not enter. */
+  /** A member's current access. Undefined for other accounts and for members who cannot enter. */
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
-  /** False if the account is a member already. */
+  /** Returns false if the account is already a member. */
   add(
     tx: Tx,
     member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
@@ -61,14 +61,14 @@ export interface InvitationPorts {
   ids: Ids
   members: MembersPort
   mailer: Pick<Mailer, 'send'>
-  /** Where people sign in to answer. It is configured, never taken from a request. */
+  /** The sign-in page for the e-mail. From the configuration, never from a request. */
   portalUrl: string
   settings: InvitationSettings
 }
 
-/** Who acts, and with which access to the workspace. */
+/** The caller, and their access to the workspace. */
 export interface InvitationContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
@@ -79,17 +79,18 @@ const assertFound = (row: InvitationRow | undefined): InvitationRow => {
   return row
 }
 
-/** The account's verified address: invitations to it belong to the account. */
+/** The account's verified address, which owns the invitations sent to it. */
 const ownEmail = async (store: Database | Tx, id: AccountId): Promise<string | undefined> =>
   (await personById(store, id))?.verifiedEmail ?? undefined
 
+/** Invitations of a workspace. */
 export const listWorkspaceInvitations = (
   { database }: InvitationPorts,
   { workspaceId, status }: { workspaceId: WorkspaceId; status: InvitationStatus | undefined },
   at: Instant,
 ): Promise<InvitationRow[]> => listInvitations(database, { workspaceId }, status, at)
 
-/** Invitations to the account's own address. */
+/** Invitations to the account's verified address. */
 export const listMyInvitations = async (
   { database }: InvitationPorts,
   { accountId, status }: { accountId: AccountId; status: InvitationStatus | undefined },
@@ -103,7 +104,7 @@ export interface CreateInvitationInput {
   email: string
   roleId: RoleId
   message: string | null
-  /** Language of the mail if the invitee has no account. */
+  /** Language of the e-mail if the invitee has no account. */
   locale: Locale
 }
 
@@ -122,19 +123,19 @@ const storeInvitation = (
     const exhausted = await findExhaustedLimit(tx, recipient, addMs(act.at, -limitPeriod), settings)
     const pending = await countPending(tx, workspaceId, act.at)
     assertWithinLimits({ exhausted, pending }, settings, act.at)
-    // Look up a membership for unknown addresses, too: the response time must not reveal which ones have an account.
+    // Look up a membership for unknown addresses, too: the response time must not reveal which addresses have an account.
     const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
-    if (await members.find(tx, invitee, workspaceId)) throw conflict('already a member')
+    if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
     await expireOverdue(tx, workspaceId, email, act.at)
     const id = ids.next<'invitation'>()
     const offer = { roleId, roleName: role.name, message, expiresAt: addMs(act.at, settings.lifeMs) }
     if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, act.at)))
       throw conflict('an invitation to this address is pending')
-    await recordSuccess(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
+    await recordAct(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
     return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
-/** Mails an invitation in the invitee's language, or in `fallback` if that is unknown. */
+/** Mails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
 const mailInvitation = async (
   { database, mailer, portalUrl, settings }: InvitationPorts,
   invitation: InvitationRow,
@@ -157,7 +158,7 @@ const mailInvitation = async (
   })
 }
 
-/** Makes an invitation and mails it. Cancels it again if the mail cannot be sent. */
+/** Creates and mails an invitation. Cancels it if sending the e-mail fails. */
 export const createInvitation = async (
   ports: InvitationPorts,
   input: CreateInvitationInput,
@@ -177,41 +178,42 @@ export const createInvitation = async (
 export interface CancelInvitationInput {
   workspaceId: WorkspaceId
   id: InvitationId
-  /** Why the act that made the invitation failed. The audit log then records that act as refused. */
+  /** Why creating the invitation failed. The audit log then records the creation as refused. */
   failure?: string
 }
 
+/** Cancels a pending invitation of the workspace. */
 export const cancelInvitation = (
   { database }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
-  act: AuditContext,
+  act: Act,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const invitation = assertFound(await invitationById(tx, id, { workspaceId }, act.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, act.at)))
-      throw conflict(`it is ${invitation.status}`)
+      throw conflict(`the invitation is ${invitation.status}`)
     const target = { workspaceId, targetId: id }
-    if (failure === undefined) await recordSuccess(tx, act, target)
-    else await recordRefusal(tx, act, { ...target, detail: { reason: failure } })
+    if (failure === undefined) await recordAct(tx, act, target)
+    else await recordRefusedAct(tx, act, { ...target, detail: { reason: failure } })
     return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
-/** Lets the invitee answer an invitation to their own address. */
-const answerInvitation = (
+/** Accepts or declines an invitation on behalf of its invitee. */
+const respondToInvitation = (
   { database }: InvitationPorts,
   id: InvitationId,
-  act: AuditContext,
-  answer: (tx: Tx, invitation: InvitationRow) => Promise<void>,
+  act: Act,
+  respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const email = (await ownEmail(tx, act.accountId)) ?? ''
     const invitation = assertFound(await invitationById(tx, id, { email }, act.at))
-    await answer(tx, invitation)
-    await recordSuccess(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
+    await respond(tx, invitation)
+    await recordAct(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
     return assertFound(await invitationById(tx, id, { email }, act.at))
   })
 
-/** The inviter's current access; undefined if their account is not active or they may no longer enter. */
+/** The inviter's current access. Undefined if their account is not active or they can no longer enter. */
 const inviterAccess = async (
   { members }: InvitationPorts,
   tx: Tx,
@@ -219,27 +221,32 @@ const inviterAccess = async (
 ): Promise<WorkspaceAccess | undefined> =>
   (await personById(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
 
-export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: AuditContext): Promise<InvitationRow> =>
-  answerInvitation(ports, id, act, async (tx, invitation) => {
+/**
+ * Accepts an invitation. The inviter must still be able to grant the role, since their permissions can have changed after
+ * the invitation.
+ */
+export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: Act): Promise<InvitationRow> =>
+  respondToInvitation(ports, id, act, async (tx, invitation) => {
     const { workspaceId, roleId } = invitation
     const workspace = await ports.members.lock(tx, workspaceId)
     if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
     if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, act.at)))
-      throw conflict(`it is ${invitation.status}`)
+      throw conflict(`the invitation is ${invitation.status}`)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw conflict('the role has been deleted')
     if (!mayStillOffer(await inviterAccess(ports, tx, invitation), role))
-      throw conflict('the inviter could no longer make the invitation')
+      throw conflict('the inviter can no longer grant the role')
     const member = { workspaceId, accountId: act.accountId, roleId, joinSource: 'INVITATION' } as const
-    if (!(await ports.members.add(tx, member, act.at))) throw conflict('already a member')
+    if (!(await ports.members.add(tx, member, act.at))) throw conflict('the account is already a member')
   })
 
+/** Declines a pending invitation. */
 export const declineInvitation = (
   ports: InvitationPorts,
   { id, reason }: { id: InvitationId; reason: string },
-  act: AuditContext,
+  act: Act,
 ): Promise<InvitationRow> =>
-  answerInvitation(ports, id, act, async (tx, invitation) => {
+  respondToInvitation(ports, id, act, async (tx, invitation) => {
     if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, act.at)))
-      throw conflict(`it is ${invitation.status}`)
+      throw conflict(`the invitation is ${invitation.status}`)
   })

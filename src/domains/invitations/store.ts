@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts'
@@ -9,7 +9,7 @@ export type InvitationId = BizId<'invitation'>
 /** The status at an instant: a pending invitation past `expires_at` counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`
-    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
+    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${moment(at)} THEN 'EXPIRED'
          ELSE i.invitation_status END`
 
 const invitations = (store: Database | Tx, at: Instant) =>
@@ -50,9 +50,10 @@ export interface InvitationRow {
   updatedAt: Instant
 }
 
-/** Whose invitations: those of a workspace, or those to an e-mail address. */
+/** Selects the invitations of a workspace, or those to an e-mail address. */
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
+/** Up to 500 invitations, newest first. */
 export const listInvitations = (
   database: Database,
   side: Side,
@@ -68,6 +69,7 @@ export const listInvitations = (
   return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
 }
 
+/** Returns undefined for an unknown invitation and for one of another workspace or address. */
 export const invitationById = (
   store: Database | Tx,
   id: InvitationId,
@@ -93,7 +95,7 @@ export interface NewInvitation {
   expiresAt: Instant
 }
 
-/** Stores the expiry of an address's invitations, so that a new one can be made. Their status in replies is the same. */
+/** Marks overdue invitations to an address as EXPIRED, so that the unique index allows a new one. */
 export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
   await tx
     .updateTable('invitations')
@@ -101,11 +103,11 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitee_email', '=', email)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '<=', timestamptz(at))
+    .where('expires_at', '<=', moment(at))
     .execute()
 }
 
-/** False if an invitation to the same address is pending. */
+/** Inserts an invitation. Returns false if one to the same address is pending. */
 export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
@@ -129,7 +131,7 @@ export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: In
   return inserted !== undefined
 }
 
-/** Ends a pending invitation; false if it is no longer pending. */
+/** Ends a pending invitation. Returns false if it is no longer pending. */
 export const settleInvitation = async (
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
@@ -148,7 +150,7 @@ export const settleInvitation = async (
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .where('expires_at', '>', moment(at))
     .returning('biz_id')
     .executeTakeFirst()
   return settled !== undefined
@@ -161,9 +163,9 @@ interface Recipient {
 }
 
 /**
- * The limit that rejects another invitation to an address, given the invitations since an instant: by workspace or by
- * inviter, to anybody or to that address. An inviter is counted over all their workspaces, so that opening more of them
- * gains nothing. Of several limits, the one that lasts longest; null if none is used up.
+ * The limit that rejects another invitation, given the invitations since an instant: per workspace or per inviter, to all
+ * addresses or to this one. Counts an inviter over all their workspaces, so that opening workspaces does not raise the
+ * limit. Returns the limit that lasts longest; null if none is reached.
  */
 export const findExhaustedLimit = async (
   tx: Tx,
@@ -174,7 +176,7 @@ export const findExhaustedLimit = async (
   const newest = tx
     .selectFrom('invitations')
     .select('created_at')
-    .where('created_at', '>', timestamptz(since))
+    .where('created_at', '>', moment(since))
     .orderBy('created_at', 'desc')
     .limit(1)
   const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
@@ -204,13 +206,13 @@ export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant
     .selectFrom('invitations')
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .where('expires_at', '>', moment(at))
     .select((eb) => eb.fn.countAll<number>().as('pending'))
     .executeTakeFirstOrThrow()
   return pending
 }
 
-/** An account of the CONSUMER portal. */
+/** An account of the CONSUMER portal, as inviter or invitee. */
 export interface Person {
   accountId: AccountId
   name: string
@@ -237,12 +239,15 @@ const personOf = (row: Found | undefined): Person | undefined =>
     language: row.default_language,
   }
 
+/** Returns undefined for an unknown account and for one of another portal. */
 export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
   personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
 
+/** The CONSUMER account of a canonical e-mail address. */
 export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
   personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
 
+/** A role of the workspace. */
 export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
   tx
     .selectFrom('roles')

@@ -28,7 +28,7 @@ export const joinSource = codedFamily('joinSource', {
 })
 export type JoinSource = CodeOf<typeof joinSource>
 
-/** A membership as its own member sees it. */
+/** A membership in replies to its own member. */
 export const Membership = z.object({
   userBizId: bizId,
   workspaceBizId: bizId,
@@ -47,7 +47,7 @@ export const Membership = z.object({
   updatedAt: timestamp,
 })
 
-/** A membership as others see it: with the member's name and address, without the member's default workspace. */
+/** A membership in replies to others: adds the member's name and address, omits the member's default workspace. */
 const Member = Membership.pick({
   userBizId: true,
   workspaceBizId: true,
@@ -62,7 +62,7 @@ const Member = Membership.pick({
   updatedAt: true,
 }).extend({ accountName: z.string(), accountEmail: z.string() })
 
-/** Limits of a membership in addition to its role. A field that is left out sets no limit. */
+/** Limits of a membership in addition to its role. An omitted field sets no limit. */
 const PolicyConfig = partialUpdate({
   enterable: z.boolean().optional(),
   defaultEligible: z.boolean().optional(),
@@ -81,7 +81,7 @@ export const listMyWorkspaces = operation({
   method: 'GET',
   path: '/workspaces/mine',
   chains: ['consumer'],
-  summary: 'The account’s memberships',
+  summary: 'List the workspaces of the caller',
   policy: own,
   body: 'none',
   reply: z.array(Membership),
@@ -92,7 +92,7 @@ export const setDefaultWorkspace = operation({
   ...ownMembership,
   id: 'workspaces.setDefault',
   path: '/workspaces/current/default',
-  summary: 'Make the workspace the account’s default',
+  summary: 'Make a workspace the caller’s default',
   reply: Membership,
   refuses: [],
 })
@@ -101,7 +101,7 @@ export const leaveWorkspace = operation({
   ...ownMembership,
   id: 'workspaces.leave',
   path: '/workspaces/current/leave',
-  summary: 'Leave the workspace; the last owner stays',
+  summary: 'Leave a workspace',
   reply: nothing,
   refuses: ['WORKSPACE.LAST_OWNER'],
 })
@@ -122,7 +122,7 @@ export const listMembers = operation({
   id: 'workspaces.listMembers',
   path: '/roles/members',
   chains: ['consumer'],
-  summary: 'The workspace’s members with their roles, by role, part of a name or part of an address',
+  summary: 'List the members of a workspace with their roles',
   policy: { ...member, workspace: 'optional', permission: 'member:read' },
   refuses: [],
 })
@@ -132,7 +132,7 @@ export const listMembersOf = operation({
   id: 'workspaces.listMembersOf',
   path: '/workspaces/{workspace_id}/members',
   chains: ['system'],
-  summary: 'The members of any workspace',
+  summary: 'List the members of any workspace',
   policy: { ...operator, permission: 'workspace:read' },
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -142,7 +142,7 @@ export const limitMember = operation({
   method: 'POST',
   path: '/workspaces/{workspace_id}/members/policy',
   chains: ['system'],
-  summary: 'Limit a membership by its policyConfig, or lift its limits by null',
+  summary: 'Set or remove the limits of a membership',
   policy: { ...operator, permission: 'member:limit', changesRights: true },
   body: z.strictObject({ userBizId: id, policyConfig: PolicyConfig.nullable(), reason }),
   reply: Member,

@@ -6,8 +6,8 @@ import { AccessRules } from './rules.ts'
 import { enterWorkspace } from './service.ts'
 
 /*
- * Who belongs to a workspace, with which role and which limits. `memberships.ts` is what other domains use to change
- * members; `access.ts` decides for every request what its caller may do. Start reading in `rules.ts`.
+ * Memberships of workspaces, with their roles and limits. Other domains change members through the class in
+ * `memberships.ts`; the gateway reads a caller's access to a workspace through `enter`. Start reading in `rules.ts`.
  */
 
 export type { Memberships } from './memberships.ts'
@@ -15,7 +15,7 @@ export type { Memberships } from './memberships.ts'
 export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   database: Database
   words: Words
-  /** Every workspace permission that exists. */
+  /** All workspace permissions. */
   permissions: readonly Permission[]
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
@@ -23,10 +23,11 @@ export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
 export interface Members {
   handlers: HandlerTable
   memberships: Memberships
-  /** The caller's access to a workspace, or to the default one for null: WorkspacePort of the gateway. */
+  /** The caller's access to a workspace, or to the default one for null. Implements the gateway's WorkspacePort. */
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
 }
 
+/** Builds the domain. */
 export const createMembers = (ports: MembersPorts): Members => {
   const rules = new AccessRules(ports.permissions)
   const memberships = new Memberships({ ...ports, rules })

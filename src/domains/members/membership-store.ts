@@ -4,13 +4,13 @@ import type { JoinSource } from './contract.ts'
 import { findDefault, mayBeDefault } from './rules.ts'
 import { membershipsOf } from './store.ts'
 
-/** A membership by its primary key. */
+/** The primary key of a membership. */
 interface MembershipId {
   workspaceId: WorkspaceId
   accountId: AccountId
 }
 
-/** Keeps the limits of a membership that ends: leaving and joining again must not lift them. */
+/** Stores the limits of an ended membership: leaving and joining again must not remove them. */
 const storeFormerLimits = async (
   tx: Tx,
   { workspaceId, accountId }: MembershipId,
@@ -21,7 +21,7 @@ const storeFormerLimits = async (
     account_biz_id: accountId,
     policy_config: JSON.stringify(policyConfig),
   }
-  // A row may exist: a membership added while the previous one is being removed does not see its limits.
+  // A row can exist: a membership that is added during the removal of the previous one does not see its limits.
   await tx
     .insertInto('former_membership_limits')
     .values(limits)
@@ -31,7 +31,7 @@ const storeFormerLimits = async (
     .execute()
 }
 
-/** Removes and returns the limits kept for a returning member; null if there are none. */
+/** Deletes and returns the limits of a former membership. Null if there are none. */
 const removeFormerLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
   const former = await tx
     .deleteFrom('former_membership_limits')
@@ -42,13 +42,14 @@ const removeFormerLimits = async (tx: Tx, { workspaceId, accountId }: Membership
   return former?.policy_config ?? null
 }
 
+/** Limits of a membership in addition to its role: see `rules.ts`. */
 export type PolicyConfig = {
   enterable?: boolean | undefined
   defaultEligible?: boolean | undefined
   readOnly?: boolean | undefined
 }
 
-/** Replaces the limits of a membership. One that may no longer be the default stops being it. */
+/** Replaces the limits of a membership. Clears its default flag if they no longer allow it. */
 export const setLimits = async (
   tx: Tx,
   member: MembershipId,
@@ -67,7 +68,7 @@ export const setLimits = async (
     .execute()
 }
 
-/** Makes a workspace the account's default. Locks the account's memberships, so that concurrent calls run in turn. */
+/** Makes a workspace the account's default. Locks all memberships of the account to serialize concurrent calls. */
 export const makeDefault = async (
   tx: Tx,
   accountId: AccountId,
@@ -127,9 +128,8 @@ const insertMembership = async (
 }
 
 /**
- * Adds a member with the limits kept from an earlier membership; false if the account is one already. The membership
- * becomes the default of an account without one. Of two concurrent first memberships, the unique index over defaults
- * makes the later one an ordinary one.
+ * Adds a member, with the limits of a former membership. Returns false if the account is already a member. The first
+ * eligible membership of an account becomes its default. Of two concurrent ones, the unique index allows one default.
  */
 export const addMembership = async (tx: Tx, member: NewMembership, at: Instant): Promise<boolean> => {
   const current = findDefault(await membershipsOf(tx, member.accountId))
@@ -139,7 +139,7 @@ export const addMembership = async (tx: Tx, member: NewMembership, at: Instant):
   return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
 }
 
-/** Ends a membership and keeps its limits. */
+/** Ends a membership and stores its limits. */
 export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
   const ended = await tx
     .deleteFrom('memberships')
@@ -151,6 +151,7 @@ export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId
     await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
 }
 
+/** Sets the role of a membership. */
 export const setRole = async (tx: Tx, member: MembershipId, roleId: RoleId, at: Instant): Promise<void> => {
   await tx
     .updateTable('memberships')

@@ -12,7 +12,7 @@ import { addMembership, type NewMembership, removeMembership, setRole } from './
 import { type AccessRules, isEnterable, mayActAsOwner } from './rules.ts'
 import { countMemberships, isPersonIn, type MembershipRow, membershipIn, otherOwners } from './store.ts'
 
-/** The part of a membership that changing or ending it needs. */
+/** The fields of a membership that are required to change or end it. */
 export type MemberKey = Pick<MembershipRow, 'accountId' | 'workspaceId' | 'roleType'>
 
 /** A workspace whose row is locked. */
@@ -30,7 +30,7 @@ export interface MembershipsPorts {
   lockWorkspace(tx: Tx, id: WorkspaceId): Promise<LockedWorkspace | undefined>
 }
 
-/** An owner may go only while another active owner stays who may act as one. */
+/** Refuses to remove an owner unless another active owner can run the workspace. */
 const assertOwnerRemains = async (tx: Tx, { roleType, workspaceId, accountId }: MemberKey): Promise<void> => {
   if (roleType !== 'OWNER') return
   const others = await otherOwners(tx, workspaceId, accountId)
@@ -38,8 +38,8 @@ const assertOwnerRemains = async (tx: Tx, { roleType, workspaceId, accountId }: 
 }
 
 /**
- * The members of workspaces, for the domains that change them. Lock the workspace before any change (`lock` or
- * `assertAccess`): the check for the last owner relies on it.
+ * Reads and changes memberships, also for other domains. Lock the workspace before any change (`lock` or `assertAccess`):
+ * the check for the last owner requires it.
  */
 export class Memberships {
   readonly #ports: MembershipsPorts
@@ -48,14 +48,14 @@ export class Memberships {
     this.#ports = ports
   }
 
-  /** Locks the workspace; undefined if it does not exist. */
+  /** Locks the workspace. Returns undefined if it does not exist. */
   lock(tx: Tx, workspaceId: WorkspaceId): Promise<LockedWorkspace | undefined> {
     return this.#ports.lockWorkspace(tx, workspaceId)
   }
 
   /**
-   * Locks the workspace and refuses if the caller has lost a permission since `access` was read: nobody can regain or
-   * pass on what they have just lost.
+   * Locks the workspace and refuses if the caller has lost a permission since `access` was read. Otherwise a caller could
+   * grant a permission that was just revoked.
    */
   async assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<LockedWorkspace> {
     const workspace = await this.lock(tx, access.id)
@@ -66,7 +66,7 @@ export class Memberships {
     return workspace
   }
 
-  /** Refuses a person who belongs to the workspace by any account: members must not lift their own restrictions. */
+  /** Refuses a person who is a member with any account: members must not remove their own restrictions. */
   async assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
     if (await isPersonIn(tx, accountId, workspaceId))
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own workspace' })
@@ -82,7 +82,7 @@ export class Memberships {
     return membershipIn(tx, accountId, workspaceId)
   }
 
-  /** A member's current access; undefined for others and for members who may not enter. */
+  /** A member's current access. Undefined for other accounts and for members who cannot enter. */
   async accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined> {
     const member = await membershipIn(tx, accountId, workspaceId)
     return member && isEnterable(member) ? this.#ports.rules.accessOf(member) : undefined
@@ -93,7 +93,7 @@ export class Memberships {
     return addMembership(tx, member, at)
   }
 
-  /** Adds a member; false if the account is one already. */
+  /** Adds a member. Returns false if the account is already one. Refuses beyond the maximum number of workspaces. */
   async add(tx: Tx, member: NewMembership, at: Instant): Promise<boolean> {
     await this.assertCapacity(tx, member.accountId)
     return addMembership(tx, member, at)

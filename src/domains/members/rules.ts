@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Permission, RoleType, WorkspaceAccess, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
 
-/** The facts that decide how far a membership reaches. */
+/** The fields of a membership that determine its access. */
 export interface MembershipFacts {
   workspaceId: WorkspaceId
   workspaceStatus: WorkspaceStatus
@@ -11,8 +11,8 @@ export interface MembershipFacts {
 }
 
 /**
- * `policyConfig` of a membership: its limits in addition to its role. A membership that is not enterable is only
- * listed. A read-only one keeps the `:read` permissions. One that is not eligible cannot be the default.
+ * `policyConfig` of a membership: its limits in addition to its role. A membership that is not enterable is only listed. A
+ * read-only one has only `:read` permissions. One that is not default-eligible cannot be the default.
  */
 const Limits = z.object({
   enterable: z.boolean().default(true),
@@ -24,14 +24,14 @@ type Limits = z.output<typeof Limits>
 const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: false }
 const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
 
-/** The limits of a membership. Limits that cannot be parsed count as the strictest ones. */
+/** Parses the limits of a membership. Invalid limits count as the strictest ones. */
 const parseLimits = (policyConfig: unknown): Limits => {
   if (policyConfig === null) return unlimited
   const parsed = Limits.safeParse(policyConfig)
   return parsed.success ? parsed.data : strictest
 }
 
-/** Whether the member may work in the workspace: it is active, and the limits allow it. */
+/** Whether the member can enter the workspace: it is active, and the limits allow it. */
 export const isEnterable = ({ workspaceStatus, policyConfig }: MembershipFacts): boolean =>
   workspaceStatus === 'ACTIVE' && parseLimits(policyConfig).enterable
 
@@ -47,11 +47,11 @@ export const mayActAsOwner = (policyConfig: unknown): boolean => {
   return enterable && !readOnly
 }
 
-/** Whether the member may make the workspace their default. */
+/** Whether the member can make the workspace their default. */
 export const isDefaultEligible = (membership: MembershipFacts): boolean =>
   isEnterable(membership) && mayBeDefault(membership.policyConfig)
 
-/** The workspace of a request that names none: the default one, else the first eligible one in the store's order. */
+/** The membership of a request without a workspace: the default one, or the first eligible one in the store's order. */
 export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
   memberships: readonly M[],
 ): M | undefined => memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)
@@ -61,13 +61,13 @@ export class AccessRules {
   readonly #all: ReadonlySet<Permission>
   readonly #reads: ReadonlySet<Permission>
 
-  /** @param permissions every workspace permission that exists */
+  /** @param permissions all workspace permissions */
   constructor(permissions: readonly Permission[]) {
     this.#all = new Set(permissions)
     this.#reads = new Set(permissions.filter((code) => code.endsWith(':read')))
   }
 
-  /** Owners hold every permission. Codes that no longer exist are dropped. */
+  /** The permissions of a membership. Owners hold all of them. Ignores codes that no longer exist. */
   accessOf({ workspaceId, roleType, permissionCodes, policyConfig }: MembershipFacts): WorkspaceAccess {
     const isOwner = roleType === 'OWNER'
     const held = isOwner ? this.#all : this.#all.intersection(new Set(permissionCodes))

@@ -8,7 +8,7 @@ interface MembershipsTable {
   role_biz_id: RoleId
   join_source: JoinSource
   is_default: boolean
-  /** Limits of this membership in addition to its role: see rules.ts. */
+  /** Limits in addition to the role: see rules.ts. */
   policy_config: Json | null
   created_at: Timestamp
   updated_at: Timestamp
@@ -27,6 +27,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
+/** Memberships, which join accounts and workspaces with a role. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE memberships (
@@ -42,10 +43,10 @@ export const migrations = [
       FOREIGN KEY (workspace_biz_id, role_biz_id) REFERENCES roles (workspace_biz_id, biz_id)
     )`,
     `CREATE INDEX memberships_account ON memberships (account_biz_id)`,
-    // Role first: an index that leads with the workspace makes the planner's generic plan read every member.
+    // Role first: with the workspace first, the generic plan reads every member.
     `CREATE INDEX memberships_role_workspace ON memberships (role_biz_id, workspace_biz_id)`,
     `CREATE UNIQUE INDEX memberships_one_default ON memberships (account_biz_id) WHERE is_default`,
-    // The limits of ended memberships: they apply again when the member returns.
+    // Limits of ended memberships. They apply again if the member returns.
     `CREATE TABLE former_membership_limits (
       workspace_biz_id uuid NOT NULL REFERENCES workspaces,
       account_biz_id uuid NOT NULL REFERENCES accounts,

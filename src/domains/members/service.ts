@@ -10,7 +10,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { makeDefault, type PolicyConfig, setLimits } from './membership-store.ts'
 import type { Memberships } from './memberships.ts'
 import { type AccessRules, findDefault, isDefaultEligible, isEnterable } from './rules.ts'
@@ -31,50 +31,53 @@ export interface MemberPorts {
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
 
-/** A membership can end between authorization and the service. Refuse as authorization would. */
+/** A membership can end after authorization. Refuse as authorization would. */
 const assertFound = (row: MembershipRow | undefined): MembershipRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
-/** All memberships of an account; `isDefault` marks the one that requests without a workspace use. */
+/** All memberships of an account. `isDefault` marks the one that a request without a workspace uses. */
 export const listMyMemberships = async ({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> => {
   const all = await membershipsOf(database, accountId)
   const current = findDefault(all)
   return all.map((row) => ({ ...row, isDefault: row === current }))
 }
 
+/** Makes a workspace the caller's default. Refuses if the limits of the membership do not allow it. */
 export const setDefaultMembership = (
   { database }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: AuditContext,
+  act: Act,
 ): Promise<MembershipRow> =>
   inTransaction(database, async (tx) => {
     await makeDefault(tx, act.accountId, workspaceId, act.at)
-    // Read under the lock: the membership cannot lose its eligibility in between.
+    // Read under the lock, so that the membership stays eligible until the commit.
     const membership = assertFound(await membershipIn(tx, act.accountId, workspaceId))
     if (!isDefaultEligible(membership)) {
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership is not eligible as the default' })
     }
-    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
+    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
     return membership
   })
 
+/** Ends the caller's membership. Refuses with WORKSPACE.LAST_OWNER if no owner would remain. */
 export const leaveWorkspace = (
   { database, memberships }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: AuditContext,
+  act: Act,
 ): Promise<void> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
     await memberships.remove(tx, assertFound(await memberships.find(tx, act.accountId, workspaceId)))
-    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
+    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
   })
 
+/** One page of the members of a workspace. */
 export const listMembers = ({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> =>
   listMemberRows(database, query)
 
-/** The members of a workspace that the caller need not belong to. */
+/** One page of the members of any workspace, for operators. */
 export const listMembersOf = async (
   { database, hasWorkspace }: MemberPorts,
   query: MemberQuery,
@@ -91,20 +94,21 @@ export interface MemberLimits {
   reason: string
 }
 
+/** Sets or removes the limits of a membership, for operators who do not belong to the workspace. */
 export const limitMember = (
   { database, memberships }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
-  act: AuditContext,
+  act: Act,
 ): Promise<MemberRow> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    // Neither the subject nor a fellow owner may lift a limit.
+    // Neither the member nor another owner of the workspace can remove a limit.
     await memberships.assertOutsider(tx, act.accountId, workspaceId)
     const member = await memberships.find(tx, accountId, workspaceId)
     if (!member) throw notFound('no such member of this workspace')
     await setLimits(tx, member, policyConfig, act.at)
     const detail = { reason, policyConfig: policyConfig && JSON.stringify(policyConfig) }
-    await recordSuccess(tx, act, { workspaceId, targetId: accountId, detail })
+    await recordAct(tx, act, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
 
@@ -119,7 +123,7 @@ const readDefault = async (database: Database, caller: Caller): Promise<Membersh
   const first = await firstMembershipOf(database, caller.accountId)
   if (first?.isDefault) return first
   const found = first && findDefault(await membershipsOf(database, caller.accountId))
-  if (!found) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })
+  if (!found) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace is eligible as the default' })
   return found
 }
 
@@ -129,8 +133,8 @@ export interface AccessPorts {
 }
 
 /**
- * A caller's access to the named workspace, or to the default one for null. Reads the store on every call: the gateway
- * decides how long a result is cached (docs/decisions/0008). Unknown, foreign and malformed ids get the same refusal.
+ * A caller's access to a workspace, or to the default one for null. Reads the store on every call; the gateway caches the
+ * result (docs/decisions/0008). Unknown, foreign and malformed ids get the same refusal.
  */
 export const enterWorkspace = async (
   { database, rules }: AccessPorts,
@@ -141,6 +145,6 @@ export const enterWorkspace = async (
     ? readDefault(database, caller)
     : findByWorkspace(database, caller, workspaceId))
   if (!membership) throw denied('not a member of this workspace')
-  if (!isEnterable(membership)) throw denied('the workspace cannot be entered')
+  if (!isEnterable(membership)) throw denied('the membership does not allow entering the workspace')
   return rules.accessOf(membership)
 }

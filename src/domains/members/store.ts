@@ -3,11 +3,11 @@ import {
   containsEmail,
   containsText,
   type Database,
-  type Param,
+  type Given,
+  moment,
   readPage,
   statement,
   type Tx,
-  timestamptz,
 } from '../../database/index.ts'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
 
@@ -31,7 +31,7 @@ const membershipColumns = [
   'r.permission_codes as permissionCodes',
 ] as const
 
-/** Memberships with their workspaces and roles, of any account in any workspace: callers add the predicate. */
+/** Memberships with their workspaces and roles. Callers add the predicate for the account or workspace. */
 const joinedMemberships = (store: Store) =>
   store
     .selectFrom('memberships as m')
@@ -44,19 +44,21 @@ const memberships = (store: Store, accountId: RawBuilder<AccountId>) =>
   joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
+/** A membership with its workspace and role. */
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
-const membership = statement((store, parameter: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
+const membership = statement((store, parameter: Given<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
   memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
 
+/** The membership of an account in a workspace. */
 export const membershipIn = (
   store: Store,
   accountId: AccountId,
   workspaceId: WorkspaceId,
 ): Promise<MembershipRow | undefined> => membership.first(store, { accountId, workspaceId })
 
-/** Whether a person belongs to a workspace by any account: a person has the same address at both portals. */
+/** Whether a person is a member with any account. A person has the same e-mail address at both portals. */
 export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId: WorkspaceId): Promise<boolean> => {
   const found = store
     .selectFrom('accounts as own')
@@ -68,8 +70,8 @@ export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId
   return (await found.executeTakeFirst()) !== undefined
 }
 
-/** The default one first, then those of active workspaces, then the oldest first. */
-const orderedMemberships = statement((store, parameter: Param<{ accountId: AccountId; limit: number | null }>) =>
+/** The default one first, then those of active workspaces, oldest first. */
+const orderedMemberships = statement((store, parameter: Given<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')
     .orderBy(sql`w.workspace_status = 'ACTIVE'`, 'desc')
@@ -78,13 +80,15 @@ const orderedMemberships = statement((store, parameter: Param<{ accountId: Accou
     .limit(parameter('limit')),
 )
 
+/** All memberships of an account. */
 export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
   orderedMemberships.all(store, { accountId, limit: null })
 
+/** The first membership of an account, in the same order. */
 export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
   orderedMemberships.first(store, { accountId, limit: 1 })
 
-/** Number of workspaces that an account belongs to. Locks the account, so that it cannot join another one meanwhile. */
+/** Number of workspaces of an account. Locks the account, so that it cannot join another one concurrently. */
 export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
   await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
   const { count } = await tx
@@ -96,8 +100,8 @@ export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<nu
 }
 
 /**
- * The limits of a workspace's other owners with active accounts. Locks the accounts in the order of their ids: waits for
- * a suspension in progress, and later ones wait for this transaction.
+ * The limits of a workspace's other owners with active accounts. Locks the accounts in the order of their ids, against
+ * concurrent suspensions.
  */
 export const otherOwners = (
   tx: Tx,
@@ -119,6 +123,7 @@ export const otherOwners = (
     .forShare('a')
     .execute()
 
+/** A membership with the account of its member. */
 export interface MemberRow extends MembershipRow {
   accountName: string
   accountEmail: string
@@ -127,9 +132,9 @@ export interface MemberRow extends MembershipRow {
 export interface MemberQuery extends PageRequest {
   workspaceId: WorkspaceId
   roleId: RoleId | undefined
-  /** Part of the name, in any case. */
+  /** Part of the name, case-insensitive. */
   name: string | undefined
-  /** Part of the address, in any case and width. */
+  /** Part of the address, case-insensitive and width-insensitive. */
   email: string | undefined
   from: Instant | undefined
   to: Instant | undefined
@@ -146,17 +151,19 @@ const membersIn = (store: Store, workspaceId: WorkspaceId) =>
 
 const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
 
+/** A member who is known to exist. */
 export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
   membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
 
+/** One page of the members of a workspace. */
 export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
   if (name) found = found.where(containsText('a.account_name', name))
   if (email) found = found.where(containsEmail('a.email_canonical', email))
-  if (from !== undefined) found = found.where('m.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('m.created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
   const sorted = found
     .select(memberColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)

@@ -38,7 +38,7 @@ export const listAccounts = operation({
   ...readAccounts,
   id: 'operators.listAccounts',
   path: '/accounts',
-  summary: 'Accounts of both portals, by filter',
+  summary: 'List the accounts of both portals',
   query: listQuery(['createdAt', 'updatedAt', 'accountEmail'], {
     accountStatus: codeOf(accountStatus).optional(),
     accountPortal: codeOf(accountPortal).optional(),
@@ -52,7 +52,7 @@ export const readAccount = operation({
   ...readAccounts,
   id: 'operators.readAccount',
   path: '/accounts/{account_id}',
-  summary: 'One account',
+  summary: 'Read an account',
   reply: Account,
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -61,7 +61,7 @@ export const approveAccount = operation({
   ...change,
   id: 'operators.approveAccount',
   path: '/accounts/{account_id}/approve',
-  summary: 'Let an account that waits for approval sign in',
+  summary: 'Approve a pending account',
   policy: approving,
   body: 'none',
 })
@@ -70,7 +70,7 @@ export const rejectAccount = operation({
   ...change,
   id: 'operators.rejectAccount',
   path: '/accounts/{account_id}/reject',
-  summary: 'Refuse an account that waits for approval',
+  summary: 'Reject a pending account',
   policy: approving,
   body: ReasonBody,
 })
@@ -79,7 +79,7 @@ export const suspendAccount = operation({
   ...change,
   id: 'operators.suspendAccount',
   path: '/accounts/{account_id}/suspend',
-  summary: 'Suspend an account; ends its sessions; never one’s own',
+  summary: 'Suspend an account and end its sessions',
   policy: suspending,
   body: ReasonBody,
 })
@@ -88,7 +88,7 @@ export const reactivateAccount = operation({
   ...change,
   id: 'operators.reactivateAccount',
   path: '/accounts/{account_id}/reactivate',
-  summary: 'Let a suspended account sign in again',
+  summary: 'Reactivate a suspended account',
   policy: suspending,
   body: 'none',
 })
@@ -97,7 +97,7 @@ export const terminateAccountSessions = operation({
   ...change,
   id: 'operators.terminateAccountSessions',
   path: '/accounts/{account_id}/sessions/terminate',
-  summary: 'End every session of an account',
+  summary: 'End all sessions of an account',
   policy: { ...operator, permission: 'session:terminate' },
   body: 'none',
   reply: z.object({ success: z.boolean(), terminatedSessions: z.int() }),
@@ -110,14 +110,14 @@ const Invariants = z.object({
   checks: z.array(z.object({ name: z.string(), holds: z.boolean(), violations: z.int() })),
 })
 
-/** One side of a booking; the amounts of an order's postings add up to nothing in each currency. */
+/** One entry of double-entry bookkeeping. The postings of an order sum to zero in each currency. */
 const Posting = z.object({
   bizId,
   orderType: z.string(),
   orderBizId: bizId,
   ledgerAccount: z.string(),
   walletBizId: bizId.nullable(),
-  amount: decimal.meta({ description: 'signed: a debit is negative' }),
+  amount: decimal.meta({ description: 'Signed amount; a debit is negative' }),
   currency: z.string(),
   createdAt: timestamp,
 })
@@ -133,7 +133,7 @@ export const checkLedgerInvariants = operation({
   ...readLedger,
   id: 'operators.ledgerInvariants',
   path: '/ledger/invariants',
-  summary: 'Whether the book adds up',
+  summary: 'Check the invariants of the ledger',
   reply: Invariants,
   refuses: [],
 })
@@ -142,7 +142,7 @@ export const listOrderPostings = operation({
   ...readLedger,
   id: 'operators.orderPostings',
   path: '/ledger/orders/{order_id}/postings',
-  summary: 'The postings of an order of any kind',
+  summary: 'List the ledger postings of an order',
   reply: z.array(Posting),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -184,12 +184,12 @@ export const listAuditLog = operation({
   ...readAudit,
   id: 'operators.listAuditLog',
   path: '/audit-log',
-  summary: 'What was done, by whom, by filter',
+  summary: 'List audit log entries',
   query: listQuery(['at'], {
     actorId: id.optional(),
     workspaceId: id.optional(),
     action: text(64).optional(),
-    // An id in capitals is the same id; what is no id is looked for as it is.
+    // Normalize an id to lower case. Compare any other text unchanged.
     targetId: text(64)
       .overwrite((target) => id.safeParse(target).data ?? target)
       .optional(),
@@ -202,6 +202,6 @@ export const verifyAuditLog = operation({
   ...readAudit,
   id: 'operators.verifyAuditLog',
   path: '/audit-log/verify',
-  summary: 'Whether the audit log’s hash chain is unbroken',
+  summary: 'Verify the hash chain of the audit log',
   reply: ChainVerification,
 })

@@ -8,8 +8,8 @@ import { type AccountPorts, decisionMailJob, mailDecision } from './service.ts'
 import { countPendingApprovals } from './store.ts'
 
 /*
- * What operators do outside the other domains: decide about accounts, check the ledger, and read the audit log. All of it
- * belongs to the SYSTEM portal. Start reading in `service.ts`, which is about accounts.
+ * Operations of the SYSTEM portal that belong to no other domain: manage accounts, check the ledger, and read the audit
+ * log. Start reading in `service.ts` for accounts and in `ledger-check.ts` for the ledger.
  */
 
 export { operatorRoles } from './rules.ts'
@@ -25,10 +25,11 @@ const DecisionMail = z.object({
 export interface Operators {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Number of accounts per portal that wait for approval, for the metrics. Portals without any may be missing. */
+  /** Number of accounts per portal that wait for approval, for the metrics. Omits portals without any. */
   countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
 }
 
+/** Builds the domain. */
 export const createOperators = (ports: OperatorsPorts): Operators => ({
   handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
   jobs: [{ name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) }],

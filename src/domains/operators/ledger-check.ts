@@ -7,12 +7,13 @@ export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
   clock: Clock
 }
 
+/** The violations per invariant. */
 export interface LedgerReport {
   checkedAt: Instant
   checks: { name: string; violations: number }[]
 }
 
-/** Checks the whole ledger, which can take minutes. Concurrent requests share one check. */
+/** Checks the whole ledger, which can take minutes. Concurrent calls share one check. */
 export class LedgerCheck {
   readonly #ports: LedgerPorts
   #running: Promise<LedgerReport> | undefined
@@ -36,7 +37,7 @@ export class LedgerCheck {
   }
 }
 
-/** The postings of an order of any type. An order without postings has none; an unknown one is refused. */
+/** The postings of an order of any type. Refuses an unknown order with RESOURCE.NOT_FOUND. */
 export const listOrderPostings = async (
   { ledger }: Pick<LedgerPorts, 'ledger'>,
   id: OrderId,

@@ -1,6 +1,6 @@
 import { type AccountStatus, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
 
-/** The decisions that a person is notified of: `notice.decision.<decision>` in config/locales. */
+/** Decisions that are mailed to the account. Their texts are `notice.decision.<decision>` in config/locales. */
 export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
 export type Decision = (typeof decisions)[number]
 
@@ -10,7 +10,7 @@ interface StatusChange {
   decision: Decision
 }
 
-/** The status changes that operators make. */
+/** The status that each command requires and sets. */
 export const statusChanges = {
   approve: { from: 'PENDING_APPROVAL', to: 'ACTIVE', decision: 'APPROVED' },
   reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', decision: 'REJECTED' },
@@ -20,17 +20,18 @@ export const statusChanges = {
 
 export type AccountCommand = keyof typeof statusChanges
 
-/** Nobody decides about their own account. A person has the same address at both portals. */
+/** Refuses a decision about one's own account. A person has the same e-mail address at both portals. */
 export const assertAnotherPerson = (actor: { email: string }, subject: { email: string }): void => {
   if (canonicalEmail(actor.email) === canonicalEmail(subject.email))
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own account' })
 }
 
+/** Refuses a command that the current status does not allow. */
 export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void => {
-  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
+  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the account is ${current}, not ${from}` })
 }
 
-/** The roles of `portico operator create`, each a choice among all operator permissions. */
+/** The roles of `portico operator create`: each selects from all operator permissions. */
 export const operatorRoles: Record<string, (permission: Permission) => boolean> = {
   administrator: () => true,
   auditor: (permission) => permission.endsWith(':read'),

@@ -11,7 +11,7 @@ import {
   type SessionId,
   type Words,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import { type AccountCommand, assertAnotherPerson, assertStatus, type Decision, statusChanges } from './rules.ts'
@@ -31,7 +31,7 @@ export interface AccountPorts {
   words: Words
   /** The sign-in page of a portal. */
   signInUrl(portal: Portal): string
-  /** Ends every session of an account whose row is locked; returns those that were live. */
+  /** Ends all sessions of an account whose row is locked. Returns those that were active. */
   endSessions(
     tx: Tx,
     account: { portal: Portal; id: AccountId },
@@ -40,15 +40,16 @@ export interface AccountPorts {
   ): Promise<SessionId[]>
   /** Freezes the workspace that was opened when the account registered. */
   freezeOwnWorkspace(tx: Tx, id: AccountId, at: Instant): Promise<void>
-  /** Called with ended sessions after the commit, so that this replica drops them from its cache. */
+  /** Called with the ended sessions after the commit, so that this replica removes them from its cache. */
   onSessionsEnded(ids: readonly SessionId[]): void
 }
 
+/** Name of the job that mails a decision. */
 export const decisionMailJob = 'operators.mailDecision'
 
 /**
- * Locks the account together with the operator's own. Of two operators who suspend each other one remains, and an
- * operator who has just been suspended decides nothing.
+ * Locks the account together with the operator's own account. So two operators cannot suspend each other concurrently, and
+ * a suspended operator cannot complete a decision.
  */
 const lockSubject = async (
   tx: Tx,
@@ -64,11 +65,13 @@ const lockSubject = async (
   return { actor, account }
 }
 
+/** One page of the accounts of both portals. */
 export const listAccounts = (
   { database }: Pick<AccountPorts, 'database'>,
   query: AccountQuery,
 ): Promise<Page<AccountRow>> => listAccountRows(database, query)
 
+/** An account. */
 export const readAccount = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
   const account = await accountById(database, id)
   if (!account) throw notFound('no such account')
@@ -82,13 +85,13 @@ export interface ChangeAccountInput {
 }
 
 /**
- * Changes an account's status. A suspension ends every session. A rejection freezes the workspace that the registration
- * opened. The job that mails the decision is stored in the same transaction.
+ * Changes the status of an account. A suspension ends all its sessions. A rejection freezes the workspace that the
+ * registration opened. Enqueues the e-mail with the decision in the same transaction.
  */
 export const changeAccountStatus = async (
   ports: AccountPorts,
   { id, command, reason }: ChangeAccountInput,
-  act: AuditContext,
+  act: Act,
 ): Promise<AccountRow> => {
   const { changed, ended } = await inTransaction(ports.database, async (tx) => {
     const { actor, account } = await lockSubject(tx, act.accountId, id)
@@ -100,19 +103,19 @@ export const changeAccountStatus = async (
     const payload = { accountId: id, decision: statusChanges[command].decision, reason: reason ?? '' }
     await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
     const detail = reason === null ? {} : { reason }
-    await recordSuccess(tx, act, { workspaceId: null, targetId: id, detail })
+    await recordAct(tx, act, { workspaceId: null, targetId: id, detail })
     return { changed, ended }
   })
   ports.onSessionsEnded(ended)
   return changed
 }
 
-/** Ends every session of an account; returns how many were live. */
-export const terminateSessions = async (ports: AccountPorts, id: AccountId, act: AuditContext): Promise<number> => {
+/** Ends all sessions of an account. Returns the number of active ones. */
+export const terminateSessions = async (ports: AccountPorts, id: AccountId, act: Act): Promise<number> => {
   const ended = await inTransaction(ports.database, async (tx) => {
     const { account } = await lockSubject(tx, act.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', act.at)
-    await recordSuccess(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
+    await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
     return sessions
   })
   ports.onSessionsEnded(ended)
@@ -125,7 +128,7 @@ export interface DecisionMail {
   reason: string
 }
 
-/** Mails a decision to the person, in the language of their account. */
+/** Mails a decision in the language of the account. Does nothing if the account no longer exists. */
 export const mailDecision = async (
   ports: Pick<AccountPorts, 'database' | 'mailer' | 'words' | 'signInUrl'>,
   { accountId, decision, reason }: DecisionMail,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containsEmail, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { containsEmail, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -35,11 +35,11 @@ export interface AccountRow extends ProfileRow {
   lastLoginAt: Instant | null
 }
 
-/** Undefined if there is no such account. */
+/** Returns undefined for an unknown account. */
 export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
   store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
 
-/** Locks the accounts in the order of their ids. Logins, which begin sessions, wait for the lock. */
+/** Locks the accounts in the order of their ids. Sign-ins wait for the lock. */
 export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
   tx
     .selectFrom('accounts')
@@ -49,6 +49,7 @@ export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<Account
     .forNoKeyUpdate()
     .execute()
 
+/** Sets the status of an account. */
 export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> =>
   tx
     .updateTable('accounts')
@@ -60,7 +61,7 @@ export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, a
 export interface AccountQuery extends PageRequest {
   status?: AccountStatus | undefined
   portal?: Portal | undefined
-  /** Part of an address, in any case and width. */
+  /** Part of an address, case-insensitive and width-insensitive. */
   email?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -70,13 +71,14 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
 
+/** One page of the accounts of both portals. */
 export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
   if (query.email) found = found.where(containsEmail('email_canonical', query.email))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const sorted = found
     .select(accountColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
@@ -84,7 +86,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   return readPage(found, sorted, query)
 }
 
-/** Number of accounts per portal that wait for approval. The literal status lets the planner use the partial index. */
+/** Number of accounts per portal that wait for approval. A literal status, so that the plan uses the partial index. */
 export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
   const rows = await store
     .selectFrom('accounts')
@@ -130,11 +132,12 @@ const findAudit = (database: Database, query: AuditQuery) => {
   if (query.action) found = found.where('action', '=', query.action)
   if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
   if (query.outcome) found = found.where('outcome', '=', query.outcome)
-  if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('at', '<=', moment(query.to))
   return found
 }
 
+/** One page of the audit log, sorted by time. */
 export const listAuditLog = (database: Database, query: AuditQuery) => {
   const found = findAudit(database, query)
   const sorted = found.select(auditColumns).orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)

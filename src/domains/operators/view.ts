@@ -13,6 +13,7 @@ import { toProfileView } from '../profile/contract.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 
+/** An account with its last sign-in. */
 export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({
   ...toProfileView(words, row, locale),
   lastLoginAt: toIsoOrNull(row.lastLoginAt),
@@ -24,6 +25,7 @@ const toHex = (bytes: Uint8Array | null): string | null => (bytes === null ? nul
 const toRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
+/** An audit log entry, with hashes in hex. */
 export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
   bizId: row.id,
   sequence: row.sequence,
@@ -41,18 +43,20 @@ export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
   hash: toHex(row.hash),
 })
 
+/** The result of a ledger check. */
 export const toInvariantsView = ({ checkedAt, checks }: LedgerReport) => ({
   holds: checks.every(({ violations }) => violations === 0),
   checkedAt: toIso(checkedAt),
   checks: checks.map(({ name, violations }) => ({ name, holds: violations === 0, violations })),
 })
 
-/** A sandbox has one account per currency in place of the house accounts. */
+/** Name of a ledger account. A sandbox has one account per currency instead of the house accounts. */
 const accountName = ({ kind, workspace, amount }: Posting): string => {
   if (kind === 'WALLET') return kind
   return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`
 }
 
+/** A posting of an order. */
 export const toPostingView = (posting: Posting, orderBizId: OrderId, orderType: string) => ({
   bizId: posting.bizId,
   orderType,

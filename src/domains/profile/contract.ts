@@ -52,7 +52,7 @@ export interface ProfileRow {
   country: string
 }
 
-/** A profile as the account itself and operators see it. */
+/** A profile in replies to the account itself and to operators. */
 export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
   bizId: row.id,
   institutionBizId: row.institutionId,
@@ -84,7 +84,7 @@ export const readProfile = operation({
   id: 'profile.read',
   method: 'GET',
   path: '/profile',
-  summary: 'The account’s profile',
+  summary: 'Read the caller’s profile',
   body: 'none',
 })
 
@@ -93,6 +93,6 @@ export const updateProfile = operation({
   id: 'profile.update',
   method: 'POST',
   path: '/profile/update',
-  summary: 'Change the fields of the profile that are given',
+  summary: 'Update fields of the caller’s profile',
   body: ProfileUpdate,
 })

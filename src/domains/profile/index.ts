@@ -2,8 +2,12 @@ import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { createHandlers } from './handlers.ts'
 import type { ProfilePorts } from './service.ts'
 
-/* The profile of the signed-in account, at both portals. Start reading in `service.ts`. */
+/*
+ * The profile of the signed-in account, at both portals. The table of accounts belongs to identity. Start reading in
+ * `service.ts`; `contract.ts` has the view, which `operators` uses, too.
+ */
 
+/** Builds the domain. */
 export const createProfile = (ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })

@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { ProfileRow } from './contract.ts'
 import { type ProfileChanges, profileById, updateProfile as updateProfileRow } from './store.ts'
 
@@ -11,22 +11,24 @@ export interface ProfilePorts {
 }
 
 const assertFound = (row: ProfileRow | undefined): ProfileRow => {
-  if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
+  if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
   return row
 }
 
+/** The profile of the caller. */
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
   assertFound(await profileById(database, id))
 
+/** Changes fields of the caller's profile. Refuses an unknown country. */
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
   changes: ProfileChanges,
-  act: AuditContext,
+  act: Act,
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return inTransaction(database, async (tx) => {
     const changed = assertFound(await updateProfileRow(tx, act.accountId, changes, act.at))
-    await recordSuccess(tx, act, { workspaceId: null, targetId: act.accountId })
+    await recordAct(tx, act, { workspaceId: null, targetId: act.accountId })
     return changed
   })
 }

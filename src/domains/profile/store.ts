@@ -18,10 +18,11 @@ const columns = [
   'default_country as country',
 ] as const
 
+/** Returns undefined for an unknown account. */
 export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** The fields that people change themselves. Undefined leaves a field as it is. */
+/** The fields that an account can change itself. Undefined: unchanged. */
 export interface ProfileChanges {
   name: string | undefined
   phone: string | undefined
@@ -30,6 +31,7 @@ export interface ProfileChanges {
   country: string | undefined
 }
 
+/** Updates a profile. Returns undefined for an unknown account. */
 export const updateProfile = (
   tx: Tx,
   id: AccountId,

@@ -69,7 +69,7 @@ export const listRoles = operation({
   ...get,
   id: 'roles.list',
   path: '/roles',
-  summary: 'The workspace’s roles',
+  summary: 'List the roles of a workspace',
   reply: z.array(Role),
   refuses: [],
 })
@@ -78,7 +78,7 @@ export const readRole = operation({
   ...get,
   id: 'roles.read',
   path: '/roles/{role_id}',
-  summary: 'One role',
+  summary: 'Read a role',
   reply: Role,
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -87,7 +87,7 @@ export const listRolePermissions = operation({
   ...get,
   id: 'roles.listPermissions',
   path: '/roles/{role_id}/permissions',
-  summary: 'The codes of the permissions that a role holds',
+  summary: 'List the permission codes of a role',
   reply: z.array(z.string()),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -96,7 +96,7 @@ export const readPermissionTree = operation({
   ...get,
   id: 'roles.permissionTree',
   path: '/roles/permissions/tree',
-  summary: 'Every permission that a role can hold, by group',
+  summary: 'Read all permissions for roles as a tree',
   policy: { ...reading, workspace: 'optional' },
   reply: z.array(PermissionNode),
   refuses: [],
@@ -106,7 +106,7 @@ export const createRole = operation({
   ...post,
   id: 'roles.create',
   path: '/roles',
-  summary: 'Create a role; nobody grants what they lack',
+  summary: 'Create a role',
   policy: { ...managing, workspace: 'optional' },
   body: z.strictObject({ roleName, description: description.optional(), permissionCodes }),
   reply: Role,
@@ -117,7 +117,7 @@ export const updateRole = operation({
   ...post,
   id: 'roles.update',
   path: '/roles/update',
-  summary: 'Rename or describe a role',
+  summary: 'Update the name or description of a role',
   body: z
     .strictObject({ roleBizId: id, roleName: roleName.optional(), description: description.optional() })
     .refine(({ roleBizId: _, ...changes }) => changesSomething(changes))
@@ -129,7 +129,7 @@ export const deleteRole = operation({
   ...post,
   id: 'roles.delete',
   path: '/roles/delete',
-  summary: 'Delete a role that nobody holds',
+  summary: 'Delete an unused role',
   body: z.strictObject({ roleBizId: id }),
   reply: nothing,
 })
@@ -138,7 +138,7 @@ export const setRolePermissions = operation({
   ...post,
   id: 'roles.setPermissions',
   path: '/roles/permissions',
-  summary: 'Replace the permissions of a role; nobody grants what they lack',
+  summary: 'Replace the permissions of a role',
   body: z.strictObject({ roleBizId: id, permissionCodes }),
   reply: Role,
   refuses: ['RESOURCE.NOT_FOUND'],
@@ -148,7 +148,7 @@ export const changeMemberRole = operation({
   ...post,
   id: 'roles.changeMember',
   path: '/roles/members/role/change',
-  summary: 'Give a member another role; the last owner stays',
+  summary: 'Change the role of a member',
   policy: { ...member, workspace: 'optional', permission: 'member:manage', changesRights: true },
   body: z.strictObject({ userBizId: id, roleBizId: id }),
   reply: MemberRole,

@@ -11,7 +11,7 @@ import {
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { PermissionTrees } from './permission-tree.ts'
 import { heldCodes } from './rules.ts'
@@ -28,7 +28,7 @@ import {
 } from './service.ts'
 import type { RoleRow } from './store.ts'
 
-/** `permissions` is every workspace permission that exists. */
+/** A role. `permissions` are all workspace permissions, which an owner holds. */
 const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
   bizId: role.id,
   workspaceBizId: role.workspaceId,
@@ -46,7 +46,7 @@ export interface RoleHandlerPorts extends RolePorts {
 }
 
 const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
-  act: auditContextOf(request),
+  act: actOf(request),
   access: request.workspace,
 })
 

@@ -4,16 +4,17 @@ import { PermissionTrees, type TreeRow } from './permission-tree.ts'
 import type { RolePorts } from './service.ts'
 
 /*
- * The roles of a workspace and the permissions that they grant. Which permissions exist comes from the catalogue, which
- * collects them from every domain. Start reading in `rules.ts`.
+ * Roles of a workspace and the permissions that they grant. The catalogue collects the permissions of all domains and
+ * passes them in. Memberships come from `members` through a port. Start reading in `rules.ts`.
  */
 
 export interface RolesPorts extends Omit<RolePorts, 'permissions'> {
   words: Words
-  /** Every workspace permission that exists, in order. */
+  /** All workspace permissions, in the order of the tree. */
   permissionTable: readonly TreeRow[]
 }
 
+/** Builds the domain. */
 export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
   handlers: createHandlers({
     ...ports,

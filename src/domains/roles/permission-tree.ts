@@ -2,8 +2,10 @@ import { v5 } from 'uuid'
 import type { PermissionRow } from '../../contract/permissions.ts'
 import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
 
+/** The fields of a permission that the tree contains. */
 export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
+/** A permission with those of its group. */
 export interface PermissionNode {
   bizId: string
   permissionCode: string
@@ -17,7 +19,7 @@ export interface PermissionNode {
   children: PermissionNode[]
 }
 
-/** Permissions are not stored. Their ids derive from their codes (RFC 9562, UUIDv5) and are the same everywhere. */
+/** Permissions are not stored. Their ids derive from their codes (UUIDv5, RFC 9562). */
 const namespace = '6f0c5f0e-3f0b-4a38-9d3a-0d1f9c1b7a52'
 const idOf = (code: string): string => v5(code, namespace)
 
@@ -44,8 +46,8 @@ const buildTree = (table: readonly TreeRow[], words: Words, locale: Locale): Per
 }
 
 /**
- * The permission table as a tree, built once per language. The first permission of a group is the parent of the others,
- * so that every node is a permission that a role can hold.
+ * The permissions as a tree, built once per language. The first permission of a group is the parent of the others, so that
+ * every node is a permission.
  */
 export class PermissionTrees {
   readonly #table: readonly TreeRow[]

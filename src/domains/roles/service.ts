@@ -11,7 +11,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addedCodes, assertCustom, assertMayGrant, assertMayReassign } from './rules.ts'
 import {
   countRoles,
@@ -33,7 +33,7 @@ export interface RoleMember {
   roleType: RoleRow['type']
 }
 
-/** The members of workspaces. */
+/** Port to the memberships of workspaces. */
 export interface MembersPort {
   /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
@@ -46,14 +46,14 @@ export interface RolePorts {
   database: Database
   ids: Ids
   members: MembersPort
-  /** Every workspace permission that exists. */
+  /** All workspace permissions. */
   permissions: readonly Permission[]
   settings: { maxPerWorkspace: number }
 }
 
-/** Who acts, and with which access to the workspace. */
+/** The caller, and their access to the workspace. */
 export interface RoleContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
@@ -64,12 +64,14 @@ const assertFound = (role: RoleRow | undefined): RoleRow => {
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-/** For the audit log: the permissions that holders of the role get. */
+/** For the audit log: the permissions that the role grants. */
 const grantDetail = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
 
+/** The roles of a workspace, OWNER first. */
 export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   listRoleRows(database, workspaceId)
 
+/** A role of the workspace. */
 export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
   assertFound(await roleById(database, { workspaceId, id }))
 
@@ -79,6 +81,7 @@ export interface CreateRoleInput {
   permissionCodes: string[]
 }
 
+/** Creates a custom role. The caller must hold its permissions. */
 export const createRole = async (
   { database, ids, members, permissions, settings }: RolePorts,
   input: CreateRoleInput,
@@ -91,14 +94,14 @@ export const createRole = async (
     if ((await countRoles(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of roles')
     const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, act.at)
-    if (!role) throw conflict('a role has that name')
+    if (!role) throw conflict('another role has this name')
     const detail = grantDetail(role.permissionCodes)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: role.id, detail })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: role.id, detail })
     return role
   })
 }
 
-/** Changes a custom role under the lock of its workspace. */
+/** Changes a custom role while its workspace is locked. */
 const changeRole = <T>(
   { database, members }: RolePorts,
   id: RoleId,
@@ -111,10 +114,11 @@ const changeRole = <T>(
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
     assertCustom(role)
     const result = await change(tx, role)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id, detail })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: id, detail })
     return result
   })
 
+/** Changes the name or description of a custom role. */
 export const updateRole = (
   ports: RolePorts,
   { id, ...changes }: Pick<RoleChanges, 'name' | 'description'> & { id: RoleId },
@@ -122,10 +126,11 @@ export const updateRole = (
 ): Promise<RoleRow> =>
   changeRole(ports, id, context, async (tx, role) => {
     if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name)))
-      throw conflict('a role has that name')
+      throw conflict('another role has this name')
     return updateRoleRow(tx, role, changes, context.act.at)
   })
 
+/** Replaces the permissions of a custom role. The caller must hold those that it adds. */
 export const setRolePermissions = async (
   ports: RolePorts,
   { id, permissionCodes }: { id: RoleId; permissionCodes: string[] },
@@ -140,13 +145,14 @@ export const setRolePermissions = async (
   return changeRole(ports, id, context, replace, grantDetail(permissionCodes))
 }
 
+/** Deletes a custom role that no member and no pending invitation uses. */
 export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
   changeRole(ports, id, context, async (tx, role) => {
-    if (await isInUse(tx, role, context.act.at)) throw conflict('the role is held or offered')
+    if (await isInUse(tx, role, context.act.at)) throw conflict('a member or an invitation uses the role')
     await deleteRoleRow(tx, role)
   })
 
-/** Gives a member another role; returns that role. */
+/** Changes the role of a member. Returns the new role. */
 export const changeMemberRole = (
   { database, members }: RolePorts,
   { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
@@ -160,6 +166,6 @@ export const changeMemberRole = (
     assertMayReassign(access, member.roleType)
     assertMayGrant(access, role)
     await members.assign(tx, member, { roleId: role.id, roleType: role.type }, act.at)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })

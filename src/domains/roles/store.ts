@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type Instant, type RoleId, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
@@ -24,13 +24,13 @@ export interface RoleRow {
   updatedAt: Instant
 }
 
-/** A role is known only inside its workspace. */
+/** The primary key of a role. */
 export interface RoleKey {
   workspaceId: WorkspaceId
   id: RoleId
 }
 
-/** The OWNER role first, then the others by name. */
+/** The roles of a workspace: OWNER first, then by name. */
 export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   database
     .selectFrom('roles')
@@ -40,6 +40,7 @@ export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise
     .orderBy(sql`lower(role_name)`)
     .execute()
 
+/** Returns undefined for an unknown role and for one of another workspace. */
 export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
   store
     .selectFrom('roles')
@@ -54,7 +55,7 @@ export interface NewRole extends RoleKey {
   permissionCodes: string[]
 }
 
-/** Undefined if the workspace has a role of that name, in any case. */
+/** Inserts a role. Returns undefined if the workspace has a role of that name, case-insensitive. */
 export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> =>
   tx
     .insertInto('roles')
@@ -78,6 +79,7 @@ export interface RoleChanges {
   permissionCodes?: string[] | undefined
 }
 
+/** Updates fields of a role. Undefined: unchanged. */
 export const updateRole = (
   tx: Tx,
   { workspaceId, id }: RoleKey,
@@ -97,6 +99,7 @@ export const updateRole = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
+/** Number of roles of a workspace, including OWNER. */
 export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('roles')
@@ -106,6 +109,7 @@ export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<numb
   return total
 }
 
+/** Whether another role of the workspace has the name, case-insensitive. */
 export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
   const other = await tx
     .selectFrom('roles')
@@ -117,7 +121,7 @@ export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: st
   return other !== undefined
 }
 
-/** Whether a member holds the role, or a pending invitation offers it. */
+/** Whether a member or a pending invitation uses the role. */
 export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> => {
   const held = tx
     .selectFrom('memberships')
@@ -130,10 +134,11 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
     .where('workspace_biz_id', '=', workspaceId)
     .where('role_biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .where('expires_at', '>', moment(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
+/** Deletes a role. The foreign key rejects one that a member holds. */
 export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
   await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
 }

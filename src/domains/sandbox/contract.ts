@@ -16,7 +16,7 @@ export const resetSandbox = operation({
   method: 'POST',
   path: '/sandbox/reset',
   chains: ['consumer'],
-  summary: 'Empty a sandbox workspace to its seed state; its owner’s alone',
+  summary: 'Reset a sandbox workspace to its initial state',
   policy: { ...member, workspace: 'optional', permission: 'sandbox:reset' },
   body: 'none',
   reply: z.object({ success: z.boolean(), resetAt: timestamp }),

@@ -3,7 +3,10 @@ import type { HandlerTable, WorkspaceId } from '../../kernel/index.ts'
 import { createHandlers } from './handlers.ts'
 import { type SandboxPorts, seedSandbox } from './service.ts'
 
-/* Sandbox workspaces: their opening balances and their reset to them. Start reading in `service.ts`. */
+/*
+ * Sandbox workspaces: their initial balances and their reset. Depends on the ledger; other domains pass functions that
+ * delete their data. Start reading in `service.ts`.
+ */
 
 export type { SandboxPorts } from './service.ts'
 
@@ -13,6 +16,7 @@ export interface Sandbox {
   seed(tx: Tx, workspaceId: WorkspaceId): Promise<void>
 }
 
+/** Builds the domain. */
 export const createSandbox = (ports: SandboxPorts): Sandbox => ({
   handlers: createHandlers(ports),
   seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),

@@ -10,47 +10,47 @@ import {
   type WorkspaceKind,
 } from '../../kernel/index.ts'
 import { expiredAt, type Ledger, type OrderMove, rechargeExpiry } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
 
-/** The reason in an order's history and data: a code, as `failureCode` is one. */
+/** The reason code in the history and data of an order. */
 const reason = 'SANDBOX_RESET'
 
-/** Opening balance of each default wallet, in whole units of its currency. */
+/** Initial balance of each default wallet, in whole units of its currency. */
 const openingUnits = '10000'
 
-/** A wallet's balance in the seed state, in minor units. */
+/** Initial balance of a wallet, in minor units. */
 const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
   isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
 
-/** The amount that brings a wallet to its seed balance, negative if it holds too much. Undefined: nothing to do. */
+/** The amount that restores the initial balance, negative if the wallet holds more. Undefined if there is nothing to do. */
 const correctionOf = (wallet: SandboxWallet): Money | undefined => {
   if (wallet.status === 'CLOSED') return undefined
   const minor = seedBalance(wallet) - wallet.balance
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
 }
 
-/** The final status of an open order. An order past its expiry counts as EXPIRED already. */
+/** The final status of an open order: EXPIRED after its expiry, even if no job has stored that. */
 const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
   if (expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
   return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
 }
 
-/** The field of an order's data that repeats the reason from its history. */
+/** The field of an order's data that contains the reason. */
 const reasonFields: Partial<Record<string, string>> = {
   'TRANSFER FAILED': 'failureCode',
   'WITHDRAWAL FAILED': 'failureReason',
   'RECHARGE CANCELLED': 'cancelReason',
 }
 
-/** The last step of an open order, and the data to store with it. */
+/** The last step of an open order, and its data. */
 const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
   const status = finalStatusOf(order, at)
   const field = reasonFields[`${order.type} ${status}`]
   return { steps: [{ status, reason }], ...(field !== undefined && { data: { [field]: reason } }) }
 }
 
-/** Deletes a domain's data of a sandbox within the transaction of the reset. */
+/** Deletes a domain's data of a sandbox, in the transaction of the reset. */
 export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instant }) => Promise<void>
 
 export interface SandboxPorts {
@@ -60,17 +60,17 @@ export interface SandboxPorts {
     /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<{ kind: WorkspaceKind }>
   }
-  /** They run in this order. */
+  /** Called in this order. */
   cleaners: readonly Cleaner[]
 }
 
-/** Who acts, and with which access to the workspace. */
+/** The caller, and their access to the workspace. */
 export interface SandboxContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
-/** Brings a wallet to its seed balance, by an entry against the external account. */
+/** Restores the initial balance of a wallet by an entry against the external account. */
 const correctWallet = async (
   ledger: Ledger,
   workspace: WorkspaceId,
@@ -81,7 +81,7 @@ const correctWallet = async (
   if (amount) await ledger.fundWallet({ wallet: wallet.id, workspace, amount, actor })
 }
 
-const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: AuditContext) =>
+const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: Act) =>
   ledger.execute({
     actor: accountId,
     parties: [],
@@ -97,7 +97,7 @@ const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { ac
 
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
-/** Funds the wallets of a new sandbox. */
+/** Funds the wallets of a new sandbox with their initial balances. */
 export const seedSandbox = async (
   { ledger }: Pick<SandboxPorts, 'ledger'>,
   workspaceId: WorkspaceId,
@@ -108,26 +108,26 @@ export const seedSandbox = async (
 }
 
 /**
- * Resets a sandbox to its seed state in one transaction: open orders end, their holds are released, and every wallet gets
- * its opening balance. The ledger is append-only, so it keeps its history and corrects the balances by new entries.
+ * Resets a sandbox in one transaction: ends open orders, releases their holds, and restores the initial balance of every
+ * wallet. The ledger is append-only, so new entries correct the balances and the history remains. Owners only.
  */
 export const resetSandbox = async (
   { database, ledger, members, cleaners }: SandboxPorts,
   { act, access }: SandboxContext,
 ): Promise<void> => {
-  if (!access.isOwner) throw denied('only an owner resets a sandbox')
+  if (!access.isOwner) throw denied('only an owner can reset a sandbox')
   await inTransaction(database, async (tx) => {
     const workspace = await members.assertAccess(tx, act.accountId, access)
     if (workspace.kind !== 'SANDBOX') throw denied('not a sandbox')
     const within = ledger.within(tx)
-    // Lock orders before accounts, as every command does. Orders made before the wallets were locked show up at the
-    // second look.
+    // Lock orders before accounts, as every command does. Read the orders again to include those that were created before
+    // the wallets were locked.
     await lockOpenOrders(tx, access.id)
     const wallets = await lockWallets(tx, access.id)
     for (const order of await lockOpenOrders(tx, access.id)) await endOrder(within, access.id, order, act)
     for (const wallet of wallets) await correctWallet(within, access.id, wallet, act.accountId)
     await within.deleteDailyUsage(access.id)
     for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: act.at })
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: access.id })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: access.id })
   })
 }

@@ -4,6 +4,7 @@ import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../../ledger/contract.ts'
 import { endedStatuses } from '../../ledger/index.ts'
 
+/** A wallet with its balance in minor units. */
 export interface SandboxWallet {
   id: WalletId
   currency: string
@@ -13,8 +14,8 @@ export interface SandboxWallet {
 }
 
 /**
- * Locks the ledger accounts of a workspace, including the counterparts that its entries touch, and returns its wallets.
- * Everything that touches several accounts locks them in the order of their ids.
+ * Locks the ledger accounts of a workspace, including the counter accounts of its entries, and returns its wallets. Locks
+ * in the order of the ids, as every command does, to avoid deadlocks.
  */
 export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> => {
   const accounts = await tx
@@ -30,6 +31,7 @@ export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<San
   return accounts.flatMap(({ isDefault, ...account }) => (isDefault === null ? [] : [{ ...account, isDefault }]))
 }
 
+/** An order that has not ended. */
 export interface OpenOrder {
   id: OrderId
   type: Tables['orders']['order_type']
@@ -40,7 +42,7 @@ export interface OpenOrder {
   holds: boolean
 }
 
-/** Locks the open orders: some change their status without touching a wallet. */
+/** Locks the open orders: the lock on wallets does not cover every status change. */
 export const lockOpenOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
   const rows = await tx
     .selectFrom('orders as o')

@@ -91,7 +91,7 @@ export const listFlows = operation({
   ...one,
   id: 'wallets.flows',
   path: '/wallets/{wallet_id}/flows',
-  summary: 'List the incoming and outgoing flows of a wallet',
+  summary: 'List the flows of a wallet',
   query: listQuery(['sequence', 'createdAt'], flowFilters),
   reply: page(Flow),
 })
@@ -124,5 +124,5 @@ export const unfreezeWallet = operation({
   ...freezing,
   id: 'wallets.unfreeze',
   path: '/wallets/{wallet_id}/unfreeze',
-  summary: 'Unfreeze a wallet of another workspace',
+  summary: 'Unfreeze a wallet',
 })

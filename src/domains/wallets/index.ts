@@ -1,6 +1,6 @@
 /**
- * Wallets with their balances and flows. The ledger stores them; this domain serves them to members, and lets operators freeze
- * and close them. Start reading at contract.ts and service.ts.
+ * Wallets with their balances and flows. The ledger stores them. Members read them; operators freeze and close them. Start
+ * reading in `service.ts`.
  */
 import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
@@ -11,10 +11,11 @@ export type { WalletsPorts } from './service.ts'
 
 export interface Wallets {
   handlers: HandlerTable
-  /** Opens a wallet per currency, inside the transaction that creates the workspace. */
+  /** Opens a wallet per configured currency, in the transaction that creates the workspace. */
   openWallets(tx: Database, workspace: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
   handlers: createHandlers(ports, ports.words),
   openWallets: (tx, workspace) => openWallets(ports, tx, workspace),

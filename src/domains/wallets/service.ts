@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { Balance, Flow, FlowQuery, Ledger, Wallet } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 
 export interface WalletsPorts {
   database: Database
@@ -20,7 +20,7 @@ export interface WalletsPorts {
   ids: Ids
   /** Throws if the person belongs to the workspace with any of their accounts. */
   members: { assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> }
-  /** A new workspace gets a wallet in each, in this order. */
+  /** Currencies of the wallets of a new workspace, in this order. */
   currencies: readonly string[]
 }
 
@@ -29,7 +29,7 @@ interface WalletScope {
   workspace: WorkspaceId
 }
 
-/** Opens a new workspace's wallets, the default ones of their currencies, inside the transaction that creates it. */
+/** Opens the default wallets of a new workspace, in the transaction that creates it. */
 export const openWallets = async (
   { ledger, ids, currencies }: WalletsPorts,
   tx: Database,
@@ -43,7 +43,7 @@ export const openWallets = async (
   }
 }
 
-/** A wallet of the workspace. */
+/** A wallet of the workspace. Refuses an unknown one with RESOURCE.NOT_FOUND. */
 export const readWallet = async ({ ledger }: WalletsPorts, scope: WalletScope): Promise<Wallet> => {
   const wallet = await ledger.readWallet(scope)
   if (!wallet) throw notFound('no such wallet')
@@ -68,7 +68,7 @@ export const listFlows = async (ports: WalletsPorts, query: FlowQuery): Promise<
   return ports.ledger.listFlows(query)
 }
 
-/** ACTIVE ↔ FROZEN → CLOSED. */
+/** The status that each change requires and sets: ACTIVE ↔ FROZEN → CLOSED. */
 const changes = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
@@ -81,11 +81,14 @@ export interface WalletChange {
   reason: string
 }
 
-/** Freezes, unfreezes or closes a wallet. A wallet can be closed only without funds, and unfrozen only by an outsider. */
+/**
+ * Freezes, unfreezes or closes a wallet. Only an empty wallet can be closed. Operators cannot unfreeze a wallet of their
+ * own workspace.
+ */
 export const changeWalletStatus = (
   { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
-  act: AuditContext,
+  act: Act,
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
@@ -94,6 +97,6 @@ export const changeWalletStatus = (
     if (!found) throw notFound('no such wallet')
     if (change === 'unfreeze') await members.assertOutsider(tx, act.accountId, found.workspaceBizId)
     if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
-    await recordSuccess(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
+    await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

@@ -1,17 +1,8 @@
 import * as z from 'zod'
 import { country } from '../../contract/account-fields.ts'
-import {
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  reason,
-  text,
-  timestamp,
-  workspaceFields,
-  workspaceFilters,
-} from '../../contract/fields.ts'
+import { bizId, coded, codeOf, currency, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
+import { workspaceFields, workspaceFilters } from '../../contract/orders.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
@@ -39,8 +30,8 @@ export type ChannelType = CodeOf<typeof channelType>
 const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO'])
 
 /**
- * The only place where the full account number appears: replies have it masked. At least four letters or digits, besides
- * separators. A bank account needs a bank code, a crypto address a network.
+ * The account number has at least four letters or digits, plus separators. Replies contain it masked only. A bank account
+ * requires a bank code, a crypto address a network.
  */
 const WithdrawalChannelRequest = z
   .strictObject({

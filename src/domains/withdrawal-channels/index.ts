@@ -1,6 +1,6 @@
 /**
- * Withdrawal channels: the bank accounts and crypto addresses that a workspace registers for payouts. Operators verify them.
- * Start reading at contract.ts and service.ts. Account numbers are stored encrypted, with a keyed digest for comparison.
+ * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts, and that operators verify.
+ * Account numbers are encrypted; a keyed digest detects duplicates. Start reading in `service.ts`.
  */
 import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
@@ -10,15 +10,16 @@ import { type Channel, deleteChannels, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
-  /** The channel of a payout. Undefined for an unknown channel and for one of another workspace. */
+  /** The channel of a payout. Returns undefined for an unknown channel and for one of another workspace. */
   channelOf(
     workspace: WorkspaceId,
     channel: string,
   ): Promise<Pick<Channel, 'channelType' | 'channelStatus' | 'currency'> | undefined>
-  /** Deletes a sandbox's channels when it is reset. */
+  /** Deletes the channels of a sandbox during its reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }): WithdrawalChannels => ({
   handlers: createHandlers(ports, ports.words),
   channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),

@@ -30,8 +30,7 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * External accounts that a workspace may pay out to. The account number is encrypted; its keyed digest detects an account
- * that is registered twice.
+ * External accounts for payouts of a workspace. The account number is encrypted; its keyed digest detects duplicates.
  */
 const channels = [
   `CREATE TABLE withdrawal_channels (
@@ -61,8 +60,8 @@ const channels = [
 ]
 
 /**
- * A withdrawal locks its channel in share mode when it is created and when it is approved, so that it cannot slip past a
- * concurrent deactivation. SQLSTATE PW001 rejects a withdrawal whose channel is not active.
+ * A withdrawal locks its channel in share mode when it is created and approved, so that the channel cannot be disabled
+ * concurrently. SQLSTATE PW001 rejects a withdrawal whose channel is not active.
  */
 const guards = [
   `CREATE FUNCTION withdrawal_channels_require() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { CommandContext, Ledger } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { withdrawalChannelStatus } from './contract.ts'
 import {
@@ -34,7 +34,7 @@ import {
 
 export interface ChannelsPorts {
   database: Database
-  /** Stores the results of requests, and has the four-eyes rule. */
+  /** Stores the results of requests, and implements the four-eyes rule. */
   ledger: Ledger
   clock: Clock
   ids: Ids
@@ -42,8 +42,8 @@ export interface ChannelsPorts {
   digest: KeyedDigest
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
-  /** Serializes changes of a workspace. Throws if the caller has lost the permission since it was read. */
-  members: { assertAccess(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
+  /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
+  members: { assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown> }
   /** Maximum number of pending and active channels per workspace. */
   maxPerWorkspace: number
 }
@@ -62,7 +62,7 @@ export interface ChannelInput {
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
   access: WorkspaceAccess
-  act: AuditContext
+  act: Act
 }
 
 const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel => {
@@ -100,7 +100,7 @@ const insertNewChannel = async (
   return channel
 }
 
-/** The request's key with a keyed hash: the body contains the account number, which a plain hash would let an attacker guess. */
+/** The idempotency key with a keyed hash of the body: an attacker could guess the account number from a plain hash. */
 const idempotencyKey = (
   { digest }: ChannelsPorts,
   { key }: CommandContext<WorkspaceId>,
@@ -112,7 +112,7 @@ const idempotencyKey = (
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.number().transform(toInstant)
 
-/** The channel as the stored result of its request. */
+/** Parses the stored result of a request. */
 const storedChannel: z.ZodType<Channel> = z.object({
   bizId: idOf<'withdrawalChannel'>(),
   workspaceBizId: idOf<'workspace'>(),
@@ -130,7 +130,7 @@ const storedChannel: z.ZodType<Channel> = z.object({
   updatedAt: instant,
 })
 
-/** Registers an account for payouts. It can be used once an operator has verified it. */
+/** Registers an account for payouts. An operator must verify it before use. Idempotent by the request's key. */
 export const createChannel = async (
   ports: ChannelsPorts,
   input: ChannelInput,
@@ -146,7 +146,7 @@ export const createChannel = async (
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
-    await recordSuccess(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
+    await recordAct(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
     await ledger.storeResult(key, channel)
     return channel
   })
@@ -154,11 +154,11 @@ export const createChannel = async (
 
 type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
 
-/** Changes the status of another person's channel; STATE.CONFLICT if the decision is undefined for its current status. */
+/** Changes the status of another person's channel. Refuses with STATE.CONFLICT if `decide` returns undefined. */
 const decideOnChannel = (
   { database, ledger }: ChannelsPorts,
   id: ChannelId,
-  act: AuditContext,
+  act: Act,
   decide: Decision,
 ): Promise<Channel> =>
   inTransaction(database, async (tx) => {
@@ -167,21 +167,21 @@ const decideOnChannel = (
     await ledger.within(tx).assertDifferentPerson(channel.createdBy, act.accountId)
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
-    await recordSuccess(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
+    await recordAct(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
     return setChannelStatus(tx, channel, { ...to, at: act.at })
   })
 
 /** Makes a pending channel active. */
-export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: AuditContext): Promise<Channel> =>
+export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: Act): Promise<Channel> =>
   decideOnChannel(ports, id, act, (status) =>
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
 
-/** Rejects a pending channel, or disables an active one: it gets no further payouts. */
+/** Rejects a pending channel, or disables an active one. It receives no further payouts. */
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },
-  act: AuditContext,
+  act: Act,
 ): Promise<Channel> =>
   decideOnChannel(ports, id, act, (status) => {
     const to = statusAfterRejection(status)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -15,7 +15,7 @@ import type { ChannelStatus, ChannelType } from './rules.ts'
 
 export type ChannelId = BizId<'withdrawalChannel'>
 
-/** A channel without its account, which stays encrypted. */
+/** A channel without its encrypted account number. */
 export interface Channel {
   bizId: ChannelId
   workspaceBizId: WorkspaceId
@@ -50,7 +50,7 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
-/** Pending and active channels. Literals and not parameters, so that a cached plan can use the partial index. */
+/** Pending and active channels. Literals instead of parameters, so that a cached plan uses the partial index. */
 const open = [sql.lit<ChannelStatus>('PENDING_VERIFICATION'), sql.lit<ChannelStatus>('ACTIVE')]
 
 /** The number of pending and active channels of a workspace. */
@@ -141,8 +141,8 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   let found = matchingChannels(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
   if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   const ordered = found
     .select(columns)
     .select(workspaceKindOfChannel.as('workspaceKind'))
@@ -151,7 +151,7 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   return readPage(found, ordered, query)
 }
 
-/** Undefined for an unknown channel and for one of another workspace. */
+/** Returns undefined for an unknown channel and for one of another workspace. */
 export const readChannel = (
   database: Database,
   channel: ChannelId,
@@ -164,7 +164,7 @@ export const readChannel = (
     .select(columns)
     .executeTakeFirst()
 
-/** Deletes a sandbox's channels. Its orders stay and refer to deleted channels. */
+/** Deletes the channels of a sandbox. Its orders remain and refer to deleted channels. */
 export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
   await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
 }
@@ -173,7 +173,7 @@ export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<vo
 export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
 
-/** Sets the channel's status. */
+/** Sets the status of a channel. */
 export const setChannelStatus = (
   tx: Tx,
   { bizId, workspaceBizId }: Channel,

@@ -7,7 +7,7 @@ import { member, operator, own } from '../../contract/policies.ts'
 import { operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
-export const summary = 'Workspaces and the caller’s membership in them.'
+export const summary = 'Workspaces and the caller’s memberships.'
 
 export const permissions = {
   workspace: { workspace: { sortOrder: 100, actions: ['read', 'update'], peopleOnly: ['update'] } },
@@ -30,7 +30,7 @@ export const Workspace = z.object({
 const workspaceName = text(128)
 const workspaceTimezone = timezone.optional()
 
-/** Texts that a portal keeps with a workspace. Null removes all of them. */
+/** Texts that a portal stores with a workspace. Null removes all of them. */
 const extraData = z
   .record(z.string().regex(/^[A-Za-z][\w.-]{0,63}$/), text(512, 0))
   .refine((record) => Object.keys(record).length <= 64)
@@ -44,7 +44,7 @@ export const createWorkspace = operation({
   id: 'workspaces.create',
   method: 'POST',
   path: '/workspaces',
-  summary: 'Create a workspace and own it',
+  summary: 'Create a workspace',
   policy: { ...own, changesRights: true },
   body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf(workspaceKind).optional() }),
   reply: Workspace,
@@ -56,7 +56,7 @@ export const readCurrentWorkspace = operation({
   id: 'workspaces.current',
   method: 'GET',
   path: '/workspaces/current',
-  summary: 'The header’s workspace, else the default one',
+  summary: 'Read the current workspace',
   policy: { ...member, workspace: 'optional', permission: 'workspace:read' },
   body: 'none',
   reply: Workspace,
@@ -68,7 +68,7 @@ export const updateCurrentWorkspace = operation({
   method: 'POST',
   id: 'workspaces.update',
   path: '/workspaces/current/update',
-  summary: 'Change the fields of the workspace that are given',
+  summary: 'Update fields of the current workspace',
   policy: { ...member, workspace: 'optional', permission: 'workspace:update' },
   body: partialUpdate({
     workspaceName: workspaceName.optional(),
@@ -84,7 +84,7 @@ export const listWorkspaces = operation({
   method: 'GET',
   path: '/workspaces',
   chains: ['system'],
-  summary: 'Workspaces, by filter',
+  summary: 'List all workspaces',
   policy: { ...operator, permission: 'workspace:read' },
   query: listQuery(['createdAt', 'updatedAt', 'workspaceName'], {
     workspaceStatus: codeOf(workspaceStatus).optional(),
@@ -109,12 +109,12 @@ export const freezeWorkspace = operation({
   ...freezing,
   id: 'operators.freezeWorkspace',
   path: '/workspaces/{workspace_id}/freeze',
-  summary: 'Close a workspace to its members',
+  summary: 'Freeze a workspace',
 })
 
 export const unfreezeWorkspace = operation({
   ...freezing,
   id: 'operators.unfreezeWorkspace',
   path: '/workspaces/{workspace_id}/unfreeze',
-  summary: 'Open a frozen workspace again; never one’s own',
+  summary: 'Unfreeze a workspace',
 })

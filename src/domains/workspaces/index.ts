@@ -6,8 +6,8 @@ import type { WorkspaceServicePorts } from './service.ts'
 import { insertRole } from './store.ts'
 
 /*
- * Workspaces: opening, changing and freezing them. Their people are in the domain `members`, their roles in `roles`.
- * `opening.ts` is also what registration and the seed use; start reading in `service.ts`.
+ * Workspaces: create, change and freeze them. Their members are in the domain `members`, their roles in `roles`.
+ * Registration and the seed open workspaces through `open-workspace.ts`. Start reading in `service.ts`.
  */
 
 export { freezeOwnWorkspace, hasWorkspace, lockWorkspace } from './store.ts'
@@ -18,7 +18,7 @@ export interface WorkspacePorts extends WorkspaceServicePorts {
 
 export interface Workspaces {
   handlers: HandlerTable
-  /** Opens a workspace and its owner without wallets, for the seed. */
+  /** Opens a workspace with its owner but without wallets, for the seed. */
   open(tx: Tx, opening: Opening): Promise<OpenedWorkspace>
   /** Opens a workspace with its wallets, for registration. */
   openWithWallets(tx: Tx, opening: Opening): Promise<OpenedWorkspace>
@@ -26,6 +26,7 @@ export interface Workspaces {
   addRole: typeof insertRole
 }
 
+/** Builds the domain. */
 export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
   handlers: createHandlers(ports),
   open: (tx, opening) => openWorkspace(ports, opening, tx),

@@ -11,7 +11,7 @@ import {
 import type { JoinSource } from '../members/contract.ts'
 import { insertRole, insertWorkspace, readAccountDefaults } from './store.ts'
 
-/** Opens the wallets that every new workspace has, one per configured currency. */
+/** Opens the wallets of a new workspace, one per configured currency. */
 export type OpenWallets = (
   tx: Tx,
   workspace: { workspaceId: WorkspaceId; kind: WorkspaceKind; at: Instant },
@@ -29,8 +29,9 @@ export interface OpeningPorts {
   }
 }
 
+/** The input for opening a workspace. */
 export interface Opening {
-  /** Default: a new id. Only the seed has fixed ones. */
+  /** Default: a new id. Only the seed sets it. */
   workspaceId?: WorkspaceId
   ownerId: AccountId
   name: string
@@ -41,7 +42,7 @@ export interface Opening {
   at: Instant
 }
 
-/** `created` is false if a workspace with that id existed already; nothing is changed then. */
+/** `created` is false if a workspace with that id exists; nothing is changed then. */
 export interface OpenedWorkspace {
   workspaceId: WorkspaceId
   created: boolean
@@ -56,7 +57,7 @@ export const openWorkspace = async (
   tx: Tx,
 ): Promise<OpenedWorkspace> => {
   const home = await readAccountDefaults(tx, ownerId)
-  if (!home) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
+  if (!home) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
   const workspaceId = opening.workspaceId ?? ids.next<'workspace'>()
   const workspace = { id: workspaceId, institutionId: home.institutionId, name: opening.name, kind: opening.kind }
   const inserted = await insertWorkspace(tx, { ...workspace, timezone: opening.timezone ?? home.timezone }, at)

@@ -21,6 +21,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
+/** Workspaces, the tenants of all domains. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE workspaces (

@@ -8,7 +8,7 @@ import {
   type WorkspaceKind,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type OpeningPorts, openWorkspaceWithWallets } from './open-workspace.ts'
 import {
   listWorkspaces as listWorkspaceRows,
@@ -26,7 +26,7 @@ interface StatusChange {
   to: WorkspaceStatus
 }
 
-/** The status changes that operators make. */
+/** The status that each command requires and sets. */
 export const statusChanges = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
@@ -35,7 +35,7 @@ export const statusChanges = {
 export type StatusCommand = keyof typeof statusChanges
 
 const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
-  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
+  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the workspace is ${current}, not ${from}` })
 }
 
 export interface WorkspaceServicePorts extends OpeningPorts {
@@ -43,17 +43,18 @@ export interface WorkspaceServicePorts extends OpeningPorts {
   members: OpeningPorts['members'] & {
     /** Refuses if the account belongs to the maximum number of workspaces. */
     assertCapacity(tx: Tx, accountId: AccountId): Promise<void>
-    /** Refuses a person who belongs to the workspace by any account. */
+    /** Refuses a person who belongs to the workspace with any account. */
     assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   }
 }
 
-/** A membership or workspace can end between authorization and the service. Refuse as authorization would. */
+/** A membership can end after authorization. Refuse as authorization would. */
 const assertFound = (row: WorkspaceRow | undefined): WorkspaceRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
+/** The workspace of the request. */
 export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
   assertFound(await workspaceById(database, id))
 
@@ -64,40 +65,43 @@ export interface CreateWorkspaceInput {
   kind: WorkspaceKind
 }
 
+/** Creates a workspace that the caller owns. Refuses beyond the maximum number per account. */
 export const createWorkspace = (
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
-  act: AuditContext,
+  act: Act,
 ): Promise<WorkspaceRow> =>
   inTransaction(ports.database, async (tx) => {
     await ports.members.assertCapacity(tx, act.accountId)
     const opening = { ...input, ownerId: act.accountId, joinSource: 'CREATION', at: act.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
-    await recordSuccess(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
+    await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
     return assertFound(await workspaceById(tx, workspaceId))
   })
 
+/** Changes fields of a workspace. */
 export const updateWorkspace = (
   { database }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
-  act: AuditContext,
+  act: Act,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const changed = await updateWorkspaceRow(tx, id, changes, act.at)
-    await recordSuccess(tx, act, { workspaceId: id, targetId: id })
+    await recordAct(tx, act, { workspaceId: id, targetId: id })
     return changed
   })
 
+/** One page of all workspaces, for operators. */
 export const listWorkspaces = (
   { database }: WorkspaceServicePorts,
   query: WorkspaceQuery,
 ): Promise<Page<WorkspaceRow>> => listWorkspaceRows(database, query)
 
-/** Freezes a workspace, or opens it again. Authorization reads the status on every request. */
+/** Freezes or unfreezes a workspace. Operators cannot unfreeze their own. Authorization checks the status per request. */
 export const changeWorkspaceStatus = (
   { database, members }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
-  act: AuditContext,
+  act: Act,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
@@ -105,6 +109,6 @@ export const changeWorkspaceStatus = (
     if (command === 'unfreeze') await members.assertOutsider(tx, act.accountId, id)
     assertStatus(workspace.status, statusChanges[command])
     const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, act.at)
-    await recordSuccess(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
+    await recordAct(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
     return changed
   })

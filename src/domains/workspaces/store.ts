@@ -1,4 +1,4 @@
-import { containsText, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { containsText, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -41,13 +41,15 @@ export interface WorkspaceRow {
   updatedAt: Instant
 }
 
+/** Returns undefined for an unknown workspace. */
 export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
+/** Whether the workspace exists. */
 export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
   (await workspaceById(store, id)) !== undefined
 
-/** Locks the workspace: changes of its members and owners run in turn. Rows that refer to it can still be written. */
+/** Locks the workspace to serialize changes of its members. Rows that reference it can still be inserted. */
 export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
@@ -59,7 +61,7 @@ export interface NewWorkspace {
   kind: WorkspaceKind
 }
 
-/** Undefined if the id is taken, which only the seed's fixed ids can be. */
+/** Inserts a workspace. Returns undefined if the id exists, which only the seed's fixed ids can. */
 export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
@@ -85,6 +87,7 @@ export interface WorkspaceChanges {
   extraData?: Record<string, string> | null | undefined
 }
 
+/** Updates fields of a workspace. Undefined: unchanged. */
 export const updateWorkspace = (
   tx: Tx,
   id: WorkspaceId,
@@ -128,7 +131,7 @@ export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-/** The institution and time zone that an account's new workspaces inherit; undefined if the account is gone. */
+/** The institution and time zone of an account's new workspaces. Undefined if the account no longer exists. */
 export const readAccountDefaults = (
   store: Store,
   id: AccountId,
@@ -139,6 +142,7 @@ export const readAccountDefaults = (
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
+/** Sets the status of a workspace. */
 export const setWorkspaceStatus = (
   tx: Tx,
   id: WorkspaceId,
@@ -170,7 +174,7 @@ export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Insta
 export interface WorkspaceQuery extends PageRequest {
   status?: WorkspaceStatus | undefined
   kind?: WorkspaceKind | undefined
-  /** Part of the name, in any case. */
+  /** Part of the name, case-insensitive. */
   name?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -180,13 +184,14 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
 
+/** One page of all workspaces. */
 export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)
   if (query.name) found = found.where(containsText('workspace_name', query.name))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const sorted = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)

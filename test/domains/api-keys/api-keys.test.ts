@@ -55,34 +55,34 @@ beforeEach(async () => {
   workspace = await world.workspaceOf(owner)
 })
 
-interface Asked {
+interface KeyRequest {
   apiKeyName?: string
   permissionCodes?: Permission[]
   ipAllowlist?: string[]
   expiresAt?: string
 }
-const create = (asked: Asked = {}, as = owner) =>
-  world.ask(keys.handlers, contract.createApiKey, {
+const create = (request: KeyRequest = {}, as = owner) =>
+  world.call(keys.handlers, contract.createApiKey, {
     as,
     workspace,
-    body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...asked },
+    body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...request },
   })
 const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) =>
-  world.ask(
+  world.call(
     keys.handlers,
     { enable: contract.enableApiKey, disable: contract.disableApiKey, delete: contract.deleteApiKey }[operation],
     { as, workspace: within, body: { apiKeyBizId } },
   )
 const read = (id: string, within = workspace, as = owner) =>
-  world.ask(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
+  world.call(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
 const use = async (token: string, clientIp = '203.0.113.7') => {
-  const found = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, bypassCache: false })
-  if (!found) throw new Error('no API key at all')
-  return found
+  const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, bypassCache: false })
+  if (!authenticated) throw new Error('not an API key')
+  return authenticated
 }
 
 test.each<Permission[]>([['role:manage'], ['wallet:read', '*:*'], ['wallet:read', 'loan:read']])(
-  'apiKeys.create 400 VALIDATION.INVALID_PARAMETER: %s holds a permission that no API key can hold',
+  'apiKeys.create 400 VALIDATION.INVALID_PARAMETER: rejects %s, which an API key cannot hold',
   async (...permissionCodes) => {
     const field = `permissionCodes.${permissionCodes.length - 1}`
     const refusal = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field } }
@@ -90,10 +90,10 @@ test.each<Permission[]>([['role:manage'], ['wallet:read', '*:*'], ['wallet:read'
   },
 )
 
-describe('an API key', () => {
-  test('is shown once, stored as a digest, and lets its creator in with its own rights', async () => {
-    const made = await create()
-    expect(made).toMatchObject({
+describe('API key', () => {
+  test('apiKeys.create 200: returns the secret once, stores a digest and grants the requested permissions', async () => {
+    const created = await create()
+    expect(created).toMatchObject({
       apiKeyName: 'Till',
       apiKeyStatus: { code: 'ACTIVE', value: 10091201 },
       permissionCodes: ['wallet:read', 'transfer:create'],
@@ -102,20 +102,20 @@ describe('an API key', () => {
       lastUsedAt: null,
       createdBy: owner,
     })
-    expect(made.secret.startsWith(`${made.keyPrefix}_`)).toBe(true)
-    expect(made.secret.endsWith(made.keyLast4)).toBe(true)
-    const { secret, ...shown } = made
-    expect(await read(made.bizId)).toEqual(shown)
+    expect(created.secret.startsWith(`${created.keyPrefix}_`)).toBe(true)
+    expect(created.secret.endsWith(created.keyLast4)).toBe(true)
+    const { secret, ...visible } = created
+    expect(await read(created.bizId)).toEqual(visible)
     expect(await keptPlainly(world.database, secret.slice(-43))).toEqual([])
 
     const { caller, workspace: access } = await use(secret)
-    expect(caller).toMatchObject({ accountId: owner, apiKeyId: made.bizId, sessionId: null, portal: 'CONSUMER' })
+    expect(caller).toMatchObject({ accountId: owner, apiKeyId: created.bizId, sessionId: null, portal: 'CONSUMER' })
     expect(access.id).toBe(workspace)
     expect(access.isOwner).toBe(false)
     expect([...access.permissions].sort()).toEqual(['transfer:create', 'wallet:read'])
   })
 
-  test('is no key at all unless it looks like one', () => {
+  test('authenticate: ignores a token without the format of a key', () => {
     for (const token of ['', 'eyJhbGciOi.x.y', 'ptk_', `ptk_0123456789ab_${'x'.repeat(42)}`, 'PTK_0123456789ab_x']) {
       expect(
         keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '', bypassCache: false }),
@@ -123,7 +123,7 @@ describe('an API key', () => {
     }
   })
 
-  test('is refused with another secret, another portal, or when unknown', async () => {
+  test('authenticate 401 ACCESS.TOKEN_INVALID: wrong secret, unknown key, another portal', async () => {
     const { secret, keyPrefix } = await create()
     const forged = `${keyPrefix}_${'A'.repeat(43)}`
     const unknown = `ptk_000000000000_${secret.slice(-43)}`
@@ -139,7 +139,7 @@ describe('an API key', () => {
     expect(await refusalOf(Promise.resolve(elsewhere))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('rests, wakes and dies by command; what cannot happen is a conflict', async () => {
+  test('apiKeys.enable, disable and delete 409 STATE.CONFLICT: only in the required status', async () => {
     const { bizId, secret } = await create()
     expect(await refusalOf(command('enable', bizId))).toBe('STATE.CONFLICT')
     world.clock.advance(1_000)
@@ -157,7 +157,7 @@ describe('an API key', () => {
     expect(await refusalOf(create())).toBe('none')
   })
 
-  test('expires at its instant', async () => {
+  test('authenticate 401 ACCESS.TOKEN_INVALID: from the instant of expiry', async () => {
     const expiresAt = new Date(world.clock.now() + hours(1)).toISOString()
     expect(await refusalOf(create({ expiresAt: new Date(world.clock.now()).toISOString() }))).toBe(
       'VALIDATION.INVALID_PARAMETER',
@@ -172,27 +172,27 @@ describe('an API key', () => {
     expect(await refusalOf(command('delete', bizId))).toBe('none')
   })
 
-  test('lives no longer than the longest life, which it gets when it asks for none', async () => {
+  test('apiKeys.create 400: rejects an expiry beyond the maximum lifetime, which is the default', async () => {
     settings.maxLifeMs = hours(1)
     const latest = new Date(world.clock.now() + hours(1)).toISOString()
     expect((await create()).expiresAt).toBe(latest)
-    expect((await create({ apiKeyName: 'Asked', expiresAt: latest })).expiresAt).toBe(latest)
+    expect((await create({ apiKeyName: 'Requested', expiresAt: latest })).expiresAt).toBe(latest)
     const later = new Date(world.clock.now() + hours(1) + 1).toISOString()
     expect(await refusalOf(create({ apiKeyName: 'Later', expiresAt: later }))).toBe('VALIDATION.INVALID_PARAMETER')
     settings.maxLifeMs = accessSettings.apiKeys.maxLifeMs
   })
 
-  test('is one of as many as the workspace may have', async () => {
+  test('apiKeys.create 409 STATE.CONFLICT: at most the maximum number of keys, under parallel calls', async () => {
     settings.maxPerWorkspace = 2
-    const ends = await Promise.all(['A', 'B', 'C'].map((apiKeyName) => refusalOf(create({ apiKeyName }))))
-    expect(ends.sort()).toEqual(['STATE.CONFLICT', 'none', 'none'])
-    const { items } = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace })
+    const results = await Promise.all(['A', 'B', 'C'].map((apiKeyName) => refusalOf(create({ apiKeyName }))))
+    expect(results.sort()).toEqual(['STATE.CONFLICT', 'none', 'none'])
+    const { items } = await world.call(keys.handlers, contract.listApiKeys, { as: owner, workspace })
     await command('delete', items[0]?.bizId ?? '')
-    expect(await refusalOf(create({ apiKeyName: 'In its place' }))).toBe('none')
+    expect(await refusalOf(create({ apiKeyName: 'Replacement' }))).toBe('none')
     settings.maxPerWorkspace = accessSettings.apiKeys.maxPerWorkspace
   })
 
-  test('works only from the addresses on its list', async () => {
+  test('authenticate 403 ACCESS.IP_NOT_ALLOWED: rejects addresses outside the allowlist', async () => {
     const { secret } = await create({ ipAllowlist: ['203.0.113.0/28', '2001:db8::/32', '::ffff:198.51.100.9'] })
     for (const ip of ['203.0.113.7', '::ffff:203.0.113.7', '2001:db8:1::1', '198.51.100.9']) {
       expect(await refusalOf(use(secret, ip)), ip).toBe('none')
@@ -202,7 +202,7 @@ describe('an API key', () => {
     }
   })
 
-  test('may no more than its creator may today', async () => {
+  test('authenticate: grants only permissions that the creator still holds', async () => {
     const clerk = await world.account(`clerk${serial}@example.test`)
     const rights: Permission[] = ['api-key:manage', 'api-key:read', 'wallet:read', 'transfer:create']
     const role = await world.join(workspace, clerk, rights)
@@ -225,16 +225,16 @@ describe('an API key', () => {
     expect(await refusalOf(use(secret))).toBe('ACCESS.PERMISSION_DENIED')
   })
 
-  test('is woken only by who may give what it may do', async () => {
+  test('apiKeys.enable 403 ACCESS.PERMISSION_DENIED: the caller must hold the permissions of the key', async () => {
     const { bizId } = await create()
-    const clerk = await world.account(`waker${serial}@example.test`)
+    const clerk = await world.account(`enabler${serial}@example.test`)
     await world.join(workspace, clerk, ['api-key:manage', 'wallet:read'])
     expect(await refusalOf(command('disable', bizId, clerk))).toBe('none')
     expect(await refusalOf(command('enable', bizId, clerk))).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(command('enable', bizId))).toBe('none')
   })
 
-  test('is not woken by who had the rights when the command began, and has lost them', async () => {
+  test('apiKeys.enable 403 ACCESS.PERMISSION_DENIED: the caller lost the permissions during the request', async () => {
     const { bizId: apiKeyBizId } = await create()
     await command('disable', apiKeyBizId)
     const clerk = await world.account(`late${serial}@example.test`)
@@ -245,13 +245,13 @@ describe('an API key', () => {
       .set({ permission_codes: ['api-key:manage'] })
       .where('biz_id', '=', role as never)
       .execute()
-    const begun = { as: clerk, workspace, access, body: { apiKeyBizId } }
-    const waking = world.ask(keys.handlers, contract.enableApiKey, begun)
-    expect(await refusalOf(waking)).toBe('ACCESS.PERMISSION_DENIED')
+    const input = { as: clerk, workspace, access, body: { apiKeyBizId } }
+    const enabling = world.call(keys.handlers, contract.enableApiKey, input)
+    expect(await refusalOf(enabling)).toBe('ACCESS.PERMISSION_DENIED')
     expect((await read(apiKeyBizId)).apiKeyStatus.code).toBe('DISABLED')
   })
 
-  test('tells of its last use, once a minute at most', async () => {
+  test('apiKeys.read 200: reports the last use, updated at most once a minute', async () => {
     const { bizId, secret } = await create()
     const lastUse = async () => {
       await keys.settle()
@@ -268,19 +268,19 @@ describe('an API key', () => {
     const second = new Date(world.clock.now()).toISOString()
     await use(secret, '203.0.113.9')
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
-    // Another replica, which tells of an earlier one later.
+    // Another replica writes an earlier use later.
     const scope = { workspaceId: asId<'workspace'>(workspace), id: asId<'apiKey'>(bizId) }
     await recordUse(world.database, scope, '203.0.113.10', addMs(world.clock.now(), -1))
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
   })
 })
 
-describe('the keys of a workspace', () => {
-  test('are listed by page and status, the deleted ones on demand', async () => {
+describe('API keys of a workspace', () => {
+  test('apiKeys.list 200: by page and status, deleted keys only on request', async () => {
     const expiresAt = new Date(world.clock.now() + minutes(1)).toISOString()
     const expiring = await create({ apiKeyName: 'Expiring', expiresAt })
     const list = async (query: Record<string, string>) => {
-      const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
+      const page = await world.call(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
       return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
     }
     world.clock.advance(minutes(1) - 1)
@@ -293,14 +293,14 @@ describe('the keys of a workspace', () => {
     const deleted = await create({ apiKeyName: 'Deleted' })
     await command('disable', disabled.bizId)
     await command('delete', deleted.bizId)
-    const over = await create({ apiKeyName: 'Over', expiresAt: new Date(world.clock.now() + 1).toISOString() })
-    await command('delete', over.bizId)
+    const expired = await create({ apiKeyName: 'Expired', expiresAt: new Date(world.clock.now() + 1).toISOString() })
+    await command('delete', expired.bizId)
     world.clock.advance(1)
     expect(await list({})).toEqual([['Active', 'Disabled', 'Expiring'], 3])
     expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[active.apiKeyName], 1])
     expect(await list({ apiKeyStatus: 'DISABLED' })).toEqual([['Disabled'], 1])
     expect(await list({ apiKeyStatus: 'EXPIRED' })).toEqual([[expiring.apiKeyName], 1])
-    expect(await list({ apiKeyStatus: 'DELETED' })).toEqual([['Deleted', 'Over'], 2])
+    expect(await list({ apiKeyStatus: 'DELETED' })).toEqual([['Deleted', 'Expired'], 2])
     expect(await list({ pageSize: '1', currentPage: '2', sortBy: 'createdAt', sortOrder: 'asc' })).toMatchObject([
       { length: 1 },
       3,
@@ -309,29 +309,29 @@ describe('the keys of a workspace', () => {
     expect(await list({ endTime })).toEqual([['Expiring'], 1])
   })
 
-  test('are found by how their public part begins, in their own workspace alone', async () => {
+  test('apiKeys.list 200: finds keys of the workspace by prefix, with an index', async () => {
     const [till, other] = [await create(), await create({ apiKeyName: 'Other' })]
     const find = async (keyPrefix: string, as = owner, within = workspace) => {
       const query = { keyPrefix }
-      const page = await world.ask(keys.handlers, contract.listApiKeys, { as, workspace: within, query })
+      const page = await world.call(keys.handlers, contract.listApiKeys, { as, workspace: within, query })
       return page.items.map(({ bizId }) => bizId)
     }
     expect(await find(till.keyPrefix)).toEqual([till.bizId])
     expect(await find(till.keyPrefix.slice(0, -3))).toEqual([till.bizId])
     expect((await find('ptk_')).sort()).toEqual([till.bizId, other.bizId].sort())
-    const stranger = await world.account(`looker${serial}@example.test`)
+    const stranger = await world.account(`reader${serial}@example.test`)
     expect(await find(till.keyPrefix, stranger, await world.workspaceOf(stranger))).toEqual([])
     const { rows } = await sql`EXPLAIN SELECT 1 FROM api_keys WHERE workspace_biz_id = ${workspace}
       AND key_prefix COLLATE "C" >= 'ptk_3' AND key_prefix COLLATE "C" < 'ptk_3~'`.execute(world.database)
     expect(JSON.stringify(rows)).toContain('api_keys_prefix')
   })
 
-  test('have names of their own, also under parallel calls', async () => {
-    const race = await Promise.all([create(), create({ apiKeyName: 'TILL' }), create()].map(refusalOf))
-    expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+  test('apiKeys.create 409 STATE.CONFLICT: unique names, under parallel calls', async () => {
+    const results = await Promise.all([create(), create({ apiKeyName: 'TILL' }), create()].map(refusalOf))
+    expect(results.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
   })
 
-  test('are another workspace’s to nobody', async () => {
+  test('apiKeys 404 RESOURCE.NOT_FOUND: keys of another workspace', async () => {
     const { bizId } = await create()
     const stranger = await world.account(`stranger${serial}@example.test`)
     const elsewhere = await world.workspaceOf(stranger)
@@ -344,8 +344,8 @@ describe('the keys of a workspace', () => {
     expect((await read(bizId)).apiKeyStatus.code).toBe('ACTIVE')
   })
 
-  test('can be given what the caller may give', async () => {
-    const available = (as: AccountId) => world.ask(keys.handlers, contract.listApiKeyPermissions, { as, workspace })
+  test('apiKeys.availablePermissions 200: those that the caller holds', async () => {
+    const available = (as: AccountId) => world.call(keys.handlers, contract.listApiKeyPermissions, { as, workspace })
     expect(await available(owner)).toEqual([...apiKeyPermissions])
     const clerk = await world.account(`reader${serial}@example.test`)
     await world.join(workspace, clerk, ['api-key:read', 'role:manage', 'file:read'])

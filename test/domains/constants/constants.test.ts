@@ -7,15 +7,15 @@ const { handlers } = createConstants()
 const summer = toInstant(Date.parse('2026-07-01T12:00:00Z'))
 const winter = toInstant(Date.parse('2026-01-01T12:00:00Z'))
 
-const ask = async (id: string, locale: Locale, receivedAt: Instant): Promise<unknown> =>
+const call = async (id: string, locale: Locale, receivedAt: Instant): Promise<unknown> =>
   handlers.get(id)?.({ locale, receivedAt } as never)
 const countries = async (locale: Locale) =>
-  contract.listCountries.reply.parse(await ask('constants.countries', locale, summer))
+  contract.listCountries.reply.parse(await call('constants.countries', locale, summer))
 const timezones = async (locale: Locale, at = summer) =>
-  contract.listTimezones.reply.parse(await ask('constants.timezones', locale, at))
+  contract.listTimezones.reply.parse(await call('constants.timezones', locale, at))
 
 describe('countries', () => {
-  test.each(locales)('are complete in %s', async (locale) => {
+  test.each(locales)('constants.countries 200: complete in %s', async (locale) => {
     const list = await countries(locale)
     expect(list.length).toBeGreaterThan(240)
     for (const country of list) {
@@ -30,7 +30,7 @@ describe('countries', () => {
     expect(new Set(list.map((country) => country.value)).size).toBe(list.length)
   })
 
-  test('Germany, by its names', async () => {
+  test('constants.countries 200: names and codes of Germany', async () => {
     const germany = async (locale: Locale) => (await countries(locale)).find((country) => country.code === 'DE')
     expect(await germany('en')).toEqual({
       code: 'DE',
@@ -47,7 +47,7 @@ describe('countries', () => {
     expect((await germany('vi'))?.label).toBe('Đức')
   })
 
-  test('a code is known or it is not', () => {
+  test('isCountry: accepts upper-case alpha-2 codes only', () => {
     expect([isCountry('DE'), isCountry('de'), isCountry('ZZ'), isCountry('')]).toEqual([true, false, false, false])
   })
 })
@@ -56,7 +56,7 @@ describe('time zones', () => {
   const offset = async (zone: string, at: Instant) =>
     (await timezones('en', at)).find((one) => one.zoneIdCode === zone)?.utcOffset
 
-  test('offsets are those of the day', async () => {
+  test('constants.timezones 200: offsets at the time of the request', async () => {
     expect([await offset('Europe/Berlin', winter), await offset('Europe/Berlin', summer)]).toEqual(['UTC+1', 'UTC+2'])
     expect([await offset('America/New_York', winter), await offset('America/New_York', summer)]).toEqual([
       'UTC-5',
@@ -67,13 +67,13 @@ describe('time zones', () => {
     expect(await offset('UTC', summer)).toBe('UTC+0')
   })
 
-  test('an offset changes with the quarter of an hour in which it does', async () => {
+  test('constants.timezones 200: an offset changes at the transition', async () => {
     const before = toInstant(Date.parse('2026-03-29T00:59:59Z'))
     const after = toInstant(Date.parse('2026-03-29T01:00:00Z'))
     expect([await offset('Europe/Berlin', before), await offset('Europe/Berlin', after)]).toEqual(['UTC+1', 'UTC+2'])
   })
 
-  test.each(locales)('are complete and stable in %s', async (locale) => {
+  test.each(locales)('constants.timezones 200: complete, with stable codes in %s', async (locale) => {
     const list = await timezones(locale)
     expect(list.length).toBeGreaterThan(400)
     for (const zone of list) {
@@ -89,7 +89,7 @@ describe('time zones', () => {
     })
   })
 
-  test('labels are in the caller’s language', async () => {
+  test('constants.timezones 200: labels in the caller’s language', async () => {
     const berlin = async (locale: Locale) =>
       (await timezones(locale)).find((zone) => zone.zoneIdCode === 'Europe/Berlin')?.label
     expect(await Promise.all(locales.map(berlin))).toEqual([
@@ -101,7 +101,7 @@ describe('time zones', () => {
     ])
   })
 
-  test('places go by their present names', async () => {
+  test('constants.timezones 200: current IANA names', async () => {
     const names = (await timezones('en')).map((zone) => zone.zoneIdCode)
     expect(names).toEqual(expect.arrayContaining(['Asia/Kolkata', 'Asia/Ho_Chi_Minh', 'Europe/Kyiv', 'America/Nuuk']))
     expect(names).not.toEqual(expect.arrayContaining(['Asia/Calcutta']))

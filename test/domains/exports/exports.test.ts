@@ -19,15 +19,15 @@ import type { Ledger } from '../../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
+import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal }
 const wallets = 2
 const opening = 40
 
-describe('an export over one snapshot', () => {
+describe('exports', () => {
   let stores: TestStore[]
   let directory: string
   let blobs: Blobs
@@ -42,22 +42,22 @@ describe('an export over one snapshot', () => {
   })
 
   const setUp = async ({ database, name }: TestStore) => {
-    const book = await createTestBank(database)
-    const workspace = await book.workspace()
-    const from = await book.wallet('USD', '1000.00', workspace)
-    const to = await book.wallet('USD', '1000.00', workspace)
-    for (let count = 1; count < opening; count++) await transfer(book, from, to)
+    const journal = await createBook(database)
+    const workspace = await journal.workspace()
+    const from = await journal.wallet('USD', '1000.00', workspace)
+    const to = await journal.wallet('USD', '1000.00', workspace)
+    for (let count = 1; count < opening; count++) await transfer(journal, from, to)
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
-    const inSnapshot = createSnapshotReader({ database, kind }, book.clock)
+    const inSnapshot = createSnapshotReader({ database, kind }, journal.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000 }
-    const ports = { database, blobs, clock: book.clock, ids, words, inSnapshot, settings }
+    const ports = { database, blobs, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
       createExports({ ...ports, database: store, ledger })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
       const exportId = ids.next<'export'>()
       const request = { export_type: type, format: 'JSONL', filters: JSON.stringify(filters) } as const
       const file = { blob_key: null, file_name: null, row_count: null, size_bytes: null, sha256: null }
-      const creation = { created_by: book.account(), created_at: new Date(book.clock.now()) }
+      const creation = { created_by: journal.account(), created_at: new Date(journal.clock.now()) }
       const initial = { run_biz_id: null, export_status: 'QUEUED', failure_code: null } as const
       await database
         .insertInto('exports')
@@ -82,16 +82,16 @@ describe('an export over one snapshot', () => {
             .map((line) => JSON.parse(line))
         : []
     }
-    return { book, workspace, from, to, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs }
+    return { journal, workspace, from, to, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs }
   }
 
-  const transfer = async (book: TestBank, source: TestWallet, target: TestWallet): Promise<void> => {
-    book.clock.advance(1)
+  const transfer = async (journal: Book, source: TestWallet, target: TestWallet): Promise<void> => {
+    journal.clock.advance(1)
     const party = { currency: 'USD', active: true, currencyField: 'c' }
-    await book.ledger.execute({
-      actor: book.account(),
+    await journal.ledger.execute({
+      actor: journal.account(),
       idempotency: {
-        account: book.account(),
+        account: journal.account(),
         workspace: source.workspace,
         operation: 'test',
         requestId: randomUUID(),
@@ -122,34 +122,34 @@ describe('an export over one snapshot', () => {
     })
   }
 
-  /** The ledger, which does something else after every page that is read of it. */
-  const withInterruption = ({ ledger, database }: TestBank, between: () => Promise<void>): Ledger => {
-    const then = async <T>(page: T): Promise<T> => {
+  /** A ledger that calls `between` after each page. */
+  const withInterruption = ({ ledger, database }: Book, between: () => Promise<void>): Ledger => {
+    const afterPage = async <T>(page: T): Promise<T> => {
       await between()
       return page
     }
-    const outside = ledger.within(database)
-    outside.within = (tx) => {
-      const [inside, pages] = [ledger.within(tx), ledger.within(tx)]
-      inside.readFlows = (query) => pages.readFlows(query).then(then)
-      inside.readOrders = (query) => pages.readOrders(query).then(then)
-      return inside
+    const wrapped = ledger.within(database)
+    wrapped.within = (tx) => {
+      const [transactional, pages] = [ledger.within(tx), ledger.within(tx)]
+      transactional.readFlows = (query) => pages.readFlows(query).then(afterPage)
+      transactional.readOrders = (query) => pages.readOrders(query).then(afterPage)
+      return transactional
     }
-    return outside
+    return wrapped
   }
 
-  /** A store whose connection breaks when it has committed that an export is completed. */
+  /** A database whose connection fails right after the commit that completes an export. */
   const withLostCommitReply = (database: Database): Database => {
     let isCompleting = false
-    const over = database.withPlugin({
+    const failing = database.withPlugin({
       transformQuery: ({ node }) => {
         isCompleting ||= node.kind === 'UpdateQueryNode' && JSON.stringify(node).includes('completed_at')
         return node
       },
       transformResult: async ({ result }) => result,
     })
-    const begin = over.transaction.bind(over)
-    over.transaction = () => {
+    const begin = failing.transaction.bind(failing)
+    failing.transaction = () => {
       const beginning = begin()
       const execute = beginning.execute.bind(beginning)
       beginning.execute = async (work) => {
@@ -159,7 +159,7 @@ describe('an export over one snapshot', () => {
       }
       return beginning
     }
-    return over
+    return failing
   }
 
   const run = (kinds: ReturnType<typeof createExports>['jobs'], payload: object, changed: Partial<JobFacts> = {}) => {
@@ -168,14 +168,14 @@ describe('an export over one snapshot', () => {
     return kind.work(payload, { ...facts, ...changed })
   }
 
-  test('money that moves while it is read is not in it, on either store', async () => {
+  test('exports.create 200: excludes transfers after its snapshot', async () => {
     for (const store of stores) {
-      const { book, workspace, from, to, createDomain, requestExport, readState, rowsOf } = await setUp(store)
-      book.clock.advance(5)
-      const { jobs } = createDomain(withInterruption(book, () => transfer(book, from, to)))
+      const { journal, workspace, from, to, createDomain, requestExport, readState, rowsOf } = await setUp(store)
+      journal.clock.advance(5)
+      const { jobs } = createDomain(withInterruption(journal, () => transfer(journal, from, to)))
       for (const type of ['FLOWS', 'TRANSFERS'] as const) {
-        const before = await countRows(book, workspace, type)
-        book.clock.advance(5)
+        const before = await countRows(journal, workspace, type)
+        journal.clock.advance(5)
         const exportId = await requestExport(type)
         await run(jobs, { workspaceId: workspace, exportId })
         const rows = await rowsOf(exportId)
@@ -183,7 +183,7 @@ describe('an export over one snapshot', () => {
         expect(new Set(rows.map(({ bizId }) => bizId)).size).toBe(before)
         expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: before })
         if (type === 'TRANSFERS') continue
-        // What left one wallet came into the other one: neither is read later than the other.
+        // Both wallets are read from the same snapshot, so incoming and outgoing flows match.
         const moved = rows.filter(({ flowType }) => flowType === 'TRANSFER')
         const count = (direction: string) => moved.filter((row) => row.direction === direction).length
         expect(count('IN')).toBe(count('OUT'))
@@ -191,18 +191,18 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  test('while it is RUNNING it tells how many rows there are so far, on either store', async () => {
+  test('exports.read 200: reports the number of rows while RUNNING', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp(store)
-      book.clock.advance(5)
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp(store)
+      journal.clock.advance(5)
       const exportId = await requestExport('TRANSFERS')
       const progress: number[] = []
       const between = async () => {
-        book.clock.advance(300)
+        journal.clock.advance(300)
         const { export_status: status, row_count: rows } = await readState(exportId)
         if (status === 'RUNNING') progress.push(rows ?? -1)
       }
-      const { jobs } = createDomain(withInterruption(book, between))
+      const { jobs } = createDomain(withInterruption(journal, between))
       await run(jobs, { workspaceId: workspace, exportId })
       expect(progress.slice(0, 3), store.name).toEqual([0, 1, 8])
       expect(progress.length).toBeGreaterThan(4)
@@ -210,65 +210,65 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  test('an attempt that dies half-way is begun anew by the next; the late end of the first changes nothing', async () => {
+  test('exports.run: a second attempt starts over; a stale first attempt changes nothing', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState, rowsOf } = await setUp(store)
-      book.clock.advance(5)
+      const { journal, workspace, createDomain, requestExport, readState, rowsOf } = await setUp(store)
+      journal.clock.advance(5)
       const exportId = await requestExport('TRANSFERS')
       const reached = Promise.withResolvers<void>()
-      const held = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
       const slow = createDomain(
-        withInterruption(book, () => {
+        withInterruption(journal, () => {
           reached.resolve()
-          return held.promise
+          return gate.promise
         }),
       )
-      // Its lease is lost while it reads; it learns of it when it is too late.
-      const dying = run(slow.jobs, { workspaceId: workspace, exportId })
+      // The attempt loses its lease while it reads.
+      const stale = run(slow.jobs, { workspaceId: workspace, exportId })
       await reached.promise
       expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0 })
-      const { jobs } = createDomain(book.ledger)
+      const { jobs } = createDomain(journal.ledger)
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 2 })
       const completed = await readState(exportId)
       expect(completed).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
-      held.resolve()
-      await dying.catch(() => undefined)
+      gate.resolve()
+      await stale.catch(() => undefined)
       expect(await readState(exportId)).toEqual(completed)
       expect(await rowsOf(exportId)).toHaveLength(opening - 1)
-      // Done is done: a third attempt finds nothing to do.
+      // A third attempt changes nothing.
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 3 })
       expect(await readState(exportId)).toEqual(completed)
     }
   })
 
-  test('an attempt that another one has taken over from writes nothing, while that one is still at work', async () => {
+  test('exports.run: a stale attempt writes nothing while a later one runs', async () => {
     for (const store of stores) {
       const { database } = store
-      const { book, workspace: workspaceId, requestExport, readState } = await setUp(store)
+      const { journal, workspace: workspaceId, requestExport, readState } = await setUp(store)
       const exportId = await requestExport('FLOWS')
-      const late = { workspaceId, exportId, runId: ids.next<'run'>() }
-      const present = { workspaceId, exportId, runId: ids.next<'run'>() }
-      for (const each of [late, present]) expect(await beginRun(database, each)).toBeDefined()
-      const at = book.clock.now()
+      const stale = { workspaceId, exportId, runId: ids.next<'run'>() }
+      const current = { workspaceId, exportId, runId: ids.next<'run'>() }
+      for (const each of [stale, current]) expect(await beginRun(database, each)).toBeDefined()
+      const at = journal.clock.now()
       const file = { blobKey: `exports/${randomUUID()}`, fileName: 'late.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
-      expect(await recordProgress(database, late, 1)).toBe(false)
+      expect(await recordProgress(database, stale, 1)).toBe(false)
       expect(
-        await inTransaction(database, (tx) => completeRun(tx, late, { ...file, at, expiresAt: addMs(at, 1_000) })),
+        await inTransaction(database, (tx) => completeRun(tx, stale, { ...file, at, expiresAt: addMs(at, 1_000) })),
       ).toBe(false)
-      await failRun(database, late, 'SYSTEM.INTERNAL_ERROR')
+      await failRun(database, stale, 'SYSTEM.INTERNAL_ERROR')
       expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0, blob_key: null })
-      expect(await recordProgress(database, present, 1)).toBe(true)
+      expect(await recordProgress(database, current, 1)).toBe(true)
     }
   })
 
-  test('an attempt whose export is completed writes nothing more, and fails nothing', async () => {
+  test('exports.run: an attempt cannot change a completed export', async () => {
     for (const store of stores) {
       const { database } = store
-      const { book, workspace: workspaceId, requestExport, readState } = await setUp(store)
+      const { journal, workspace: workspaceId, requestExport, readState } = await setUp(store)
       const exportId = await requestExport('FLOWS')
       const run = { workspaceId, exportId, runId: ids.next<'run'>() }
       expect(await beginRun(database, run)).toBeDefined()
-      const at = book.clock.now()
+      const at = journal.clock.now()
       const file = { blobKey: `exports/${randomUUID()}`, fileName: 'once.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
       expect(
         await inTransaction(database, (tx) => completeRun(tx, run, { ...file, at, expiresAt: addMs(at, 1_000) })),
@@ -283,14 +283,15 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  test('an export whose end is written without an answer keeps its bytes, on either store', async () => {
+  test('exports.run: retains the bytes if the reply to the commit is lost', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs } = await setUp(store)
+      const { journal, workspace, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs } =
+        await setUp(store)
       await store.database.deleteFrom('unnamed_blobs').execute()
-      book.clock.advance(5)
+      journal.clock.advance(5)
       const exportId = await requestExport('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
-      const { jobs } = createDomain(book.ledger, withLostCommitReply(store.database))
+      const { jobs } = createDomain(journal.ledger, withLostCommitReply(store.database))
       await expect(run(jobs, payload)).rejects.toThrow('the connection broke')
       await jobs[0]?.abandon?.(payload)
       expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
@@ -299,18 +300,18 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  test('an export is EXPIRED from the very instant of its end, before any sweep: read and listed so', async () => {
+  test('exports.read and exports.list 200: EXPIRED from the instant of expiry, before any sweep', async () => {
     for (const { database, ...store } of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp({ database, ...store })
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp({ database, ...store })
       const exportId = await requestExport('TRANSFERS')
-      await run(createDomain(book.ledger).jobs, { workspaceId: workspace, exportId })
+      await run(createDomain(journal.ledger).jobs, { workspaceId: workspace, exportId })
       const end = (await readState(exportId)).expires_at ?? expect.fail()
       const paging = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
       for (const [at, status] of [
         [addMs(end, -1), 'COMPLETED'],
         [end, 'EXPIRED'],
       ] as const) {
-        const viewer = { workspace, account: book.account(), at }
+        const viewer = { workspace, account: journal.account(), at }
         expect((await exportById(database, viewer, exportId))?.status).toBe(status)
         const { items } = await listExports(database, viewer, { ...paging, status })
         expect(items).toMatchObject([{ id: exportId, status }])
@@ -318,10 +319,10 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  test('an export whose time is over loses its bytes with the next sweep, and an emptied workspace’s too', async () => {
+  test('exports.sweep: deletes the bytes of expired exports and of a reset sandbox', async () => {
     for (const store of stores) {
       const {
-        book,
+        journal,
         workspace: workspaceId,
         createDomain,
         requestExport,
@@ -329,34 +330,34 @@ describe('an export over one snapshot', () => {
         listUnnamedBlobs,
       } = await setUp(store)
       await store.database.deleteFrom('unnamed_blobs').execute()
-      const { jobs, clean } = createDomain(book.ledger)
+      const { jobs, clean } = createDomain(journal.ledger)
       const sweep = () => jobs.find(({ name }) => name === 'exports.sweep')?.work({}, facts)
-      const make = async (): Promise<string> => {
+      const createFile = async (): Promise<string> => {
         const exportId = await requestExport('TRANSFERS')
         await run(jobs, { workspaceId, exportId })
         return (await readState(exportId)).blob_key ?? ''
       }
       const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
-      const over = await make()
-      book.clock.advance(60_000)
-      const [present, emptied] = [await make(), await make()]
+      const expired = await createFile()
+      journal.clock.advance(60_000)
+      const [current, second] = [await createFile(), await createFile()]
       await sweep()
-      expect([await isThere(over), await listUnnamedBlobs()]).toEqual([false, []])
-      expect([await isThere(present), await isThere(emptied)]).toEqual([true, true])
-      await inTransaction(store.database, (tx) => clean(tx, { workspaceId, at: book.clock.now() }))
-      expect((await listUnnamedBlobs()).sort()).toEqual([present, emptied].sort())
+      expect([await isThere(expired), await listUnnamedBlobs()]).toEqual([false, []])
+      expect([await isThere(current), await isThere(second)]).toEqual([true, true])
+      await inTransaction(store.database, (tx) => clean(tx, { workspaceId, at: journal.clock.now() }))
+      expect((await listUnnamedBlobs()).sort()).toEqual([current, second].sort())
       await sweep()
-      expect([await isThere(present), await isThere(emptied), await listUnnamedBlobs()]).toEqual([false, false, []])
+      expect([await isThere(current), await isThere(second), await listUnnamedBlobs()]).toEqual([false, false, []])
     }
   })
 
-  test('an export that fails is RUNNING until it is given up, and has failed then', async () => {
+  test('exports.read 200: RUNNING after a failed attempt, FAILED after the last one', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp(store)
-      const { jobs } = createDomain(withInterruption(book, () => Promise.reject(new Error('the store is gone'))))
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp(store)
+      const { jobs } = createDomain(withInterruption(journal, () => Promise.reject(new Error('store unavailable'))))
       const exportId = await requestExport('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
-      await expect(run(jobs, payload)).rejects.toThrow('the store is gone')
+      await expect(run(jobs, payload)).rejects.toThrow('store unavailable')
       expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING' })
       await jobs[0]?.abandon?.(payload)
       expect(await readState(exportId)).toMatchObject({
@@ -366,33 +367,33 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  test('an export that is given up has failed; one that is there already stays', async () => {
+  test('exports.run: abandoning fails a queued export and leaves a completed one', async () => {
     for (const store of stores) {
-      const { book, workspace, createDomain, requestExport, readState } = await setUp(store)
-      const { jobs } = createDomain(book.ledger)
+      const { journal, workspace, createDomain, requestExport, readState } = await setUp(store)
+      const { jobs } = createDomain(journal.ledger)
       const abandon = async (exportId: string) => jobs[0]?.abandon?.({ workspaceId: workspace, exportId })
-      const deadly = await requestExport('TRANSFERS')
-      await abandon(deadly)
-      expect(await readState(deadly)).toMatchObject({ export_status: 'FAILED', failure_code: 'SYSTEM.INTERNAL_ERROR' })
-      const good = await requestExport('TRANSFERS')
-      await run(jobs, { workspaceId: workspace, exportId: good })
-      const completed = await readState(good)
-      await abandon(good)
-      expect(await readState(good)).toEqual(completed)
+      const failing = await requestExport('TRANSFERS')
+      await abandon(failing)
+      expect(await readState(failing)).toMatchObject({ export_status: 'FAILED', failure_code: 'SYSTEM.INTERNAL_ERROR' })
+      const completing = await requestExport('TRANSFERS')
+      await run(jobs, { workspaceId: workspace, exportId: completing })
+      const completed = await readState(completing)
+      await abandon(completing)
+      expect(await readState(completing)).toEqual(completed)
     }
   })
 
-  const countRows = async (book: TestBank, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
+  const countRows = async (journal: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
     if (type === 'TRANSFERS') {
       const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const
-      return (await book.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords
+      return (await journal.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords
     }
     let total = 0
-    const all = await book.ledger.listWallets(workspace)
+    const all = await journal.ledger.listWallets(workspace)
     expect(all).toHaveLength(wallets)
     for (const { bizId: wallet } of all) {
       const page = { currentPage: 1, pageSize: 1, sortOrder: 'asc' } as const
-      total += (await book.ledger.listFlows({ ...page, wallet, workspace })).pagination.totalRecords
+      total += (await journal.ledger.listFlows({ ...page, wallet, workspace })).pagination.totalRecords
     }
     return total
   }

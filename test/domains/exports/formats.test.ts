@@ -21,11 +21,11 @@ test.each([
   ['', ''],
   [-5, '-5'],
   [null, ''],
-])('the cell %j becomes %j', (value, cell) => {
+])('CSV: formats %j as %j', (value, cell) => {
   expect(neutralizeFormula(value)).toBe(cell)
 })
 
-test('a workbook says what the list says, whatever the text, and is well-formed XML', async () => {
+test('XLSX: preserves any text as well-formed XML', async () => {
   const texts = ['a\uffffb\ufffe', '_x0041_', '_x005F_x0041_', '_x003d_1', '_xyz_', '漢字 🎉', '<b>&"']
   for (const text of texts) expect(escapeXmlText(text)).not.toMatch(/[\ufffe\uffff]/)
   async function* rows() {
@@ -35,7 +35,7 @@ test('a workbook says what the list says, whatever the text, and is well-formed 
   expect((await readXlsx(bytes)).sheets[0]?.rows).toEqual([['text'], ...texts.map((text) => [text])])
 })
 
-test('a CSV keeps the text of a cell within its cell, whatever ends lines in it', async () => {
+test('CSV: quotes line breaks within a cell', async () => {
   const texts = ['a\nb', 'a\rb', 'a\r\nb', 'a\n=1+1', 'a\r=1+1', 'a,b', 'a"b', 'a']
   async function* rows() {
     for (const text of texts) yield { text, last: 'z' }
@@ -45,7 +45,7 @@ test('a CSV keeps the text of a cell within its cell, whatever ends lines in it'
   expect(csv).toBe(['text', ...quoted, 'a'].map((cell, at) => `${cell},${at === 0 ? 'last' : 'z'}\r\n`).join(''))
 })
 
-test('a CSV has no cell that would be run for readers who divide by semicolons or tabs, and is one list for who takes all', async () => {
+test('CSV: no formula after a semicolon or tab', async () => {
   const agent = "Mozilla/5.0 (X11;=cmd|'/C calc'!A0; x\t@SUM(A1)\n+1;-1;＝1)"
   async function* rows() {
     yield { agent, last: 'z' }
@@ -56,14 +56,14 @@ test('a CSV has no cell that would be run for readers who divide by semicolons o
   expect(csv).toContain('\r\n"Mozilla/5.0 (X11; Linux)",z\r\n')
 })
 
-test('every row comes once, however many share an instant', async () => {
+test('readAllRows: returns each row once, also of the same instant', async () => {
   const start = toInstant(1_000)
   const rows = Array.from({ length: 50 }, (_, index) => ({
     bizId: String(index).padStart(3, '0'),
     createdAt: addMs(start, index < 10 ? index : index < 40 ? 20 : index),
   }))
   for (const size of [1, 3, 7, 10, 49, 50, 51]) {
-    const found: string[] = []
+    const ids: string[] = []
     const read = readAllRows<(typeof rows)[number]>(
       async ({ from, currentPage, pageSize }) =>
         rows
@@ -72,7 +72,7 @@ test('every row comes once, however many share an instant', async () => {
       undefined,
       size,
     )
-    for await (const row of read) found.push(row.bizId)
-    expect(found, `pages of ${size}`).toEqual(rows.map(({ bizId }) => bizId))
+    for await (const row of read) ids.push(row.bizId)
+    expect(ids, `pages of ${size}`).toEqual(rows.map(({ bizId }) => bizId))
   }
 })

@@ -10,7 +10,7 @@ import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { createTestBank } from '../../ledger/test-bank.ts'
+import { createBook } from '../../ledger/book.ts'
 import { words } from '../world.ts'
 
 const settings = loadConfiguration({})
@@ -27,11 +27,11 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** What becomes of an export while files cannot be stored for so long, by the settings that nobody has changed. */
-const during = async (outageMs: number): Promise<{ status: string; tries: number }> => {
+/** The result of an export during an outage of the blob store, with the default settings. */
+const runExportDuring = async (outageMs: number): Promise<{ status: string; tries: number }> => {
   const { database } = store
   await database.deleteFrom('jobs').execute()
-  const { clock, ledger, workspace, account } = await createTestBank(database)
+  const { clock, ledger, workspace, account } = await createBook(database)
   const end = clock.now() + outageMs
   const stored = await openBlobs({ kind: 'disk' }, directory)
   let tries = 0
@@ -40,21 +40,21 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
       tries += 1
       if (clock.now() >= end) return stored.put(key, bytes)
       bytes.resume()
-      return Promise.reject(new Error('the files cannot be reached'))
+      return Promise.reject(new Error('blob store unavailable'))
     },
     get: (key, range) => stored.get(key, range),
     delete: (key) => stored.delete(key),
     close: () => stored.close(),
   }
-  const outside = {
+  const ports = {
     database,
     clock,
     ids,
     blobs,
     inSnapshot: createSnapshotReader({ database, kind: 'embedded' }, clock),
   }
-  const { jobs } = createExports({ ...outside, ledger, words, settings: settings.exports })
-  const runner = createJobRunner({ ...outside, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
+  const { jobs } = createExports({ ...ports, ledger, words, settings: settings.exports })
+  const runner = createJobRunner({ ...ports, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
 
   const [id, accountId, at] = [await workspace(), account(), clock.now()]
   const facts = {
@@ -65,13 +65,13 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
     apiKeyId: null,
   } as const
   const access = { id, isOwner: true, permissions: new Set(['transfer:read'] as const) }
-  const asked = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
-  const made = await createExport(outside, asked, { act: { ...facts, accountId, at }, access })
+  const input = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
+  const created = await createExport(ports, input, { act: { ...facts, accountId, at }, access })
   const statusNow = async () =>
-    (await readExport(outside, { workspace: id, account: accountId, at: clock.now() }, made.id)).status
+    (await readExport(ports, { workspace: id, account: accountId, at: clock.now() }, created.id)).status
   let status = await statusNow()
   const step = outageMs / 100
-  for (let waited = 0; waited < 60 * minute && status !== 'COMPLETED' && status !== 'FAILED'; waited += step) {
+  for (let elapsed = 0; elapsed < 60 * minute && status !== 'COMPLETED' && status !== 'FAILED'; elapsed += step) {
     while (await runner.runOne());
     clock.advance(step)
     status = await statusNow()
@@ -82,10 +82,10 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
 test.each([
   ['ten seconds', 10_000],
   ['five minutes', 5 * minute],
-])('exports.read 200 COMPLETED: files that cannot be stored for %s fail no export', async (_, outageMs) => {
-  expect(await during(outageMs)).toMatchObject({ status: 'COMPLETED' })
+])('exports.read 200: COMPLETED after an outage of the blob store of %s', async (_, outageMs) => {
+  expect(await runExportDuring(outageMs)).toMatchObject({ status: 'COMPLETED' })
 })
 
-test('exports.read 200 FAILED: an outage of half an hour is the export’s end, after as many tries as are configured', async () => {
-  expect(await during(30 * minute)).toEqual({ status: 'FAILED', tries: settings.exports.attempts })
+test('exports.read 200: FAILED after the configured attempts in an outage of half an hour', async () => {
+  expect(await runExportDuring(30 * minute)).toEqual({ status: 'FAILED', tries: settings.exports.attempts })
 })

@@ -8,7 +8,7 @@ import { listFlows } from '../../../src/domains/wallets/contract.ts'
 import { listWithdrawals } from '../../../src/domains/withdrawals/contract.ts'
 import { bizId, type Permission } from '../../../src/kernel/index.ts'
 
-/** The lists that a user can read. */
+/** The operation that reads each list. */
 const lists = {
   FLOWS: listFlows,
   TRANSFERS: listTransfers,
@@ -17,8 +17,8 @@ const lists = {
   WITHDRAWALS: listWithdrawals,
 }
 
-const allowedBy = (...rights: Permission[]): string[] => {
-  const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(rights) }
+const allowedBy = (...permissions: Permission[]): string[] => {
+  const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(permissions) }
   return exportType.codes.filter((type) => {
     try {
       assertListPermission(type, workspace)
@@ -29,7 +29,7 @@ const allowedBy = (...rights: Permission[]): string[] => {
   })
 }
 
-test('exports.create 403 without the right of the list itself; one’s own logins take none', () => {
+test('exports.create 403 ACCESS.PERMISSION_DENIED: requires the permission of the list', () => {
   expect(allowedBy()).toEqual(['LOGIN_HISTORY'])
   for (const [type, { policy }] of Object.entries(lists))
     expect(policy.permission && allowedBy(policy.permission), type).toEqual([type, 'LOGIN_HISTORY'])

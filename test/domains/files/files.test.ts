@@ -8,12 +8,12 @@ import { createFiles } from '../../../src/domains/files/index.ts'
 import { readForm } from '../../../src/domains/files/multipart-form.ts'
 import { uploadFile } from '../../../src/domains/files/service.ts'
 import { Refusal, type Upload } from '../../../src/kernel/index.ts'
-import type { AuditContext } from '../../../src/platform/audit/index.ts'
+import type { Act } from '../../../src/platform/audit/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { formOf } from '../../harness/form.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
+import { type Book, createBook } from '../../ledger/book.ts'
 import { refusalOf, words } from '../world.ts'
 
 const hour = 3_600_000
@@ -26,22 +26,22 @@ const settings = { purposes, orphanAfterMs: hour, sweepEveryMs: 1_000 }
 
 const formFor = (purpose: string): Upload => {
   const { headers, body } = formOf([
-    { name: 'file', content: 'what it says', fileName: 'a.txt', type: 'text/plain' },
+    { name: 'file', content: 'plain text', fileName: 'a.txt', type: 'text/plain' },
     { name: 'purpose', content: purpose },
   ])
   return { contentType: headers['content-type'], bytes: Readable.from([Buffer.from(body)]) }
 }
 
-describe('the bytes of an upload', () => {
+describe('uploads', () => {
   let store: Awaited<ReturnType<typeof testDatabase>>
   let directory: string
   let blobs: Blobs
-  let book: TestBank
+  let journal: Book
   beforeAll(async () => {
     store = await testDatabase()
     directory = await mkdtemp(join(tmpdir(), 'portico-files-'))
     blobs = await openBlobs({ kind: 'disk' }, directory)
-    book = await createTestBank(store.database)
+    journal = await createBook(store.database)
   })
   afterAll(async () => {
     await store.close()
@@ -49,44 +49,48 @@ describe('the bytes of an upload', () => {
   })
   beforeEach(() => store.database.deleteFrom('unnamed_blobs').execute())
 
-  const portsOf = (over: Partial<{ blobs: Blobs }> = {}) => ({ database: store.database, ids, blobs, ...over })
-  const actNow = (): AuditContext => ({
+  const portsOf = (changes: Partial<{ blobs: Blobs }> = {}) => ({ database: store.database, ids, blobs, ...changes })
+  const actNow = (): Act => ({
     portal: 'CONSUMER',
-    accountId: book.account(),
+    accountId: journal.account(),
     apiKeyId: null,
     operationId: 'files.upload',
     requestId: 'r',
     clientIp: '',
-    at: book.clock.now(),
+    at: journal.clock.now(),
   })
-  const send = async (workspace: Awaited<ReturnType<TestBank['workspace']>>, purpose = 'DOCUMENT', over = {}) =>
+  const upload = async (workspace: Awaited<ReturnType<Book['workspace']>>, purpose = 'DOCUMENT', changes = {}) =>
     uploadFile(
-      { ...portsOf(over), purposes, orphanAfterMs: hour },
+      { ...portsOf(changes), purposes, orphanAfterMs: hour },
       { workspaceId: workspace, form: formFor(purpose) },
       actNow(),
     )
-  const files = () => createFiles({ ...portsOf(), clock: book.clock, words, settings })
+  const files = () => createFiles({ ...portsOf(), clock: journal.clock, words, settings })
   const sweep = () => files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal })
   const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
-  const unnamed = async () =>
+  const listUnnamedBlobs = async () =>
     (await store.database.selectFrom('unnamed_blobs').select('blob_key').execute()).map(({ blob_key }) => blob_key)
 
-  test('are named by its row, and stay; those of a workspace that is emptied go with the next sweep', async () => {
-    const [workspace, neighbour] = [await book.workspace(), await book.workspace()]
-    const [mine, theirs] = [await send(workspace), await send(neighbour)]
-    expect(await unnamed()).toEqual([])
-    book.clock.advance(2 * hour)
+  test('files.sweep: keeps bytes with a row, deletes those of a reset sandbox', async () => {
+    const [workspace, neighbour] = [await journal.workspace(), await journal.workspace()]
+    const [mine, theirs] = [await upload(workspace), await upload(neighbour)]
+    expect(await listUnnamedBlobs()).toEqual([])
+    journal.clock.advance(2 * hour)
     await sweep()
     expect([await isThere(mine.blobKey), await isThere(theirs.blobKey)]).toEqual([true, true])
-    const emptying = { workspaceId: workspace, at: book.clock.now() }
-    await inTransaction(store.database, (tx) => files().clean(tx, emptying))
+    const reset = { workspaceId: workspace, at: journal.clock.now() }
+    await inTransaction(store.database, (tx) => files().clean(tx, reset))
     await sweep()
-    expect([await isThere(mine.blobKey), await isThere(theirs.blobKey), await unnamed()]).toEqual([false, true, []])
+    expect([await isThere(mine.blobKey), await isThere(theirs.blobKey), await listUnnamedBlobs()]).toEqual([
+      false,
+      true,
+      [],
+    ])
   })
 
-  test('go after their time where the process ended before any row named them', async () => {
+  test('files.sweep: deletes bytes without a row after their retention', async () => {
     const put: string[] = []
-    const dying: Blobs = {
+    const crashing: Blobs = {
       ...blobs,
       put: async (key, source) => {
         await blobs.put(key, source)
@@ -94,28 +98,30 @@ describe('the bytes of an upload', () => {
         throw new Error('the process ended')
       },
     }
-    await expect(send(await book.workspace(), 'DOCUMENT', { blobs: dying })).rejects.toThrow('the process ended')
+    await expect(upload(await journal.workspace(), 'DOCUMENT', { blobs: crashing })).rejects.toThrow(
+      'the process ended',
+    )
     const [key = ''] = put
-    expect([await isThere(key), await unnamed()]).toEqual([true, [key]])
-    book.clock.advance(hour - 1)
+    expect([await isThere(key), await listUnnamedBlobs()]).toEqual([true, [key]])
+    journal.clock.advance(hour - 1)
     await sweep()
     expect(await isThere(key)).toBe(true)
-    book.clock.advance(1)
+    journal.clock.advance(1)
     await sweep()
-    expect([await isThere(key), await unnamed()]).toEqual([false, []])
+    expect([await isThere(key), await listUnnamedBlobs()]).toEqual([false, []])
   })
 
-  test('that were swept before a row could name them make no row: SYSTEM.UNAVAILABLE', async () => {
-    const workspace = await book.workspace()
+  test('files.upload 503 SYSTEM.UNAVAILABLE: no row if the sweep has deleted the bytes', async () => {
+    const workspace = await journal.workspace()
     const slow: Blobs = {
       ...blobs,
       put: async (key, source) => {
         await blobs.put(key, source)
-        book.clock.advance(hour)
+        journal.clock.advance(hour)
         await sweep()
       },
     }
-    expect(await refusalOf(send(workspace, 'DOCUMENT', { blobs: slow }))).toBe('SYSTEM.UNAVAILABLE')
+    expect(await refusalOf(upload(workspace, 'DOCUMENT', { blobs: slow }))).toBe('SYSTEM.UNAVAILABLE')
     const rows = await store.database
       .selectFrom('files')
       .where('workspace_biz_id', '=', workspace)
@@ -124,46 +130,46 @@ describe('the bytes of an upload', () => {
     expect(rows).toEqual([])
   })
 
-  test('of a refused upload are gone at once', async () => {
+  test('files.upload 400: deletes the bytes of a refused upload', async () => {
     const put: string[] = []
-    const watched: Blobs = {
+    const recording: Blobs = {
       ...blobs,
       put: (key, source) => {
         put.push(key)
         return blobs.put(key, source)
       },
     }
-    expect(await refusalOf(send(await book.workspace(), 'AVATAR', { blobs: watched }))).not.toBe('none')
+    expect(await refusalOf(upload(await journal.workspace(), 'AVATAR', { blobs: recording }))).not.toBe('none')
     expect(await isThere(put[0] ?? '')).toBe(false)
   })
 
-  test('of a refused upload are the sweep’s where the store cannot be reached, and the refusal stays what it is', async () => {
-    const [workspace, put] = [await book.workspace(), [] as string[]]
+  test('files.upload 400: same refusal if deleting the bytes fails; the sweep deletes them', async () => {
+    const [workspace, put] = [await journal.workspace(), [] as string[]]
     const failing: Blobs = {
       ...blobs,
       put: (key, source) => {
         put.push(key)
         return blobs.put(key, source)
       },
-      delete: () => Promise.reject(new Error('the files cannot be reached')),
+      delete: () => Promise.reject(new Error('blob store unavailable')),
     }
-    const refused = await refusalOf(send(workspace, 'AVATAR'))
-    expect(await refusalOf(send(workspace, 'AVATAR', { blobs: failing }))).toBe(refused)
-    expect(await unnamed()).toContain(put[0])
+    const refused = await refusalOf(upload(workspace, 'AVATAR'))
+    expect(await refusalOf(upload(workspace, 'AVATAR', { blobs: failing }))).toBe(refused)
+    expect(await listUnnamedBlobs()).toContain(put[0])
   })
 })
 
-test('a form whose client went away before anybody listened is refused at once, for the reason there is', async () => {
-  const gone = (error?: Error): Upload => {
+test('readForm: refuses an upload that was interrupted before parsing, with its cause', async () => {
+  const interrupted = (error?: Error): Upload => {
     const bytes = new Readable({ read: () => undefined }).on('error', () => undefined)
     bytes.destroy(error)
     return { contentType: 'multipart/form-data; boundary=b', bytes }
   }
-  const reading = (form: Upload) => refusalOf(readForm(form, 1_000, async () => 'taken'))
+  const read = (form: Upload) => refusalOf(readForm(form, 1_000, async () => 'received'))
   for (const settle of [false, true]) {
-    const [broken, late] = [gone(), gone(new Refusal('REQUEST.TIMEOUT'))]
+    const [broken, timedOut] = [interrupted(), interrupted(new Refusal('REQUEST.TIMEOUT'))]
     if (settle) await new Promise((resolve) => setTimeout(resolve, 5))
-    expect(await reading(broken)).toBe('REQUEST.MALFORMED')
-    expect(await reading(late)).toBe('REQUEST.TIMEOUT')
+    expect(await read(broken)).toBe('REQUEST.MALFORMED')
+    expect(await read(timedOut)).toBe('REQUEST.TIMEOUT')
   }
 })

@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
   const ports = { database: world.database, ids: systemIds, members, words }
   const send: Outbox['send'] = async (mail) => {
-    if (mailFails) throw new Error('nobody takes it')
+    if (mailFails) throw new Error('mail server unavailable')
     await outbox.send(mail)
   }
   settings = { ...accessSettings.invitations }
@@ -61,24 +61,24 @@ beforeEach(async () => {
 })
 
 const invite = (email = guestEmail, as = owner, roleBizId = role, message?: string) =>
-  world.ask(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
+  world.call(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
 const accept = (invitationBizId: string, as = guest) =>
-  world.ask(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
+  world.call(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
 const decline = (invitationBizId: string, as = guest) =>
-  world.ask(handlers, contract.declineInvitation, { as, body: { invitationBizId, reason: 'No, thanks' } })
+  world.call(handlers, contract.declineInvitation, { as, body: { invitationBizId, reason: 'No, thanks' } })
 const cancel = (invitationBizId: string, as = owner) =>
-  world.ask(handlers, contract.cancelInvitation, { as, workspace, body: { invitationBizId } })
+  world.call(handlers, contract.cancelInvitation, { as, workspace, body: { invitationBizId } })
 const listed = (query: Record<string, string> = {}) =>
-  world.ask(handlers, contract.listInvitations, { as: owner, workspace, query })
+  world.call(handlers, contract.listInvitations, { as: owner, workspace, query })
 const mine = (as = guest, query: Record<string, string> = {}) =>
-  world.ask(handlers, contract.listMyInvitations, { as, query })
-const rights = async (as: AccountId) => [...(await world.members.enter(callerOf(as), workspace)).permissions]
+  world.call(handlers, contract.listMyInvitations, { as, query })
+const permissionsOf = async (as: AccountId) => [...(await world.members.enter(callerOf(as), workspace)).permissions]
 
-describe('an invitation', () => {
-  test('is mailed in the guest’s language, seen on both sides, and accepted', async () => {
+describe('invitations', () => {
+  test('invitations.create 200: mails in the guest’s language; the guest can list and accept it', async () => {
     await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', guest).execute()
-    const made = await invite(` ${guestEmail.toUpperCase()} `, owner, role, 'Come in\nBcc: x@example.test')
-    expect(made).toMatchObject({
+    const invitation = await invite(` ${guestEmail.toUpperCase()} `, owner, role, 'Come in\nBcc: x@example.test')
+    expect(invitation).toMatchObject({
       workspaceBizId: workspace,
       inviteeEmail: guestEmail,
       roleBizId: role,
@@ -89,31 +89,31 @@ describe('an invitation', () => {
     const mail = outbox.list()[0]
     expect(mail).toMatchObject({ to: guestEmail, locale: 'ja', template: 'workspace-invitation' })
     expect(mail?.text).toContain('https://portal.example')
-    const offer = `さんがワークスペース「Workspace ${serial}」に、ロール「${made.roleName}」であなたを招待`
+    const offer = `さんがワークスペース「Workspace ${serial}」に、ロール「${invitation.roleName}」であなたを招待`
     expect(mail?.text).toContain(offer)
     expect(mail?.text).toContain('招待は 7 日間有効です')
     expect(mail?.text).toContain('Come in Bcc: x@example.test')
-    expect(await mine()).toEqual([made])
-    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([made])
+    expect(await mine()).toEqual([invitation])
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([invitation])
 
-    expect(await accept(made.bizId)).toMatchObject({ invitationStatus: { code: 'ACCEPTED' } })
-    expect(await rights(guest)).toEqual(['wallet:read'])
+    expect(await accept(invitation.bizId)).toMatchObject({ invitationStatus: { code: 'ACCEPTED' } })
+    expect(await permissionsOf(guest)).toEqual(['wallet:read'])
     expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
-    expect(await refusalOf(accept(made.bizId))).toBe('STATE.CONFLICT')
-    expect(await refusalOf(decline(made.bizId))).toBe('STATE.CONFLICT')
-    expect(await refusalOf(cancel(made.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(accept(invitation.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(decline(invitation.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(cancel(invitation.bizId))).toBe('STATE.CONFLICT')
   })
 
-  test('invitations.create 200 asks the store as much about an address without an account as about an account’s', async () => {
-    const takes = async (email: string): Promise<number> => {
+  test('invitations.create 200: same number of look-ups with and without an account', async () => {
+    const countLookUps = async (email: string): Promise<number> => {
       lookUps = 0
       await invite(email)
       return lookUps
     }
-    expect(await takes(`nobody${serial}@example.test`)).toBe(await takes(guestEmail))
+    expect(await countLookUps(`nobody${serial}@example.test`)).toBe(await countLookUps(guestEmail))
   })
 
-  test('can be declined, with a reason', async () => {
+  test('invitations.decline 200: stores the reason', async () => {
     const { bizId, createdAt } = await invite()
     world.clock.advance(1_000)
     const at = toIso(world.clock.now())
@@ -126,13 +126,13 @@ describe('an invitation', () => {
     expect(await refusalOf(invite())).toBe('none')
   })
 
-  test('can be cancelled', async () => {
+  test('invitations.cancel 200: the invitation cannot be accepted later', async () => {
     const { bizId } = await invite()
     expect(await cancel(bizId)).toMatchObject({ invitationStatus: { code: 'CANCELLED' }, respondedAt: null })
     expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
   })
 
-  test('expires, and makes room for another one', async () => {
+  test('invitations.accept 409 STATE.CONFLICT: expired; a new invitation is possible', async () => {
     const { bizId } = await invite()
     world.clock.advance(days(7))
     expect((await mine())[0]?.invitationStatus.code).toBe('EXPIRED')
@@ -145,7 +145,7 @@ describe('an invitation', () => {
     expect(await refusalOf(accept(again.bizId))).toBe('none')
   })
 
-  test('invitations.list 200: one that was answered or cancelled stays so, when its time has passed and another one is made', async () => {
+  test('invitations.list 200: an ended invitation retains its status after its expiry', async () => {
     const [accepting, declining] = ['accepts', 'declines'].map((who) => `${who}${serial}@example.test`)
     const ended: Record<string, string> = {}
     for (const email of [accepting, declining, guestEmail]) {
@@ -154,46 +154,46 @@ describe('an invitation', () => {
       else await (email === accepting ? accept : decline)(bizId, await world.account(email ?? ''))
       ended[bizId] = email === guestEmail ? 'CANCELLED' : email === accepting ? 'ACCEPTED' : 'DECLINED'
     }
-    const told = async () => {
-      const those = (await listed()).filter(({ bizId }) => bizId in ended)
-      return Object.fromEntries(those.map(({ bizId, invitationStatus }) => [bizId, invitationStatus.code]))
+    const readStatuses = async () => {
+      const invitations = (await listed()).filter(({ bizId }) => bizId in ended)
+      return Object.fromEntries(invitations.map(({ bizId, invitationStatus }) => [bizId, invitationStatus.code]))
     }
     world.clock.advance(days(8))
-    expect(await told()).toEqual(ended)
+    expect(await readStatuses()).toEqual(ended)
     for (const email of [declining, guestEmail]) await invite(email)
-    expect(await told()).toEqual(ended)
+    expect(await readStatuses()).toEqual(ended)
   })
 
-  test('waits once per address, also under parallel calls', async () => {
-    const race = await Promise.all([refusalOf(invite()), refusalOf(invite()), refusalOf(invite())])
-    expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+  test('invitations.create 409 STATE.CONFLICT: one pending per address, under parallel calls', async () => {
+    const results = await Promise.all([refusalOf(invite()), refusalOf(invite()), refusalOf(invite())])
+    expect(results.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
   })
 
-  test('is accepted once under parallel calls', async () => {
+  test('invitations.accept 409 STATE.CONFLICT: accepted once under parallel calls', async () => {
     const { bizId } = await invite()
-    const race = await Promise.all([accept(bizId), accept(bizId), decline(bizId)].map(refusalOf))
-    expect(race.filter((code) => code === 'none')).toHaveLength(1)
+    const results = await Promise.all([accept(bizId), accept(bizId), decline(bizId)].map(refusalOf))
+    expect(results.filter((code) => code === 'none')).toHaveLength(1)
   })
 
-  test('is nobody else’s: another address sees nothing, as if it were unknown', async () => {
+  test('invitations.accept 404 RESOURCE.NOT_FOUND: invitation to another address', async () => {
     const { bizId } = await invite()
     const stranger = await world.account(`stranger${serial}@example.test`)
     const calls = [accept(bizId, stranger), decline(bizId, stranger), accept(systemIds.next(), guest)]
     expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('RESOURCE.NOT_FOUND'))
     await world.workspaceOf(stranger)
-    const foreign = world.ask(handlers, contract.cancelInvitation, { as: stranger, body: { invitationBizId: bizId } })
+    const foreign = world.call(handlers, contract.cancelInvitation, { as: stranger, body: { invitationBizId: bizId } })
     expect(await refusalOf(foreign)).toBe('RESOURCE.NOT_FOUND')
     expect(await mine(stranger)).toEqual([])
   })
 
-  test('needs the address to be verified', async () => {
+  test('invitations.accept 404 RESOURCE.NOT_FOUND: unverified address', async () => {
     const { bizId } = await invite()
     await world.database.updateTable('accounts').set({ email_verified_at: null }).where('biz_id', '=', guest).execute()
     expect(await mine()).toEqual([])
     expect(await refusalOf(accept(bizId))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('does not lead into a frozen workspace', async () => {
+  test('invitations.accept 422 WORKSPACE.NOT_ACTIVE: frozen workspace', async () => {
     const { bizId } = await invite()
     const freeze = (workspace_status: 'ACTIVE' | 'FROZEN') =>
       world.database
@@ -207,18 +207,18 @@ describe('an invitation', () => {
     expect(await refusalOf(accept(bizId))).toBe('none')
   })
 
-  test('that cannot be mailed does not stay', async () => {
+  test('invitations.create: cancels the invitation if the e-mail fails', async () => {
     mailFails = true
-    await expect(invite()).rejects.toThrow('nobody takes it')
+    await expect(invite()).rejects.toThrow('mail server unavailable')
     mailFails = false
     expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
-    const told = await world.database
+    const entries = await world.database
       .selectFrom('audit_log')
       .select(['action', 'outcome', 'detail'])
       .where('workspace_biz_id', '=', workspace)
       .orderBy('outcome', 'desc')
       .execute()
-    expect(told).toEqual([
+    expect(entries).toEqual([
       { action: 'invitations.create', outcome: 'SUCCESS', detail: { role } },
       { action: 'invitations.create', outcome: 'REFUSED', detail: { reason: 'NOT_MAILED' } },
     ])
@@ -226,8 +226,8 @@ describe('an invitation', () => {
   })
 })
 
-describe('who may invite whom', () => {
-  test('no member, no unknown role, and nobody offers what they lack', async () => {
+describe('permissions and limits', () => {
+  test('invitations.create 403 ACCESS.PERMISSION_DENIED: a role beyond the inviter’s permissions', async () => {
     const { bizId } = await invite()
     await accept(bizId)
     expect(await refusalOf(invite())).toBe('STATE.CONFLICT')
@@ -235,8 +235,8 @@ describe('who may invite whom', () => {
     expect(await refusalOf(invite(other, owner, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
 
     const manager = await world.account(`manager${serial}@example.test`)
-    const held: Permission[] = ['invitation:manage', 'invitation:read', 'file:read']
-    const managers = await world.join(workspace, manager, held)
+    const permissions: Permission[] = ['invitation:manage', 'invitation:read', 'file:read']
+    const managers = await world.join(workspace, manager, permissions)
     expect(await refusalOf(invite(other, manager, role))).toBe('ACCESS.PERMISSION_DENIED')
     const owners = await world.database
       .selectFrom('roles')
@@ -249,13 +249,13 @@ describe('who may invite whom', () => {
     expect(await refusalOf(invite(`${serial}boss@example.test`, owner, owners.biz_id))).toBe('none')
   })
 
-  test('invitations.create 404: another workspace’s role is as unknown as one that never was', async () => {
+  test('invitations.create 404 RESOURCE.NOT_FOUND: role of another workspace', async () => {
     const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
     const foreign = await world.join(elsewhere, guest, ['wallet:read'])
     expect(await refusalOf(invite(guestEmail, owner, foreign))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('invitations.create 200: an account of the SYSTEM portal with the address is nobody here', async () => {
+  test('invitations.create 200: ignores an account of the SYSTEM portal with the address', async () => {
     const address = `clerk${serial}@example.test`
     const clerk = await world.account(address, 'SYSTEM')
     await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', clerk).execute()
@@ -264,25 +264,25 @@ describe('who may invite whom', () => {
     expect(await refusalOf(accept(bizId, clerk))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('nobody is flooded', async () => {
-    const tries: string[] = []
+  test('invitations.create 429 ACCESS.RATE_LIMITED: five per day to one address', async () => {
+    const results: string[] = []
     for (let count = 0; count < 6; count++) {
       const code = await refusalOf(invite())
-      tries.push(code)
+      results.push(code)
       if (code === 'none') await cancel((await listed({ invitationStatus: 'PENDING' }))[0]?.bizId ?? '')
     }
-    expect(tries).toEqual([...Array(5).fill('none'), 'ACCESS.RATE_LIMITED'])
+    expect(results).toEqual([...Array(5).fill('none'), 'ACCESS.RATE_LIMITED'])
     world.clock.advance(days(1))
     expect(await refusalOf(invite())).toBe('none')
   })
 
-  test('invitations.create 429 ACCESS.RATE_LIMITED says when the next one is let in, and it is', async () => {
-    const refusedBy = async (email: string) => {
+  test('invitations.create 429 ACCESS.RATE_LIMITED: Retry-After is exact for each limit', async () => {
+    const refusalDetail = async (email: string) => {
       const [refused] = await Promise.allSettled([invite(email)])
       return refused.status === 'rejected' && refused.reason instanceof Refusal ? refused.reason.detail : undefined
     }
-    const waitOf = async (email: string) => (await refusedBy(email))?.retryAfter ?? 0
-    const limitOf = async (email: string) => (await refusedBy(email))?.limit
+    const waitOf = async (email: string) => (await refusalDetail(email))?.retryAfter ?? 0
+    const limitOf = async (email: string) => (await refusalDetail(email))?.limit
     settings.maxPerDay = 3
     settings.maxPerDayToAddress = 2
     await cancel((await invite()).bizId)
@@ -306,28 +306,28 @@ describe('who may invite whom', () => {
     Object.assign(settings, accessSettings.invitations)
   })
 
-  test('invitations.create 429 ACCESS.RATE_LIMITED for who has sent as many as a workspace may from all of theirs', async () => {
+  test('invitations.create 429 ACCESS.RATE_LIMITED: counts all workspaces of the inviter', async () => {
     settings.maxPerDay = 3
     settings.maxPerDayToAddress = 2
     const other = await world.account(`other${serial}@example.test`)
-    const elsewhere = async (email: string, as = owner) => {
+    const inviteElsewhere = async (email: string, as = owner) => {
       const where = await world.workspaceOf(as)
       const body = { email, roleBizId: await world.join(where, other, ['wallet:read']) }
-      return world.ask(handlers, contract.createInvitation, { as, workspace: where, body })
+      return world.call(handlers, contract.createInvitation, { as, workspace: where, body })
     }
     await invite()
-    await elsewhere(guestEmail)
-    expect(await refusalOf(elsewhere(guestEmail))).toBe('ACCESS.RATE_LIMITED')
+    await inviteElsewhere(guestEmail)
+    expect(await refusalOf(inviteElsewhere(guestEmail))).toBe('ACCESS.RATE_LIMITED')
     world.clock.advance(hours(1))
-    await elsewhere('second@example.test')
-    expect(await refusalOf(elsewhere('third@example.test'))).toBe('ACCESS.RATE_LIMITED')
-    expect(await refusalOf(elsewhere(guestEmail, await world.account(`next${serial}@example.test`)))).toBe('none')
+    await inviteElsewhere('second@example.test')
+    expect(await refusalOf(inviteElsewhere('third@example.test'))).toBe('ACCESS.RATE_LIMITED')
+    expect(await refusalOf(inviteElsewhere(guestEmail, await world.account(`next${serial}@example.test`)))).toBe('none')
     world.clock.advance(hours(23))
-    expect(await refusalOf(elsewhere(guestEmail))).toBe('none')
+    expect(await refusalOf(inviteElsewhere(guestEmail))).toBe('none')
     Object.assign(settings, accessSettings.invitations)
   })
 
-  test('invitations.accept 409 STATE.CONFLICT for who belongs to as many workspaces as may; it waits on', async () => {
+  test('invitations.accept 409 STATE.CONFLICT: maximum number of workspaces; stays pending', async () => {
     world.limits.maxPerAccount = 1
     const home = await world.workspaceOf(guest)
     const { bizId } = await invite()
@@ -339,7 +339,7 @@ describe('who may invite whom', () => {
     Object.assign(world.limits, accessSettings.workspaces)
   })
 
-  test('no more wait than may, until one is answered, cancelled or too old', async () => {
+  test('invitations.create 409 STATE.CONFLICT: maximum number of pending invitations', async () => {
     settings.maxPending = 2
     const first = await invite()
     await invite('second@example.test')

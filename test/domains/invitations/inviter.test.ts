@@ -38,14 +38,14 @@ beforeEach(async () => {
 
 const invite = async (as: AccountId, roleBizId: string): Promise<string> => {
   const body = { email: guestEmail, roleBizId }
-  return (await world.ask(handlers, contract.createInvitation, { as, workspace, body })).bizId
+  return (await world.call(handlers, contract.createInvitation, { as, workspace, body })).bizId
 }
 const accept = (invitationBizId: string) =>
-  refusalOf(world.ask(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
+  refusalOf(world.call(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
 const ownerRole = async () => {
   const { memberships } = world.members
-  const found = await world.database.transaction().execute((tx) => memberships.find(tx, owner, bizId(workspace)))
-  return found?.roleId ?? ''
+  const membership = await world.database.transaction().execute((tx) => memberships.find(tx, owner, bizId(workspace)))
+  return membership?.roleId ?? ''
 }
 const membership = (who: AccountId) =>
   world.database
@@ -62,68 +62,68 @@ const grant = (role: string, permission_codes: Permission[]) =>
   world.database.updateTable('roles').set({ permission_codes }).where('biz_id', '=', bizId<'role'>(role)).execute()
 
 describe('invitations.accept 409 STATE.CONFLICT', () => {
-  const losses: { inviter: string; loses: () => Promise<unknown>; regains: () => Promise<unknown> }[] = [
+  const changes: { inviter: string; apply: () => Promise<unknown>; revert: () => Promise<unknown> }[] = [
     {
       inviter: 'has been suspended',
-      loses: () => status(manager, 'SUSPENDED'),
-      regains: () => status(manager, 'ACTIVE'),
+      apply: () => status(manager, 'SUSPENDED'),
+      revert: () => status(manager, 'ACTIVE'),
     },
     {
-      inviter: 'is kept out',
-      loses: () => limit(manager, { enterable: false }),
-      regains: () => limit(manager, null),
+      inviter: 'cannot enter',
+      apply: () => limit(manager, { enterable: false }),
+      revert: () => limit(manager, null),
     },
-    { inviter: 'may only read', loses: () => limit(manager, { readOnly: true }), regains: () => limit(manager, null) },
+    { inviter: 'is read-only', apply: () => limit(manager, { readOnly: true }), revert: () => limit(manager, null) },
     {
-      inviter: 'may no longer invite',
-      loses: () => grant(managers, ['invitation:read', 'wallet:read']),
-      regains: () => grant(managers, ['invitation:manage', 'wallet:read']),
-    },
-    {
-      inviter: 'lacks by now what the role holds',
-      loses: () => grant(managers, ['invitation:manage']),
-      regains: () => grant(managers, ['invitation:manage', 'wallet:read']),
+      inviter: 'can no longer invite',
+      apply: () => grant(managers, ['invitation:read', 'wallet:read']),
+      revert: () => grant(managers, ['invitation:manage', 'wallet:read']),
     },
     {
-      inviter: 'never had what the role has got since',
-      loses: () => grant(clerks, ['wallet:read', 'transfer:create']),
-      regains: () => grant(clerks, ['wallet:read']),
+      inviter: 'has lost a permission of the role',
+      apply: () => grant(managers, ['invitation:manage']),
+      revert: () => grant(managers, ['invitation:manage', 'wallet:read']),
+    },
+    {
+      inviter: 'lacks a permission that was added to the role',
+      apply: () => grant(clerks, ['wallet:read', 'transfer:create']),
+      revert: () => grant(clerks, ['wallet:read']),
     },
   ]
-  test.each(losses)('whose inviter $inviter; it waits on, and is 200 when that has changed', async (loss) => {
-    const made = await invite(manager, clerks)
-    await loss.loses()
-    expect(await accept(made)).toBe('STATE.CONFLICT')
+  test.each(changes)('the inviter $inviter; 200 after that has changed', async ({ apply, revert }) => {
+    const invitation = await invite(manager, clerks)
+    await apply()
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
     expect(await refusalOf(world.members.enter(callerOf(guest), workspace))).toBe('ACCESS.PERMISSION_DENIED')
-    const [waiting] = await world.ask(handlers, contract.listMyInvitations, { as: guest, query: {} })
-    expect(waiting?.invitationStatus.code).toBe('PENDING')
-    await loss.regains()
-    expect(await accept(made)).toBe('none')
+    const [pending] = await world.call(handlers, contract.listMyInvitations, { as: guest, query: {} })
+    expect(pending?.invitationStatus.code).toBe('PENDING')
+    await revert()
+    expect(await accept(invitation)).toBe('none')
   })
 
-  test('whose inviter has left; another one makes it anew', async () => {
-    const made = await invite(manager, clerks)
-    await world.ask(world.handlers, leaveWorkspace, { as: manager, workspace })
-    expect(await accept(made)).toBe('STATE.CONFLICT')
-    const body = { invitationBizId: made }
-    await world.ask(handlers, contract.cancelInvitation, { as: owner, workspace, body })
+  test('the inviter has left; 200 for an invitation by another owner', async () => {
+    const invitation = await invite(manager, clerks)
+    await world.call(world.handlers, leaveWorkspace, { as: manager, workspace })
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
+    const body = { invitationBizId: invitation }
+    await world.call(handlers, contract.cancelInvitation, { as: owner, workspace, body })
     expect(await accept(await invite(owner, clerks))).toBe('none')
   })
 
-  test('to be an owner, by one who is none any more, with whatever rights', async () => {
-    const made = await invite(owner, await ownerRole())
+  test('OWNER role, inviter is no longer an owner', async () => {
+    const invitation = await invite(owner, await ownerRole())
     const all = await world.members.enter(callerOf(owner), workspace)
     await grant(managers, [...all.permissions])
     await membership(owner)
       .set({ role_biz_id: bizId<'role'>(managers) })
       .execute()
-    expect(await accept(made)).toBe('STATE.CONFLICT')
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
   })
 })
 
-test('invitations.decline 200 whatever has become of the inviter', async () => {
+test('invitations.decline 200: independent of the inviter’s status', async () => {
   const body = { invitationBizId: await invite(manager, clerks), reason: 'No' }
   await status(manager, 'SUSPENDED')
-  const declined = await world.ask(handlers, contract.declineInvitation, { as: guest, body })
+  const declined = await world.call(handlers, contract.declineInvitation, { as: guest, body })
   expect(declined.invitationStatus.code).toBe('DECLINED')
 })

@@ -1,4 +1,4 @@
-/* Who may do what in one workspace, in plain words. People and roles go by their numbers; the owners' role is number 0. */
+/* A model of the permissions in one workspace. Indexes identify people and roles; role 0 is OWNER. */
 
 import { workspacePermissions } from '../../../src/contract/index.ts'
 import type { Permission } from '../../../src/kernel/index.ts'
@@ -7,7 +7,7 @@ export type Limit = { enterable?: boolean; readOnly?: boolean } | null
 
 interface Role {
   isOwner: boolean
-  rights: readonly Permission[]
+  permissions: readonly Permission[]
 }
 interface Member {
   role: Role
@@ -20,8 +20,8 @@ interface Offer {
 }
 
 export type Command =
-  | { kind: 'create'; by: number; rights: Permission[] }
-  | { kind: 'grant'; by: number; role: number; rights: Permission[] }
+  | { kind: 'create'; by: number; permissions: Permission[] }
+  | { kind: 'grant'; by: number; role: number; permissions: Permission[] }
   | { kind: 'assign'; by: number; to: number; role: number }
   | { kind: 'invite'; by: number; to: number; role: number }
   | { kind: 'accept' | 'leave'; by: number }
@@ -32,29 +32,29 @@ const denied = 'ACCESS.PERMISSION_DENIED'
 const conflict = 'STATE.CONFLICT'
 const unknown = 'RESOURCE.NOT_FOUND'
 
-/** A workspace that number 0 owns. */
-export const plainAccess = () => {
-  const owners: Role = { isOwner: true, rights: [] }
+/** A workspace whose owner is person 0. */
+export const createAccessModel = () => {
+  const owners: Role = { isOwner: true, permissions: [] }
   const roles = [owners]
   const members = new Map<number, Member>([[0, { role: owners, limit: null }]])
-  /** What those were limited to who have left: it is theirs again when they come back. */
-  const kept = new Map<number, Limit>()
-  /** One waits for somebody at most. */
+  /** Limits of former members. They apply again if the member returns. */
+  const formerLimits = new Map<number, Limit>()
+  /** At most one pending invitation per person. */
   const offers = new Map<number, Offer>()
   let isFrozen = false
 
-  /** Null where somebody is no member, or may not enter. */
-  const rightsOf = (who: number): Set<Permission> | null => {
+  /** Null for a person who is not a member or cannot enter. */
+  const permissionsOf = (who: number): Set<Permission> | null => {
     const member = members.get(who)
     if (!member || isFrozen || member.limit?.enterable === false) return null
-    const held = member.role.isOwner ? workspacePermissions : member.role.rights
-    return new Set(held.filter((right) => member.limit?.readOnly !== true || right.endsWith(':read')))
+    const held = member.role.isOwner ? workspacePermissions : member.role.permissions
+    return new Set(held.filter((permission) => member.limit?.readOnly !== true || permission.endsWith(':read')))
   }
-  const has = (who: number, right: Permission): boolean => rightsOf(who)?.has(right) === true
+  const has = (who: number, permission: Permission): boolean => permissionsOf(who)?.has(permission) === true
   const isOwner = (who: number): boolean => members.get(who)?.role.isOwner === true
-  const mayHandOn = (who: number, role: Role): boolean =>
-    role.isOwner ? isOwner(who) : role.rights.every((right) => has(who, right))
-  const isNeeded = (who: number): boolean =>
+  const mayGrant = (who: number, role: Role): boolean =>
+    role.isOwner ? isOwner(who) : role.permissions.every((permission) => has(who, permission))
+  const isLastOwner = (who: number): boolean =>
     isOwner(who) &&
     ![...members].some(
       ([other, { role, limit }]) =>
@@ -64,13 +64,13 @@ export const plainAccess = () => {
   const assign = (by: number, to: number, role: Role): string => {
     const member = members.get(to)
     if (!member) return unknown
-    if ((member.role.isOwner && !isOwner(by)) || !mayHandOn(by, role)) return denied
-    if (!role.isOwner && isNeeded(to)) return 'WORKSPACE.LAST_OWNER'
+    if ((member.role.isOwner && !isOwner(by)) || !mayGrant(by, role)) return denied
+    if (!role.isOwner && isLastOwner(to)) return 'WORKSPACE.LAST_OWNER'
     member.role = role
     return 'none'
   }
   const invite = (offer: Offer): string => {
-    if (!mayHandOn(offer.by, offer.role)) return denied
+    if (!mayGrant(offer.by, offer.role)) return denied
     if (members.has(offer.to) || offers.has(offer.to)) return conflict
     offers.set(offer.to, offer)
     return 'none'
@@ -79,16 +79,16 @@ export const plainAccess = () => {
     const offer = offers.get(who)
     if (!offer) return unknown
     if (isFrozen) return 'WORKSPACE.NOT_ACTIVE'
-    if (!has(offer.by, 'invitation:manage') || !mayHandOn(offer.by, offer.role)) return conflict
+    if (!has(offer.by, 'invitation:manage') || !mayGrant(offer.by, offer.role)) return conflict
     offers.delete(who)
-    members.set(who, { role: offer.role, limit: kept.get(who) ?? null })
-    kept.delete(who)
+    members.set(who, { role: offer.role, limit: formerLimits.get(who) ?? null })
+    formerLimits.delete(who)
     return 'none'
   }
   const leave = (who: number): string => {
-    if (rightsOf(who) === null) return denied
-    if (isNeeded(who)) return 'WORKSPACE.LAST_OWNER'
-    kept.set(who, members.get(who)?.limit ?? null)
+    if (permissionsOf(who) === null) return denied
+    if (isLastOwner(who)) return 'WORKSPACE.LAST_OWNER'
+    formerLimits.set(who, members.get(who)?.limit ?? null)
     members.delete(who)
     return 'none'
   }
@@ -98,27 +98,27 @@ export const plainAccess = () => {
     member.limit = to
     return 'none'
   }
-  const create = (by: number, rights: Permission[]): string => {
-    const role = { isOwner: false, rights }
-    if (!mayHandOn(by, role)) return denied
+  const create = (by: number, permissions: Permission[]): string => {
+    const role = { isOwner: false, permissions }
+    if (!mayGrant(by, role)) return denied
     roles.push(role)
     return 'none'
   }
-  const grant = (by: number, role: Role, rights: Permission[]): string => {
-    const added = rights.filter((right) => !role.rights.includes(right))
-    if (role.isOwner || !mayHandOn(by, { isOwner: false, rights: added })) return denied
-    role.rights = rights
+  const grant = (by: number, role: Role, permissions: Permission[]): string => {
+    const added = permissions.filter((permission) => !role.permissions.includes(permission))
+    if (role.isOwner || !mayGrant(by, { isOwner: false, permissions: added })) return denied
+    role.permissions = permissions
     return 'none'
   }
 
-  /** Does what is asked for where it may be done; answers what it is refused with, or `none`. */
-  const act = (command: Command): string => {
+  /** Executes a command. Returns the code of its refusal, or `none`. */
+  const execute = (command: Command): string => {
     const role = 'role' in command ? (roles[command.role] ?? owners) : owners
     switch (command.kind) {
       case 'create':
-        return has(command.by, 'role:manage') ? create(command.by, command.rights) : denied
+        return has(command.by, 'role:manage') ? create(command.by, command.permissions) : denied
       case 'grant':
-        return has(command.by, 'role:manage') ? grant(command.by, role, command.rights) : denied
+        return has(command.by, 'role:manage') ? grant(command.by, role, command.permissions) : denied
       case 'assign':
         return has(command.by, 'member:manage') ? assign(command.by, command.to, role) : denied
       case 'invite':
@@ -134,5 +134,5 @@ export const plainAccess = () => {
         return 'none'
     }
   }
-  return { act, rightsOf, roles, isFrozen: () => isFrozen }
+  return { execute, permissionsOf, roles, isFrozen: () => isFrozen }
 }

@@ -11,7 +11,7 @@ import { type AccountId, type HandlerTable, type Permission, Refusal } from '../
 
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, words } from '../world.ts'
-import { type Command, plainAccess } from './access-model.ts'
+import { type Command, createAccessModel } from './access-model.ts'
 
 const world = await createWorld()
 afterAll(() => world.close())
@@ -26,64 +26,64 @@ const handlers: HandlerTable = new Map([
 ])
 const operator = await world.account('operator@example.test', 'SYSTEM')
 
-const crowd = 4
-const rights: Permission[] = ['role:manage', 'member:manage', 'invitation:manage', 'wallet:read']
+const peopleCount = 4
+const permissions: Permission[] = ['role:manage', 'member:manage', 'invitation:manage', 'wallet:read']
 
 let serial = 0
 const openWorkspace = async () => {
   serial += 1
-  const emails = Array.from({ length: crowd }, (_, index) => `person${serial}-${index}@example.test`)
+  const emails = Array.from({ length: peopleCount }, (_, index) => `person${serial}-${index}@example.test`)
   const people: AccountId[] = []
   for (const email of emails) people.push(await world.account(email))
   const person = (index: number): AccountId => people[index] ?? operator
   const workspace = await world.workspaceOf(person(0))
-  const [owners] = await world.ask(handlers, roles.listRoles, { as: person(0), workspace })
+  const [owners] = await world.call(handlers, roles.listRoles, { as: person(0), workspace })
   const roleIds = [owners?.bizId ?? '']
 
-  const offerTo = async (as: AccountId): Promise<string> => {
+  const findInvitation = async (as: AccountId): Promise<string> => {
     const query = { invitationStatus: 'PENDING' }
-    const [offer] = await world.ask(handlers, invitations.listMyInvitations, { as, query })
+    const [offer] = await world.call(handlers, invitations.listMyInvitations, { as, query })
     return offer?.bizId ?? systemIds.next()
   }
-  const aboutRole = (index: number) => ({ roleBizId: roleIds[index % roleIds.length] ?? '' })
+  const roleInput = (index: number) => ({ roleBizId: roleIds[index % roleIds.length] ?? '' })
 
-  const ask = async (command: Command, isFrozen: boolean): Promise<unknown> => {
-    const asked = { as: 'by' in command ? person(command.by) : operator, workspace }
+  const execute = async (command: Command, isFrozen: boolean): Promise<unknown> => {
+    const context = { as: 'by' in command ? person(command.by) : operator, workspace }
     const params = { workspace_id: workspace }
     switch (command.kind) {
       case 'create': {
-        const body = { roleName: `Role ${roleIds.length}`, permissionCodes: command.rights }
-        return roleIds.push((await world.ask(handlers, roles.createRole, { ...asked, body })).bizId)
+        const body = { roleName: `Role ${roleIds.length}`, permissionCodes: command.permissions }
+        return roleIds.push((await world.call(handlers, roles.createRole, { ...context, body })).bizId)
       }
       case 'grant': {
-        const body = { ...aboutRole(command.role), permissionCodes: command.rights }
-        return world.ask(handlers, roles.setRolePermissions, { ...asked, body })
+        const body = { ...roleInput(command.role), permissionCodes: command.permissions }
+        return world.call(handlers, roles.setRolePermissions, { ...context, body })
       }
       case 'assign': {
-        const body = { userBizId: person(command.to), ...aboutRole(command.role) }
-        return world.ask(handlers, roles.changeMemberRole, { ...asked, body })
+        const body = { userBizId: person(command.to), ...roleInput(command.role) }
+        return world.call(handlers, roles.changeMemberRole, { ...context, body })
       }
       case 'invite': {
-        const body = { email: emails[command.to], ...aboutRole(command.role) }
-        return world.ask(handlers, invitations.createInvitation, { ...asked, body })
+        const body = { email: emails[command.to], ...roleInput(command.role) }
+        return world.call(handlers, invitations.createInvitation, { ...context, body })
       }
       case 'accept': {
-        const body = { invitationBizId: await offerTo(asked.as) }
-        return world.ask(handlers, invitations.acceptInvitation, { as: asked.as, body })
+        const body = { invitationBizId: await findInvitation(context.as) }
+        return world.call(handlers, invitations.acceptInvitation, { as: context.as, body })
       }
       case 'leave':
-        return world.ask(handlers, leaveWorkspace, asked)
+        return world.call(handlers, leaveWorkspace, context)
       case 'limit': {
         const body = { userBizId: person(command.to), policyConfig: command.limit, reason: 'no' }
-        return world.ask(handlers, limitMember, { as: operator, params, body })
+        return world.call(handlers, limitMember, { as: operator, params, body })
       }
       case 'freeze': {
         const body = { reason: 'no' }
-        return world.ask(handlers, isFrozen ? unfreezeWorkspace : freezeWorkspace, { as: operator, params, body })
+        return world.call(handlers, isFrozen ? unfreezeWorkspace : freezeWorkspace, { as: operator, params, body })
       }
     }
   }
-  const rightsOf = async (index: number): Promise<Set<string> | null> => {
+  const permissionsOf = async (index: number): Promise<Set<string> | null> => {
     try {
       return new Set((await world.members.enter(callerOf(person(index)), workspace)).permissions)
     } catch (error) {
@@ -91,16 +91,16 @@ const openWorkspace = async () => {
       throw error
     }
   }
-  return { ask, rightsOf }
+  return { execute, permissionsOf }
 }
 
-const [by, to, role] = [fc.nat(crowd - 1), fc.nat(crowd - 1), fc.nat(3)]
-const some = fc.uniqueArray(fc.constantFrom(...rights))
+const [by, to, role] = [fc.nat(peopleCount - 1), fc.nat(peopleCount - 1), fc.nat(3)]
+const some = fc.uniqueArray(fc.constantFrom(...permissions))
 const limit = fc.constantFrom(null, { enterable: false }, { readOnly: true }, { readOnly: true })
 const kind = <const K extends string>(name: K) => fc.constant(name)
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: kind('create'), by, rights: some }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('grant'), by, role, rights: some }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('create'), by, permissions: some }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('grant'), by, role, permissions: some }) },
   { weight: 4, arbitrary: fc.record({ kind: kind('assign'), by, to, role }) },
   { weight: 5, arbitrary: fc.record({ kind: kind('invite'), by, to, role }) },
   { weight: 6, arbitrary: fc.record({ kind: kind('accept'), by }) },
@@ -109,32 +109,32 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: kind('freeze') }) },
 )
 
-/** Two owners, one who knows nothing but to invite and to make roles, and one who is outside. */
-const beginning: Command[] = [
-  { kind: 'create', by: 0, rights: ['role:manage', 'invitation:manage'] },
-  { kind: 'create', by: 0, rights },
+/** Two owners, a member who can invite and create roles only, and a person outside. */
+const initialCommands: Command[] = [
+  { kind: 'create', by: 0, permissions: ['role:manage', 'invitation:manage'] },
+  { kind: 'create', by: 0, permissions },
   { kind: 'invite', by: 0, to: 1, role: 0 },
   { kind: 'accept', by: 1 },
   { kind: 'invite', by: 0, to: 2, role: 1 },
   { kind: 'accept', by: 2 },
 ]
 
-const courses = fc.array(command, { minLength: 40, maxLength: 60, size: 'max' })
+const sequences = fc.array(command, { minLength: 40, maxLength: 60, size: 'max' })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any course of roles, invitations, limits and freezes leaves everybody the rights of a plain model', async () => {
-  const course = fc.asyncProperty(courses, async (commands) => {
+test('access: random sequences of commands lead to the permissions of the model', async () => {
+  const property = fc.asyncProperty(sequences, async (commands) => {
     const real = await openWorkspace()
-    const model = plainAccess()
-    for (const one of [...beginning, ...commands]) {
+    const model = createAccessModel()
+    for (const one of [...initialCommands, ...commands]) {
       const { isFrozen } = model
-      const asking = real.ask(one, isFrozen())
-      const chosen = 'role' in one ? { ...one, role: one.role % model.roles.length } : one
-      expect(await refusalOf(asking), JSON.stringify(one)).toBe(model.act(chosen))
+      const call = real.execute(one, isFrozen())
+      const normalized = 'role' in one ? { ...one, role: one.role % model.roles.length } : one
+      expect(await refusalOf(call), JSON.stringify(one)).toBe(model.execute(normalized))
       world.clock.advance(1)
     }
-    for (let who = 0; who < crowd; who++) expect(await real.rightsOf(who)).toEqual(model.rightsOf(who))
+    for (let who = 0; who < peopleCount; who++) expect(await real.permissionsOf(who)).toEqual(model.permissionsOf(who))
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
-  await fc.assert(course, { seed, numRuns: 12 })
+  await fc.assert(property, { seed, numRuns: 12 })
 })

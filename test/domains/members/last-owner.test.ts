@@ -24,9 +24,9 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 const rounds = 20
-const crowd = 6
+const ownerCount = 6
 
-/** Whatever comes at once, a workspace keeps an owner who may act as one. */
+/** Concurrent changes always leave an owner who can run the workspace. */
 describe.each(stores)('the last owner on $name', (store) => {
   let world: World
   let handlers: HandlerTable
@@ -37,7 +37,7 @@ describe.each(stores)('the last owner on $name', (store) => {
     const { database, clock } = world
     const shared = { database, clock, words, ids: systemIds, members: world.members.memberships }
     const mailer = { send: async () => undefined, close: async () => undefined }
-    const decides = {
+    const operatorPorts = {
       signInUrl: () => '',
       endSessions,
       freezeOwnWorkspace,
@@ -50,7 +50,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       ...world.handlers,
       ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles })
         .handlers,
-      ...createOperators({ ...shared, ...decides }).handlers,
+      ...createOperators({ ...shared, ...operatorPorts }).handlers,
     ])
     operator = await world.account('operator@example.test', 'SYSTEM')
   })
@@ -59,11 +59,11 @@ describe.each(stores)('the last owner on $name', (store) => {
     workspace: WorkspaceId
     owners: AccountId[]
     clerk: RoleId
-    /** What an owner may do, as it is looked up before a command. */
+    /** An owner's access, as read before a command. */
     access: WorkspaceAccess
   }
-  /** A workspace of several owners, and a role that is none. */
-  const shared = async (count: number): Promise<Shared> => {
+  /** A workspace with several owners, and a role without permissions. */
+  const createSharedWorkspace = async (count: number): Promise<Shared> => {
     const owners: AccountId[] = []
     for (let index = 0; index < count; index++) owners.push(await world.account(`racer${++serial}@example.test`))
     const [first = bizId<'account'>('')] = owners
@@ -77,131 +77,133 @@ describe.each(stores)('the last owner on $name', (store) => {
       }
     })
     const body = { roleName: 'Clerk', permissionCodes: [] }
-    const clerk = await world.ask(handlers, roleContract.createRole, { as: first, workspace, body })
+    const clerk = await world.call(handlers, roleContract.createRole, { as: first, workspace, body })
     const access = await world.members.enter(callerOf(first), workspace)
     return { workspace, owners, clerk: bizId(clerk.bizId), access }
   }
   const ownersOf = async (workspace: WorkspaceId) => {
-    const found = await world.database
+    const owners = await world.database
       .selectFrom('memberships as m')
       .innerJoin('roles as r', 'r.biz_id', 'm.role_biz_id')
       .where('m.workspace_biz_id', '=', workspace)
       .where('r.role_type', '=', 'OWNER')
       .select(['m.account_biz_id as id', 'm.policy_config as policyConfig'])
       .execute()
-    return found
+    return owners
   }
   const leave = ({ access }: Shared, as: AccountId) =>
-    refusalOf(world.ask(handlers, memberContract.leaveWorkspace, { as, access }))
+    refusalOf(world.call(handlers, memberContract.leaveWorkspace, { as, access }))
   const demote = ({ access, clerk }: Shared, as: AccountId, userBizId = as) => {
     const body = { userBizId, roleBizId: clerk }
-    return refusalOf(world.ask(handlers, roleContract.changeMemberRole, { as, access, body }))
+    return refusalOf(world.call(handlers, roleContract.changeMemberRole, { as, access, body }))
   }
   const limit = ({ workspace }: Shared, userBizId: AccountId, policyConfig: object | null) => {
     const body = { userBizId, policyConfig, reason: 'a court order' }
-    const asked = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
-    return refusalOf(world.ask(handlers, memberContract.limitMember, asked))
+    const context = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
+    return refusalOf(world.call(handlers, memberContract.limitMember, context))
   }
   const suspend = (account_id: AccountId) => {
-    const asked = { as: callerOf(operator, 'SYSTEM'), params: { account_id }, body: { reason: 'abuse' } }
-    return refusalOf(world.ask(handlers, operatorContract.suspendAccount, asked))
+    const context = { as: callerOf(operator, 'SYSTEM'), params: { account_id }, body: { reason: 'abuse' } }
+    return refusalOf(world.call(handlers, operatorContract.suspendAccount, context))
   }
   const pair = async () => {
-    const house = await shared(2)
-    const [one = bizId<'account'>(''), other = bizId<'account'>('')] = house.owners
-    return { house, one, other }
+    const target = await createSharedWorkspace(2)
+    const [one = bizId<'account'>(''), other = bizId<'account'>('')] = target.owners
+    return { target, one, other }
   }
 
-  test('of several owners who all leave at once, one stays', async () => {
+  test('workspaces.leave 422 WORKSPACE.LAST_OWNER: one of several concurrent owners remains', async () => {
     for (let round = 0; round < rounds; round++) {
-      const house = await shared(crowd)
-      const ends = await Promise.all(house.owners.map((as) => leave(house, as)))
-      expect(ends.filter((end) => end === 'WORKSPACE.LAST_OWNER')).toHaveLength(1)
-      expect(await ownersOf(house.workspace)).toHaveLength(1)
+      const target = await createSharedWorkspace(ownerCount)
+      const results = await Promise.all(target.owners.map((as) => leave(target, as)))
+      expect(results.filter((end) => end === 'WORKSPACE.LAST_OWNER')).toHaveLength(1)
+      expect(await ownersOf(target.workspace)).toHaveLength(1)
     }
   })
 
-  test('of several owners who demote one another or leave, one stays', async () => {
+  test('roles.changeMember and workspaces.leave: one of several concurrent owners remains', async () => {
     for (let round = 0; round < rounds; round++) {
-      const house = await shared(crowd)
-      const { owners } = house
+      const target = await createSharedWorkspace(ownerCount)
+      const { owners } = target
       await Promise.all(
-        owners.map((as, index) => (index % 2 ? leave(house, as) : demote(house, as, owners[(index + 1) % crowd]))),
+        owners.map((as, index) =>
+          index % 2 ? leave(target, as) : demote(target, as, owners[(index + 1) % ownerCount]),
+        ),
       )
-      expect((await ownersOf(house.workspace)).length).toBeGreaterThanOrEqual(1)
+      expect((await ownersOf(target.workspace)).length).toBeGreaterThanOrEqual(1)
     }
   })
 
-  test('of several owners who leave, step down and are limited at once, the one who stays may not go', async () => {
+  test('workspaces.leave 422 WORKSPACE.LAST_OWNER: last owner after concurrent changes', async () => {
     for (let round = 0; round < rounds; round++) {
-      const house = await shared(crowd)
-      const ways = [leave, demote, (at: Shared, as: AccountId) => limit(at, as, { enterable: false })]
-      const [first = bizId<'account'>(''), ...others] = house.owners
-      const ends = await Promise.all(others.map((as, index) => ways[index % 3]?.(house, as)))
-      expect(new Set(ends)).toEqual(new Set(['none']))
-      const rest = (await ownersOf(house.workspace)).filter(({ id }) => id !== first)
+      const target = await createSharedWorkspace(ownerCount)
+      const actions = [leave, demote, (at: Shared, as: AccountId) => limit(at, as, { enterable: false })]
+      const [first = bizId<'account'>(''), ...others] = target.owners
+      const results = await Promise.all(others.map((as, index) => actions[index % 3]?.(target, as)))
+      expect(new Set(results)).toEqual(new Set(['none']))
+      const rest = (await ownersOf(target.workspace)).filter(({ id }) => id !== first)
       const open = rest.filter(({ policyConfig }) => policyConfig === null)
-      expect(await leave(house, first)).toBe(open.length > 0 ? 'none' : 'WORKSPACE.LAST_OWNER')
+      expect(await leave(target, first)).toBe(open.length > 0 ? 'none' : 'WORKSPACE.LAST_OWNER')
     }
   })
 
   describe.each([
-    { way: 'workspaces.leave', go: leave },
-    { way: 'roles.changeMemberRole', go: demote },
-  ])('$way', ({ go }) => {
+    { operation: 'workspaces.leave', run: leave },
+    { operation: 'roles.changeMember', run: demote },
+  ])('$operation', ({ run }) => {
     test.each([
-      { policyConfig: { enterable: false }, is: 'may not enter' },
-      { policyConfig: { readOnly: true }, is: 'may only read' },
-      { policyConfig: { readOnly: 'perhaps' }, is: 'has limits that nobody can read' },
-    ])('422 WORKSPACE.LAST_OWNER while the other owner $is; 200 again after that', async ({ policyConfig }) => {
-      const { house, one, other } = await pair()
+      { policyConfig: { enterable: false }, is: 'cannot enter' },
+      { policyConfig: { readOnly: true }, is: 'is read-only' },
+      { policyConfig: { readOnly: 'perhaps' }, is: 'has invalid limits' },
+    ])('422 WORKSPACE.LAST_OWNER: the other owner $is; 200 afterwards', async ({ policyConfig }) => {
+      const { target, one, other } = await pair()
       const set = (to: object | null) =>
         world.database
           .updateTable('memberships')
           .set({ policy_config: to && JSON.stringify(to) })
-          .where('workspace_biz_id', '=', house.workspace)
+          .where('workspace_biz_id', '=', target.workspace)
           .where('account_biz_id', '=', other)
           .execute()
       await set(policyConfig)
-      expect(await go(house, one)).toBe('WORKSPACE.LAST_OWNER')
+      expect(await run(target, one)).toBe('WORKSPACE.LAST_OWNER')
       await set(null)
-      expect(await go(house, one)).toBe('none')
+      expect(await run(target, one)).toBe('none')
     })
 
-    test('200 while the other owner may not have it as their default: they own it all the same', async () => {
-      const { house, one, other } = await pair()
-      expect(await limit(house, other, { defaultEligible: false })).toBe('none')
-      expect(await go(house, one)).toBe('none')
+    test('200: the other owner cannot make it their default', async () => {
+      const { target, one, other } = await pair()
+      expect(await limit(target, other, { defaultEligible: false })).toBe('none')
+      expect(await run(target, one)).toBe('none')
     })
 
-    /** What the way ends with where the other owner's suspension is under way when it begins. */
-    const during = async (suspension: 'kept' | 'taken back') => {
-      const { house, one, other } = await pair()
-      let going: Promise<string> | undefined
+    /** The result of the operation during an uncommitted suspension of the other owner. */
+    const runDuring = async (suspension: 'committed' | 'rolled back') => {
+      const { target, one, other } = await pair()
+      let result: Promise<string> | undefined
       const suspending = world.database.transaction().execute(async (tx) => {
         const suspended = tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', other)
         await suspended.execute()
-        going = go(house, one)
-        // Long enough to come as far as it gets; one that does not wait is done by then.
-        await Promise.race([going, new Promise((resolve) => setTimeout(resolve, 300))])
-        if (suspension === 'taken back') throw new Error('taken back')
+        result = run(target, one)
+        // Long enough for an operation that does not wait for the lock to complete.
+        await Promise.race([result, new Promise((resolve) => setTimeout(resolve, 300))])
+        if (suspension === 'rolled back') throw new Error('rolled back')
       })
       await suspending.catch(() => undefined)
-      return going
+      return result
     }
-    test('422 WORKSPACE.LAST_OWNER where the other owner is being suspended', async () => {
-      expect(await during('kept')).toBe('WORKSPACE.LAST_OWNER')
+    test('422 WORKSPACE.LAST_OWNER: concurrent suspension of the other owner', async () => {
+      expect(await runDuring('committed')).toBe('WORKSPACE.LAST_OWNER')
     })
-    test('200 where that suspension comes to nothing', async () => {
-      expect(await during('taken back')).toBe('none')
+    test('200: concurrent suspension that is rolled back', async () => {
+      expect(await runDuring('rolled back')).toBe('none')
     })
   })
 
-  test('workspaces.leave 200 where of two other owners one is being suspended; operators.suspendAccount 200', async () => {
+  test('workspaces.leave 200: concurrent suspension of one of two other owners', async () => {
     for (let round = 0; round < rounds; round++) {
-      const house = await shared(3)
-      const [one = bizId<'account'>(''), suspended = bizId<'account'>('')] = house.owners
-      expect(await Promise.all([leave(house, one), suspend(suspended)])).toEqual(['none', 'none'])
+      const target = await createSharedWorkspace(3)
+      const [one = bizId<'account'>(''), suspended = bizId<'account'>('')] = target.owners
+      expect(await Promise.all([leave(target, one), suspend(suspended)])).toEqual(['none', 'none'])
     }
   })
 })

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-describe('part of a name, in any case', () => {
+describe('search by part of a name, case-insensitive', () => {
   const name = 'ΝΗΣΟΣ İpek'
   let workspace: string
   beforeAll(async () => {
@@ -29,8 +29,8 @@ describe('part of a name, in any case', () => {
   const spellings = ['ΝΗΣΟΣ', 'νησος', 'νησοσ', 'İpek', 'ipek']
 
   test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountName) => {
-    const asked = { as: owner, workspace, query: { accountName } }
-    const { items } = await world.ask(world.handlers, contract.listMembers, asked)
+    const context = { as: owner, workspace, query: { accountName } }
+    const { items } = await world.call(world.handlers, contract.listMembers, context)
     expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
   })
 
@@ -46,7 +46,7 @@ describe('part of a name, in any case', () => {
   })
 })
 
-describe('part of an address, in any case and width', () => {
+describe('search by part of an address, case-insensitive and width-insensitive', () => {
   let workspace: string
   beforeAll(async () => {
     workspace = await world.workspaceOf(owner)
@@ -54,8 +54,8 @@ describe('part of an address, in any case and width', () => {
   const spellings = ['owner@', 'OWNER@', 'ｏｗｎｅｒ＠']
 
   test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountEmail) => {
-    const asked = { as: owner, workspace, query: { accountEmail } }
-    const { items } = await world.ask(world.handlers, contract.listMembers, asked)
+    const context = { as: owner, workspace, query: { accountEmail } }
+    const { items } = await world.call(world.handlers, contract.listMembers, context)
     expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
   })
 
@@ -66,7 +66,7 @@ describe('part of an address, in any case and width', () => {
   })
 })
 
-describe('limits that operators set', () => {
+describe('limits of a membership', () => {
   let workspace: WorkspaceId
   let member: AccountId
   let roleId: RoleId
@@ -78,77 +78,77 @@ describe('limits that operators set', () => {
   })
   const limit = (policyConfig: object | null) => {
     const body = { userBizId: member, policyConfig, reason }
-    const asked = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
-    return world.ask(world.handlers, contract.limitMember, asked)
+    const context = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
+    return world.call(world.handlers, contract.limitMember, context)
   }
-  const leave = () => world.ask(world.handlers, leaveWorkspace, { as: member, workspace })
-  const comeBack = () => {
-    const joining = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
-    return inTransaction(world.database, (tx) => world.members.memberships.add(tx, joining, world.clock.now()))
+  const leave = () => world.call(world.handlers, leaveWorkspace, { as: member, workspace })
+  const rejoin = () => {
+    const membership = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
+    return inTransaction(world.database, (tx) => world.members.memberships.add(tx, membership, world.clock.now()))
   }
   const membership = async () => {
-    const [only] = await world.ask(world.handlers, listMyWorkspaces, { as: member })
+    const [only] = await world.call(world.handlers, listMyWorkspaces, { as: member })
     return only
   }
 
-  test('workspaces.leave 200: whoever is invited back is limited as before', async () => {
+  test('workspaces.leave 200: limits apply again after rejoining', async () => {
     await limit({ readOnly: true })
     for (const _ of ['once', 'again']) {
       await leave()
       expect(await membership()).toBeUndefined()
-      expect(await comeBack()).toBe(true)
+      expect(await rejoin()).toBe(true)
       expect(await membership()).toMatchObject({ policyConfig: { readOnly: true }, isDefault: true })
       const { permissions } = await world.members.enter(callerOf(member), workspace)
       expect([...permissions]).toEqual(['wallet:read'])
     }
   })
 
-  test('workspaces.leave 200: who may not have it as the default comes back to a plain membership', async () => {
+  test('workspaces.leave 200: an ineligible member does not get a default after rejoining', async () => {
     await limit({ defaultEligible: false })
     await leave()
-    await comeBack()
+    await rejoin()
     expect(await membership()).toMatchObject({ isDefault: false, defaultEligible: false })
   })
 
-  test('workspaces.leave 200: limits left over from an earlier membership are replaced', async () => {
+  test('workspaces.leave 200: replaces limits of an earlier membership', async () => {
     const policy_config = JSON.stringify({ enterable: false })
-    const kept = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
-    await world.database.insertInto('former_membership_limits').values(kept).execute()
+    const former = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
+    await world.database.insertInto('former_membership_limits').values(former).execute()
     await limit({ readOnly: true })
     await leave()
-    await comeBack()
+    await rejoin()
     expect(await membership()).toMatchObject({ policyConfig: { readOnly: true } })
   })
 
-  test('workspaces.limitMember 200: limits neither another member nor what the member is elsewhere', async () => {
+  test('workspaces.limitMember 200: affects no other member and no other workspace', async () => {
     const other = await world.account(`other${++serial}@example.test`)
     await world.join(workspace, other, ['transfer:create'])
     const elsewhere = await world.workspaceOf(member)
     await limit({ readOnly: true })
-    const rightsOf = async (who: AccountId, where: string) =>
+    const permissionsOf = async (who: AccountId, where: string) =>
       (await world.members.enter(callerOf(who), where)).permissions
-    expect([...(await rightsOf(other, workspace))]).toEqual(['transfer:create'])
-    expect(await rightsOf(member, elsewhere)).toContain('transfer:create')
+    expect([...(await permissionsOf(other, workspace))]).toEqual(['transfer:create'])
+    expect(await permissionsOf(member, elsewhere)).toContain('transfer:create')
   })
 
-  test('workspaces.leave 200: what one workspace keeps of a member is not spent by another', async () => {
+  test('workspaces.leave 200: joining another workspace does not use up former limits', async () => {
     await limit({ readOnly: true })
     await leave()
     const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
     await world.join(elsewhere, member, ['transfer:create'])
     const { permissions } = await world.members.enter(callerOf(member), elsewhere)
     expect([...permissions]).toEqual(['transfer:create'])
-    await comeBack()
+    await rejoin()
     expect([...(await world.members.enter(callerOf(member), workspace)).permissions]).toEqual(['wallet:read'])
   })
 
-  test('workspaces.limitMember 200: limits that were lifted stay lifted', async () => {
+  test('workspaces.limitMember 200: removed limits do not return after rejoining', async () => {
     await limit({ readOnly: true })
     await leave()
-    await comeBack()
+    await rejoin()
     await limit(null)
     await leave()
-    await comeBack()
+    await rejoin()
     expect(await membership()).toMatchObject({ policyConfig: null })
   })
 })

@@ -4,7 +4,7 @@ import * as contract from '../../../src/domains/operators/contract.ts'
 import { createAuditHandlers } from '../../../src/domains/operators/handlers.ts'
 import { updateProfile } from '../../../src/domains/profile/contract.ts'
 import { createProfile } from '../../../src/domains/profile/index.ts'
-import { insertAuditEntry, recordRefusal, sealAuditLog } from '../../../src/platform/audit/index.ts'
+import { recordAudit, recordRefusedAct, sealAuditLog } from '../../../src/platform/audit/index.ts'
 import { callerOf, createWorld, type World, words } from '../world.ts'
 
 let world: World
@@ -13,41 +13,45 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-test('operators.verifyAuditLog 200: a tampered entry is named by its place, and how many before it are intact', async () => {
+test('operators.verifyAuditLog 200: reports the first tampered entry and the intact ones before it', async () => {
   const { database, clock } = world
   const operator = callerOf(await world.account('operator@example.test', 'SYSTEM'), 'SYSTEM')
-  const who = { portal: 'SYSTEM', actorId: operator.accountId, workspaceId: null, targetId: null } as const
-  const what = {
+  const actor = { portal: 'SYSTEM', actorId: operator.accountId, workspaceId: null, targetId: null } as const
+  const event = {
     action: 'test.act',
     outcome: 'SUCCESS',
     requestId: 'one',
     clientIp: '203.0.113.7',
     detail: {},
   } as const
-  for (let count = 1; count <= 5; count++) await insertAuditEntry(database, { at: clock.now(), ...who, ...what })
+  for (let count = 1; count <= 5; count++) await recordAudit(database, { at: clock.now(), ...actor, ...event })
   await sealAuditLog(database)
   const verify = () =>
-    world.ask(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
+    world.call(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
   expect(await verify()).toMatchObject({ intact: true, entriesChecked: 5, firstBrokenSequence: null })
   await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
   await sql`UPDATE audit_log SET client_ip = '198.51.100.1' WHERE sequence IN (3, 4)`.execute(database)
   expect(await verify()).toMatchObject({ intact: false, entriesChecked: 2, firstBrokenSequence: 3 })
 })
 
-test('an act that an API key asked for names it, beside who made it; one of a session names none', async () => {
+test('audit: an entry names the API key of the request, if there is one', async () => {
   const { database, clock } = world
-  const session = callerOf(await world.account('maker@example.test'))
+  const session = callerOf(await world.account('member@example.test'))
   const { handlers } = createProfile({ database, words, isCountry: () => true })
   const body = { accountName: 'Another' }
-  await world.ask(handlers, updateProfile, { as: session, body })
-  await world.ask(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })
+  await world.call(handlers, updateProfile, { as: session, body })
+  await world.call(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })
   const { accountId, portal } = session
-  const who = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
-  const on = { workspaceId: null, targetId: null, detail: { reason: 'why' } }
-  await recordRefusal(database, { ...who, at: clock.now() }, on)
-  const kept = await database.selectFrom('audit_log').select('detail').where('actor_biz_id', '=', accountId).execute()
-  expect(kept.map(({ detail }) => detail)).toHaveLength(3)
-  expect(kept.map(({ detail }) => detail)).toEqual(
-    expect.arrayContaining([{}, { apiKey: 'a key' }, { reason: 'why', apiKey: 'a key' }]),
+  const act = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
+  const target = { workspaceId: null, targetId: null, detail: { reason: 'test' } }
+  await recordRefusedAct(database, { ...act, at: clock.now() }, target)
+  const entries = await database
+    .selectFrom('audit_log')
+    .select('detail')
+    .where('actor_biz_id', '=', accountId)
+    .execute()
+  expect(entries.map(({ detail }) => detail)).toHaveLength(3)
+  expect(entries.map(({ detail }) => detail)).toEqual(
+    expect.arrayContaining([{}, { apiKey: 'a key' }, { reason: 'test', apiKey: 'a key' }]),
   )
 })

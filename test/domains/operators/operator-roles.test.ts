@@ -2,21 +2,21 @@ import { expect, test } from 'vitest'
 import { operatorPermissions } from '../../../src/contract/index.ts'
 import { operatorRoles } from '../../../src/domains/operators/index.ts'
 
-const reading = [
+const readPermissions = [
   ...['account:read', 'workspace:read', 'recharge:read', 'transfer:read', 'withdrawal:read'],
   ...['withdrawal-channel:read', 'exchange-rate:read', 'ledger:read', 'audit:read'],
 ]
-const deciding = [
+const decisionPermissions = [
   ...['account:approve', 'recharge:approve', 'transfer:approve', 'withdrawal:approve', 'withdrawal:settle'],
   'withdrawal-channel:verify',
 ]
 
-/** Whom `portico operator create --role` makes. */
+/** The roles of `portico operator create --role`. */
 test.each([
   ['administrator', [...operatorPermissions]],
-  ['auditor', reading],
-  ['approver', [...reading, ...deciding]],
-])('operator create: an operator who is %s has the rights of one, and no other', (role, rights) => {
-  const held = operatorPermissions.filter((permission) => operatorRoles[role]?.(permission))
-  expect(held.toSorted()).toEqual(rights.toSorted())
+  ['auditor', readPermissions],
+  ['approver', [...readPermissions, ...decisionPermissions]],
+])('operator create: role %s has exactly its permissions', (role, permissions) => {
+  const granted = operatorPermissions.filter((permission) => operatorRoles[role]?.(permission))
+  expect(granted.toSorted()).toEqual(permissions.toSorted())
 })

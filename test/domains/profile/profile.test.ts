@@ -15,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-test('the profile is the account’s own', async () => {
-  expect(await world.ask(handlers, contract.readProfile, { as: account, locale: 'vi' })).toMatchObject({
+test('profile.read 200: the caller’s profile', async () => {
+  expect(await world.call(handlers, contract.readProfile, { as: account, locale: 'vi' })).toMatchObject({
     bizId: account,
     accountEmail: 'Ada@Example.test',
     accountPhone: '',
@@ -30,19 +30,19 @@ test('the profile is the account’s own', async () => {
   })
 })
 
-test('only what is given changes', async () => {
+test('profile.update 200: changes only the fields in the request, with an audit entry', async () => {
   world.clock.advance(minutes(1))
   const body = { accountName: 'Ada', accountPhone: '+84 28 3823 4567', defaultLanguage: 'vi', defaultCountry: 'VN' }
-  const changed = await world.ask(handlers, contract.updateProfile, { as: account, body })
+  const changed = await world.call(handlers, contract.updateProfile, { as: account, body })
   expect(changed).toMatchObject({ ...body, defaultTimezone: 'Europe/Berlin', updatedAt: '2026-03-01T09:01:00.000Z' })
-  expect(await world.ask(handlers, contract.readProfile, { as: account })).toEqual(changed)
-  const acts = await world.database.selectFrom('audit_log').selectAll().execute()
-  expect(acts).toMatchObject([{ action: 'profile.update', actor_biz_id: account, outcome: 'SUCCESS', detail: {} }])
+  expect(await world.call(handlers, contract.readProfile, { as: account })).toEqual(changed)
+  const entries = await world.database.selectFrom('audit_log').selectAll().execute()
+  expect(entries).toMatchObject([{ action: 'profile.update', actor_biz_id: account, outcome: 'SUCCESS', detail: {} }])
 })
 
-test('a country that does not exist is refused, and an empty update', async () => {
-  const call = world.ask(handlers, contract.updateProfile, { as: account, body: { defaultCountry: 'ZZ' } })
+test('profile.update 400 VALIDATION.INVALID_PARAMETER: unknown country, empty update', async () => {
+  const call = world.call(handlers, contract.updateProfile, { as: account, body: { defaultCountry: 'ZZ' } })
   expect(await refusalOf(call)).toBe('VALIDATION.INVALID_PARAMETER')
-  const empty = world.ask(handlers, contract.updateProfile, { as: account, body: {} })
+  const empty = world.call(handlers, contract.updateProfile, { as: account, body: {} })
   expect(await refusalOf(empty)).toBe('VALIDATION.INVALID_PARAMETER')
 })

@@ -41,66 +41,66 @@ beforeEach(async () => {
   workspace = await world.workspaceOf(owner)
 })
 
-const someone = () => world.account(`someone${++serial}@example.test`)
+const newAccount = () => world.account(`account${++serial}@example.test`)
 const create = (as: AccountId, roleName: string, permissionCodes: Permission[] = []) =>
-  world.ask(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
+  world.call(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
 const change = (as: AccountId, userBizId: string, roleBizId: string) =>
-  world.ask(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
+  world.call(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
 const ownerRole = async () => {
-  const roles = await world.ask(handlers, contract.listRoles, { as: owner, workspace })
+  const roles = await world.call(handlers, contract.listRoles, { as: owner, workspace })
   return roles[0]?.bizId ?? ''
 }
 
-test('roles.create and roles.setPermissions 400 VALIDATION.INVALID_PARAMETER: name the unknown permission', async () => {
+test('roles.create and setPermissions 400 VALIDATION.INVALID_PARAMETER: name the unknown permission', async () => {
   const refusal = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'permissionCodes.1' } }
   const permissionCodes: Permission[] = ['wallet:read', 'wallet:own', 'account:read']
   await expect(create(owner, 'Unknown', permissionCodes)).rejects.toMatchObject(refusal)
   const { bizId: roleBizId } = await create(owner, 'Known')
   const body = { roleBizId, permissionCodes }
-  const replacing = world.ask(handlers, contract.setRolePermissions, { as: owner, workspace, body })
-  await expect(replacing).rejects.toMatchObject(refusal)
+  const result = world.call(handlers, contract.setRolePermissions, { as: owner, workspace, body })
+  await expect(result).rejects.toMatchObject(refusal)
 })
 
 describe('roles', () => {
-  test('live from creation to deletion', async () => {
+  test('roles.create, read, update, setPermissions and delete 200: with audit entries', async () => {
     const body = { roleName: 'Clerk', description: 'Counts', permissionCodes: ['wallet:read', 'role:read'] }
-    const made = await world.ask(handlers, contract.createRole, { as: owner, workspace, body })
-    expect(made).toMatchObject({
+    const created = await world.call(handlers, contract.createRole, { as: owner, workspace, body })
+    expect(created).toMatchObject({
       ...body,
       permissionCodes: ['role:read', 'wallet:read'],
       workspaceBizId: workspace,
       roleType: { code: 'CUSTOM', value: 10010902 },
     })
-    const params = { role_id: made.bizId }
-    expect(await world.ask(handlers, contract.readRole, { as: owner, workspace, params })).toEqual(made)
+    const params = { role_id: created.bizId }
+    expect(await world.call(handlers, contract.readRole, { as: owner, workspace, params })).toEqual(created)
     world.clock.advance(1_000)
     const changedAt = toIso(world.clock.now())
-    const renamed = await world.ask(handlers, contract.updateRole, {
+    const renamed = await world.call(handlers, contract.updateRole, {
       as: owner,
       workspace,
-      body: { roleBizId: made.bizId, roleName: 'CLERK', description: '' },
+      body: { roleBizId: created.bizId, roleName: 'CLERK', description: '' },
     })
-    const { createdAt } = made
+    const { createdAt } = created
     expect(renamed).toMatchObject({ roleName: 'CLERK', description: '', createdAt, updatedAt: changedAt })
-    await world.ask(handlers, contract.setRolePermissions, {
+    await world.call(handlers, contract.setRolePermissions, {
       as: owner,
       workspace,
-      body: { roleBizId: made.bizId, permissionCodes: ['file:read'] },
+      body: { roleBizId: created.bizId, permissionCodes: ['file:read'] },
     })
-    expect(await world.ask(handlers, contract.listRolePermissions, { as: owner, workspace, params })).toEqual([
+    expect(await world.call(handlers, contract.listRolePermissions, { as: owner, workspace, params })).toEqual([
       'file:read',
     ])
-    await world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } })
-    expect(await refusalOf(world.ask(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
+    await world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: created.bizId } })
+    expect(await refusalOf(world.call(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
       'RESOURCE.NOT_FOUND',
     )
-    const acts = await world.database
+    const entries = await world.database
       .selectFrom('audit_log')
       .select(['action', 'detail'])
       .where('actor_biz_id', '=', owner)
       .orderBy('action')
       .execute()
-    expect(acts).toEqual([
+    expect(entries).toEqual([
       { action: 'roles.create', detail: { permissions: 'role:read,wallet:read' } },
       { action: 'roles.delete', detail: {} },
       { action: 'roles.setPermissions', detail: { permissions: 'file:read' } },
@@ -108,108 +108,108 @@ describe('roles', () => {
     ])
   })
 
-  test('the list begins with the owners’ role, which holds everything', async () => {
+  test('roles.list 200: OWNER first, with all permissions, then by name', async () => {
     await create(owner, 'beta')
     await create(owner, 'Alpha')
-    const roles = await world.ask(handlers, contract.listRoles, { as: owner, workspace, locale: 'zh' })
+    const roles = await world.call(handlers, contract.listRoles, { as: owner, workspace, locale: 'zh' })
     expect(roles.map((role) => role.roleName)).toEqual(['Owner', 'Alpha', 'beta'])
     expect(roles[0]).toMatchObject({ roleType: { label: '所有者' }, permissionCodes: [...workspacePermissions] })
   })
 
-  test('a name is given once, whatever its case', async () => {
+  test('roles.create and update 409 STATE.CONFLICT: names are unique, case-insensitive', async () => {
     const clerk = await create(owner, 'Clerk')
     expect(await refusalOf(create(owner, 'clerk'))).toBe('STATE.CONFLICT')
     expect(await refusalOf(create(owner, 'OWNER'))).toBe('STATE.CONFLICT')
     const other = await create(owner, 'Other')
     const rename = (roleBizId: string, roleName: string) =>
-      refusalOf(world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName } }))
+      refusalOf(world.call(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName } }))
     expect(await rename(other.bizId, 'CLERK')).toBe('STATE.CONFLICT')
     expect(await rename(clerk.bizId, 'CLERK')).toBe('none')
-    const raced = await Promise.all([refusalOf(create(owner, 'Raced')), refusalOf(create(owner, 'raced'))])
-    expect(raced.sort()).toEqual(['STATE.CONFLICT', 'none'])
+    const results = await Promise.all([refusalOf(create(owner, 'Same')), refusalOf(create(owner, 'same'))])
+    expect(results.sort()).toEqual(['STATE.CONFLICT', 'none'])
   })
 
-  test('roles.update 200: a name that another workspace has given is free', async () => {
+  test('roles.update 200: a name of a role in another workspace', async () => {
     const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
     const body = { roleName: 'Treasurer', permissionCodes: [] }
-    await world.ask(handlers, contract.createRole, { as: owner, workspace: elsewhere, body })
+    await world.call(handlers, contract.createRole, { as: owner, workspace: elsewhere, body })
     const { bizId: roleBizId } = await create(owner, 'Clerk')
     const renamed = { roleBizId, roleName: 'Treasurer' }
-    expect(await world.ask(handlers, contract.updateRole, { as: owner, workspace, body: renamed })).toMatchObject({
+    expect(await world.call(handlers, contract.updateRole, { as: owner, workspace, body: renamed })).toMatchObject({
       roleName: 'Treasurer',
     })
   })
 
-  test('are as many as a workspace may have, also under parallel calls', async () => {
+  test('roles.create 409 STATE.CONFLICT: maximum number of roles, under parallel calls', async () => {
     settings.maxPerWorkspace = 3
-    const ends = await Promise.all(['A', 'B', 'C', 'D'].map((name) => refusalOf(create(owner, name))))
-    expect(ends.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none', 'none'])
+    const results = await Promise.all(['A', 'B', 'C', 'D'].map((name) => refusalOf(create(owner, name))))
+    expect(results.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none', 'none'])
     settings.maxPerWorkspace = accessSettings.roles.maxPerWorkspace
   })
 
-  test('the OWNER role is fixed', async () => {
+  test('roles.update, setPermissions and delete 403 ACCESS.PERMISSION_DENIED: the OWNER role', async () => {
     const roleBizId = await ownerRole()
     const calls = [
-      world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'King' } }),
-      world.ask(handlers, contract.setRolePermissions, {
+      world.call(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'King' } }),
+      world.call(handlers, contract.setRolePermissions, {
         as: owner,
         workspace,
         body: { roleBizId, permissionCodes: [] },
       }),
-      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
+      world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
     ]
     expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('ACCESS.PERMISSION_DENIED'))
   })
 
-  test('another workspace’s role is as unknown as one that never was', async () => {
-    const stranger = await someone()
+  test('roles 404 RESOURCE.NOT_FOUND: role of another workspace', async () => {
+    const stranger = await newAccount()
     const elsewhere = await world.workspaceOf(stranger)
-    const foreign = await world.ask(handlers, contract.createRole, {
+    const foreign = await world.call(handlers, contract.createRole, {
       as: stranger,
       workspace: elsewhere,
       body: { roleName: 'Theirs', permissionCodes: [] },
     })
     for (const id of [foreign.bizId, systemIds.next(), 'x', "' OR 1=1 --", '%00']) {
       const params = { role_id: id }
-      expect(await refusalOf(world.ask(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
+      expect(await refusalOf(world.call(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
         'RESOURCE.NOT_FOUND',
       )
-      expect(await refusalOf(world.ask(handlers, contract.listRolePermissions, { as: owner, workspace, params }))).toBe(
-        'RESOURCE.NOT_FOUND',
-      )
+      expect(
+        await refusalOf(world.call(handlers, contract.listRolePermissions, { as: owner, workspace, params })),
+      ).toBe('RESOURCE.NOT_FOUND')
     }
     const roleBizId = foreign.bizId
     const calls = [
-      world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'x' } }),
-      world.ask(handlers, contract.setRolePermissions, {
+      world.call(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'x' } }),
+      world.call(handlers, contract.setRolePermissions, {
         as: owner,
         workspace,
         body: { roleBizId, permissionCodes: [] },
       }),
-      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
+      world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
       change(owner, owner, roleBizId),
     ]
     expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(4).fill('RESOURCE.NOT_FOUND'))
   })
 })
 
-describe('nobody grants what they lack', () => {
-  test('neither in a new role, nor in an old one, nor to a member', async () => {
-    const manager = await someone()
-    const rights: Permission[] = ['role:read', 'role:manage', 'member:manage', 'wallet:read']
-    const managers = await world.join(workspace, manager, rights)
+describe('granting permissions', () => {
+  test('roles.create, setPermissions and changeMember 403: the caller lacks a permission', async () => {
+    const manager = await newAccount()
+    const permissions: Permission[] = ['role:read', 'role:manage', 'member:manage', 'wallet:read']
+    const managers = await world.join(workspace, manager, permissions)
     const strong = await create(owner, 'Strong', ['wallet:read', 'transfer:create'])
     expect(await refusalOf(create(manager, 'Mine', ['transfer:create']))).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(create(manager, 'Mine', ['wallet:read']))).toBe('none')
     const set = (roleBizId: string, permissionCodes: Permission[]) =>
       refusalOf(
-        world.ask(handlers, contract.setRolePermissions, {
+        world.call(handlers, contract.setRolePermissions, {
           as: manager,
           workspace,
           body: { roleBizId, permissionCodes },
         }),
       )
-    expect(await set(managers, [...rights, 'api-key:manage'])).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await set(managers, [...permissions, 'api-key:manage'])).toBe('ACCESS.PERMISSION_DENIED')
     expect(await set(strong.bizId, ['transfer:create', 'role:read'])).toBe('none')
     expect(await set(strong.bizId, ['transfer:create', 'file:read'])).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(change(manager, manager, strong.bizId))).toBe('ACCESS.PERMISSION_DENIED')
@@ -217,49 +217,49 @@ describe('nobody grants what they lack', () => {
     expect(await refusalOf(change(manager, owner, managers))).toBe('ACCESS.PERMISSION_DENIED')
   })
 
-  test('not even with every right is somebody an owner who is none', async () => {
-    const manager = await someone()
+  test('roles.changeMember 403: all permissions are not sufficient to grant OWNER', async () => {
+    const manager = await newAccount()
     await world.join(workspace, manager, [...workspacePermissions])
     expect(await refusalOf(change(manager, manager, await ownerRole()))).toBe('ACCESS.PERMISSION_DENIED')
   })
 })
 
-describe('who is losing their rights', () => {
-  test('roles.changeMember 403: who has every right still, and is an owner no more, makes no owner', async () => {
-    const other = await someone()
+describe('permissions lost during the request', () => {
+  test('roles.changeMember 403: a former owner with all permissions cannot grant OWNER', async () => {
+    const other = await newAccount()
     await world.join(workspace, other, [])
     const all = await create(owner, 'All', [...workspacePermissions])
     await change(owner, other, await ownerRole())
     const access = await world.members.enter(callerOf(other), workspace)
     await change(owner, other, all.bizId)
     const body = { userBizId: other, roleBizId: await ownerRole() }
-    const late = world.ask(handlers, contract.changeMemberRole, { as: other, access, body })
-    expect(await refusalOf(late)).toBe('ACCESS.PERMISSION_DENIED')
+    const callWithStaleAccess = world.call(handlers, contract.changeMemberRole, { as: other, access, body })
+    expect(await refusalOf(callWithStaleAccess)).toBe('ACCESS.PERMISSION_DENIED')
   })
 
-  test('does not get them back, or pass them on, by a call that began before', async () => {
-    const other = await someone()
+  test('roles.changeMember, setPermissions and create 403: a former owner with stale access', async () => {
+    const other = await newAccount()
     await world.join(workspace, other, [])
     const clerk = await create(owner, 'Clerk', ['role:read'])
     await change(owner, other, await ownerRole())
     const access = await world.members.enter(callerOf(other), workspace)
     await change(owner, other, clerk.bizId)
-    const late = (operation: Parameters<World['ask']>[1], body: object) =>
-      refusalOf(world.ask(handlers, operation, { as: other, access, body }))
+    const callWithStaleAccess = (operation: Parameters<World['call']>[1], body: object) =>
+      refusalOf(world.call(handlers, operation, { as: other, access, body }))
     const roleBizId = clerk.bizId
-    const ends = await Promise.all([
-      late(contract.changeMemberRole, { userBizId: other, roleBizId: await ownerRole() }),
-      late(contract.setRolePermissions, { roleBizId, permissionCodes: ['role:read', 'role:manage'] }),
-      late(contract.createRole, { roleName: 'Late', permissionCodes: ['role:manage'] }),
+    const results = await Promise.all([
+      callWithStaleAccess(contract.changeMemberRole, { userBizId: other, roleBizId: await ownerRole() }),
+      callWithStaleAccess(contract.setRolePermissions, { roleBizId, permissionCodes: ['role:read', 'role:manage'] }),
+      callWithStaleAccess(contract.createRole, { roleName: 'Late', permissionCodes: ['role:manage'] }),
     ])
-    expect(ends).toEqual(Array(3).fill('ACCESS.PERMISSION_DENIED'))
+    expect(results).toEqual(Array(3).fill('ACCESS.PERMISSION_DENIED'))
     expect([...(await world.members.enter(callerOf(other), workspace)).permissions]).toEqual(['role:read'])
   })
 })
 
 describe('members', () => {
-  test('roles.changeMember 200: a role in one workspace is none in another', async () => {
-    const member = await someone()
+  test('roles.changeMember 200: changes no membership of another workspace', async () => {
+    const member = await newAccount()
     const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
     const there = await world.join(elsewhere, member, ['wallet:read'])
     await world.join(workspace, member, ['role:read'])
@@ -270,20 +270,20 @@ describe('members', () => {
     expect(rows.map(({ role }) => role)).toEqual([there, here])
   })
 
-  test('the last owner who can sign in stays', async () => {
-    const other = await someone()
+  test('workspaces.leave 422 WORKSPACE.LAST_OWNER: a suspended owner does not count', async () => {
+    const other = await newAccount()
     await world.join(workspace, other, [])
     await change(owner, other, await ownerRole())
     const suspend = world.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
     await suspend.where('biz_id', '=', other).execute()
     const leave = (as: AccountId) =>
-      refusalOf(world.ask(world.handlers, memberContract.leaveWorkspace, { as, workspace }))
+      refusalOf(world.call(world.handlers, memberContract.leaveWorkspace, { as, workspace }))
     expect(await leave(owner)).toBe('WORKSPACE.LAST_OWNER')
     expect(await leave(other)).toBe('none')
   })
 
-  test('get another role, which counts at once', async () => {
-    const member = await someone()
+  test('roles.changeMember 200: takes effect immediately', async () => {
+    const member = await newAccount()
     await world.join(workspace, member, ['wallet:read'])
     const clerk = await create(owner, 'Clerk', ['file:read'])
     expect(await change(owner, member, clerk.bizId)).toMatchObject({
@@ -292,43 +292,43 @@ describe('members', () => {
       workspaceRoleName: 'Clerk',
       isOwner: false,
     })
-    const mine = await world.ask(world.handlers, memberContract.listMyWorkspaces, { as: member })
+    const mine = await world.call(world.handlers, memberContract.listMyWorkspaces, { as: member })
     expect(mine[0]).toMatchObject({ workspaceRoleName: 'Clerk', isOwner: false })
-    const stranger = await someone()
+    const stranger = await newAccount()
     expect(await refusalOf(change(owner, stranger, clerk.bizId))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('the last owner stays one, also when two owners demote each other at once', async () => {
+  test('roles.changeMember 422 WORKSPACE.LAST_OWNER: also if two owners demote each other', async () => {
     const clerk = await create(owner, 'Clerk')
     expect(await refusalOf(change(owner, owner, clerk.bizId))).toBe('WORKSPACE.LAST_OWNER')
-    const second = await someone()
+    const second = await newAccount()
     await world.join(workspace, second, [])
     const owners = await ownerRole()
     expect((await change(owner, second, owners)).isOwner).toBe(true)
-    const race = await Promise.all([
+    const results = await Promise.all([
       refusalOf(change(owner, second, clerk.bizId)),
       refusalOf(change(second, owner, clerk.bizId)),
     ])
-    expect(race.filter((code) => code === 'none')).toHaveLength(1)
+    expect(results.filter((code) => code === 'none')).toHaveLength(1)
   })
 
-  test('a role is deleted only when nobody holds it, also when somebody gets it just then', async () => {
-    const member = await someone()
-    const held = await world.join(workspace, member, ['wallet:read'])
+  test('roles.delete 409 STATE.CONFLICT: a member holds the role, also under concurrent assignment', async () => {
+    const member = await newAccount()
+    const heldRole = await world.join(workspace, member, ['wallet:read'])
     const remove = (roleBizId: string) =>
-      refusalOf(world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }))
-    expect(await remove(held)).toBe('STATE.CONFLICT')
+      refusalOf(world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }))
+    expect(await remove(heldRole)).toBe('STATE.CONFLICT')
     for (let round = 0; round < 5; round++) {
-      const role = await create(owner, `Raced ${round}`)
-      const [removed, given] = await Promise.all([remove(role.bizId), refusalOf(change(owner, member, role.bizId))])
-      expect([removed, given]).toContain('none')
-      expect([removed, given].filter((code) => code === 'none')).toHaveLength(1)
+      const role = await create(owner, `Role ${round}`)
+      const [removed, assigned] = await Promise.all([remove(role.bizId), refusalOf(change(owner, member, role.bizId))])
+      expect([removed, assigned]).toContain('none')
+      expect([removed, assigned].filter((code) => code === 'none')).toHaveLength(1)
     }
   })
 })
 
-test('roles.delete 200: an offer that was answered or is too old keeps no role', async () => {
-  const offer = (role: RoleId, status: 'PENDING' | 'DECLINED', livesMs: number) =>
+test('roles.delete 200: ignores declined and expired invitations', async () => {
+  const offer = (role: RoleId, status: 'PENDING' | 'DECLINED', lifetimeMs: number) =>
     world.database
       .insertInto('invitations')
       .values({
@@ -341,24 +341,24 @@ test('roles.delete 200: an offer that was answered or is too old keeps no role',
         invitation_status: status,
         decline_reason: null,
         message: null,
-        expires_at: toDate(addMs(world.clock.now(), livesMs)),
+        expires_at: toDate(addMs(world.clock.now(), lifetimeMs)),
         created_at: toDate(world.clock.now()),
         updated_at: toDate(world.clock.now()),
       })
       .execute()
-  const end = async (status: 'PENDING' | 'DECLINED', livesMs: number) => {
-    const made = await create(owner, `${status} ${livesMs}`)
-    await offer(bizId<'role'>(made.bizId), status, livesMs)
+  const deleteOffered = async (status: 'PENDING' | 'DECLINED', lifetimeMs: number) => {
+    const created = await create(owner, `${status} ${lifetimeMs}`)
+    await offer(bizId<'role'>(created.bizId), status, lifetimeMs)
     return refusalOf(
-      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } }),
+      world.call(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: created.bizId } }),
     )
   }
-  expect(await end('DECLINED', 60_000)).toBe('none')
-  expect(await end('PENDING', 0)).toBe('none')
+  expect(await deleteOffered('DECLINED', 60_000)).toBe('none')
+  expect(await deleteOffered('PENDING', 0)).toBe('none')
 })
 
-test('the permission tree holds every right once, in the caller’s language', async () => {
-  const tree = await world.ask(handlers, contract.readPermissionTree, { as: owner, workspace, locale: 'ja' })
+test('roles.permissionTree 200: contains each permission once, in the caller’s language', async () => {
+  const tree = await world.call(handlers, contract.readPermissionTree, { as: owner, workspace, locale: 'ja' })
   const nodes = tree.flatMap((root) => [root, ...root.children])
   expect(nodes.map((node) => node.permissionCode)).toEqual([...workspacePermissions])
   expect(new Set(nodes.map((node) => node.bizId)).size).toBe(nodes.length)

@@ -15,7 +15,7 @@ let ledger: Ledger
 let sandbox: Sandbox
 let transfers: HandlerTable
 let owner: AccountId
-let cleaned: string[] = []
+let cleanedWorkspaces: string[] = []
 
 beforeAll(async () => {
   world = await createWorld()
@@ -24,7 +24,7 @@ beforeAll(async () => {
   ledger = new Ledger(ports)
   await ledger.ensureHouseAccounts(['USD', 'JPY'])
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
-    cleaned.push(workspaceId)
+    cleanedWorkspaces.push(workspaceId)
   }
   sandbox = createSandbox({ database, ledger, members: world.members.memberships, cleaners: [clean] })
   transfers = createTransfers({ ledger, words, approvalThreshold: { USD: '5000.00' }, fixedFee: {} }).handlers
@@ -53,18 +53,18 @@ type Opened = Awaited<ReturnType<typeof open>>
 
 const balances = async ({ workspaceId: workspace }: Opened) => {
   const wallets = await ledger.listWallets(workspace)
-  const told = wallets.map(async ({ bizId, walletName }) => {
+  const rows = wallets.map(async ({ bizId, walletName }) => {
     const balance = await ledger.readBalance({ wallet: bizId, workspace })
     return [walletName, balance && formatMoney(balance.total), balance && formatMoney(balance.held)]
   })
-  return (await Promise.all(told)).sort()
+  return (await Promise.all(rows)).sort()
 }
-const seedState = [
+const initialBalances = [
   ['Main', '10000.00', '0.00'],
   ['Spare', '0.00', '0.00'],
   ['Yen', '10000', '0'],
 ]
-const nothing = [
+const zeroBalances = [
   ['Main', '0.00', '0.00'],
   ['Spare', '0.00', '0.00'],
   ['Yen', '0', '0'],
@@ -78,20 +78,20 @@ const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
   const workspace = { id: workspaceId }
   return handler?.({ ...facts, body, idempotency, caller, workspace, params: {}, query: {} } as never)
 }
-/** What a reset does with each table of workspace data. A table that a domain adds goes in here, and its cleaner into compose. */
-const atReset = {
-  emptied: ['daily_usage', 'exchange_quotes', 'exports', 'files', 'withdrawal_channels'],
-  past: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
-  people: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'roles'],
+/** How a reset treats each table with workspace data. Add new tables here and their cleaners in compose. */
+const tablesByTreatment = {
+  deleted: ['daily_usage', 'exchange_quotes', 'exports', 'files', 'withdrawal_channels'],
+  history: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
+  members: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'roles'],
 }
-const reset = (workspace: string, as = owner) => world.ask(sandbox.handlers, contract.resetSandbox, { as, workspace })
+const reset = (workspace: string, as = owner) => world.call(sandbox.handlers, contract.resetSandbox, { as, workspace })
 
-describe('a sandbox', () => {
-  test('starts with play money in its default wallets', async () => {
-    expect(await balances(await open('SANDBOX'))).toEqual(seedState)
+describe('sandbox', () => {
+  test('workspaces.create 200: a sandbox has funds in its default wallets', async () => {
+    expect(await balances(await open('SANDBOX'))).toEqual(initialBalances)
   })
 
-  test('goes back to its seed state: balances, holds, open orders', async () => {
+  test('sandbox.reset 200: restores balances, releases holds, ends open orders', async () => {
     const opened = await open('SANDBOX')
     await send(opened, '1234.56')
     await send(opened, '6000.00')
@@ -100,13 +100,13 @@ describe('a sandbox', () => {
       ['Spare', '1234.56', '0.00'],
       ['Yen', '10000', '0'],
     ])
-    cleaned = []
+    cleanedWorkspaces = []
     expect(await reset(opened.workspaceId)).toEqual({
       success: true,
       resetAt: new Date(world.clock.now()).toISOString(),
     })
-    expect(await balances(opened)).toEqual(seedState)
-    expect(cleaned).toEqual([opened.workspaceId])
+    expect(await balances(opened)).toEqual(initialBalances)
+    expect(cleanedWorkspaces).toEqual([opened.workspaceId])
     const orders = await world.database
       .selectFrom('orders')
       .select(['status', sql<string | null>`data->>'failureCode'`.as('failureCode')])
@@ -120,10 +120,10 @@ describe('a sandbox', () => {
     expect(await ledger.verifyLedger()).toBeNull()
     await send(opened, '10000.00')
     await reset(opened.workspaceId)
-    expect(await balances(opened)).toEqual(seedState)
+    expect(await balances(opened)).toEqual(initialBalances)
   })
 
-  test('has a counterpart that is none of its wallets, and is told of nowhere', async () => {
+  test('ledger: the clearing account of a sandbox is not a wallet', async () => {
     const { workspaceId: workspace } = await open('SANDBOX')
     const { biz_id: wallet } = await world.database
       .selectFrom('ledger_accounts')
@@ -140,29 +140,29 @@ describe('a sandbox', () => {
     expect((await ledger.listWallets(workspace)).map(({ bizId }) => bizId)).not.toContain(wallet)
   })
 
-  test('brings back a frozen wallet too, and leaves a closed one as it is', async () => {
+  test('sandbox.reset 200: restores frozen wallets, leaves closed ones unchanged', async () => {
     const opened = await open('SANDBOX')
     const { workspaceId: workspace, main, spare } = opened
     await send(opened, '10.00')
-    const move = (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'FROZEN' | 'CLOSED') =>
+    const setStatus = (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'FROZEN' | 'CLOSED') =>
       ledger.changeWalletStatus({ wallet, from, to, at: world.clock.now() })
-    for (const wallet of [main, spare]) await move(wallet, 'ACTIVE', 'FROZEN')
+    for (const wallet of [main, spare]) await setStatus(wallet, 'ACTIVE', 'FROZEN')
     await reset(workspace)
-    expect(await balances(opened)).toEqual(seedState)
+    expect(await balances(opened)).toEqual(initialBalances)
     const all = { minor: -1_000_000n, currency: 'USD' }
     await ledger.fundWallet({ wallet: main, workspace, amount: all, actor: null })
-    expect(await move(main, 'FROZEN', 'CLOSED')).toBe(true)
+    expect(await setStatus(main, 'FROZEN', 'CLOSED')).toBe(true)
     await reset(workspace)
-    expect(await balances(opened)).toEqual([['Main', '0.00', '0.00'], ...seedState.slice(1)])
+    expect(await balances(opened)).toEqual([['Main', '0.00', '0.00'], ...initialBalances.slice(1)])
   })
 
-  test('knows every table that keeps something of a workspace', async () => {
+  test('sandbox.reset: every table with workspace data has a treatment', async () => {
     const { rows } = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.columns
       WHERE column_name = 'workspace_biz_id' AND table_schema = current_schema()`.execute(world.database)
-    expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(atReset).flat().sort())
+    expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(tablesByTreatment).flat().sort())
   })
 
-  test('ends a recharge that has run out as EXPIRED, which it was told as before', async () => {
+  test('sandbox.reset 200: a recharge past its expiry is EXPIRED', async () => {
     const { workspaceId, main } = await open('SANDBOX')
     const expiresAt = new Date(world.clock.now() + 1_000).toISOString()
     const figures = { amount: '1000', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
@@ -176,16 +176,16 @@ describe('a sandbox', () => {
           create: { workspace: workspaceId, type: 'RECHARGE', data, steps: [{ status: 'PENDING_PAYMENT' }] },
         })
       ).bizId
-    const over = await announce({ ...figures, expiresAt })
-    const waiting = await announce({ ...figures, expiresAt: new Date(world.clock.now() + 1_001).toISOString() })
+    const expired = await announce({ ...figures, expiresAt })
+    const pending = await announce({ ...figures, expiresAt: new Date(world.clock.now() + 1_001).toISOString() })
     world.clock.advance(1_000)
     await reset(workspaceId)
-    const statusOf = async (id: typeof over) =>
+    const statusOf = async (id: typeof expired) =>
       (await ledger.readOrder({ id, type: 'RECHARGE', workspace: workspaceId }))?.status
-    expect([await statusOf(over), await statusOf(waiting)]).toEqual(['EXPIRED', 'CANCELLED'])
+    expect([await statusOf(expired), await statusOf(pending)]).toEqual(['EXPIRED', 'CANCELLED'])
   })
 
-  test('ends an order that is open although its hold has ended', async () => {
+  test('sandbox.reset 200: ends an open order whose hold has ended', async () => {
     const opened = await open('SANDBOX')
     const { workspaceId: workspace, main: wallet } = opened
     const source = { label: 'source', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
@@ -204,10 +204,10 @@ describe('a sandbox', () => {
     })
     await reset(workspace)
     expect((await ledger.readOrder(order))?.status).toBe('FAILED')
-    expect(await balances(opened)).toEqual(seedState)
+    expect(await balances(opened)).toEqual(initialBalances)
   })
 
-  test('has counterparts of its own: its money, fees included, never touches an account of the house', async () => {
+  test('ledger: sandbox entries, including fees, never change house accounts', async () => {
     const house = () =>
       world.database
         .selectFrom('ledger_accounts')
@@ -223,7 +223,7 @@ describe('a sandbox', () => {
       label: kind,
       house: kind,
       currency: 'USD',
-      insufficientFunds: 'EXCHANGE.RATE_UNAVAILABLE' as const,
+      short: 'EXCHANGE.RATE_UNAVAILABLE' as const,
     }))
     await executePosting(ports, {
       actor: null,
@@ -237,27 +237,27 @@ describe('a sandbox', () => {
       ],
     })
     await reset(opened.workspaceId)
-    expect(await balances(opened)).toEqual(seedState)
+    expect(await balances(opened)).toEqual(initialBalances)
     expect(await house()).toEqual(before)
     expect(await ledger.verifyLedger()).toBeNull()
   })
 
-  test('tells of its counterparts as of no wallet, now and then', async () => {
+  test('ledger: no balance for the other accounts of a sandbox', async () => {
     const { workspaceId: workspace } = await open('SANDBOX')
-    const counterparts = await world.database
+    const accounts = await world.database
       .selectFrom('ledger_accounts')
       .select('biz_id')
       .where('workspace_biz_id', '=', workspace)
       .where('kind', '!=', 'WALLET')
       .execute()
-    expect(counterparts).not.toEqual([])
-    for (const { biz_id: wallet } of counterparts) {
+    expect(accounts).not.toEqual([])
+    for (const { biz_id: wallet } of accounts) {
       expect(await ledger.readBalance({ wallet, workspace })).toBeUndefined()
       expect(await ledger.readBalanceAt({ wallet, workspace }, world.clock.now())).toBeUndefined()
     }
   })
 
-  test('is emptied wholly or not at all', async () => {
+  test('sandbox.reset: rolls back if a cleaner fails', async () => {
     const opened = await open('SANDBOX')
     await send(opened, '100.00')
     const failing = createSandbox({
@@ -266,12 +266,12 @@ describe('a sandbox', () => {
       members: world.members.memberships,
       cleaners: [
         async () => {
-          throw new Error('a broken broom')
+          throw new Error('cleaner failed')
         },
       ],
     })
-    const call = world.ask(failing.handlers, contract.resetSandbox, { as: owner, workspace: opened.workspaceId })
-    await expect(call).rejects.toThrow('a broken broom')
+    const call = world.call(failing.handlers, contract.resetSandbox, { as: owner, workspace: opened.workspaceId })
+    await expect(call).rejects.toThrow('cleaner failed')
     expect(await balances(opened)).toEqual([
       ['Main', '9900.00', '0.00'],
       ['Spare', '100.00', '0.00'],
@@ -279,26 +279,26 @@ describe('a sandbox', () => {
     ])
   })
 
-  test('comes out right under parallel transfers and resets', async () => {
+  test('sandbox.reset 200: concurrent transfers and resets', async () => {
     const opened = await open('SANDBOX')
     const work = Array.from({ length: 20 }, (_, index) =>
       index % 5 === 4 ? reset(opened.workspaceId) : send(opened, '10.00'),
     )
     await Promise.all(work)
     await reset(opened.workspaceId)
-    expect(await balances(opened)).toEqual(seedState)
+    expect(await balances(opened)).toEqual(initialBalances)
     expect(await ledger.verifyLedger()).toBeNull()
   })
 })
 
-describe('a reset is refused', () => {
-  test('in a LIVE workspace, which keeps everything', async () => {
+describe('sandbox.reset 403 ACCESS.PERMISSION_DENIED', () => {
+  test('LIVE workspace, which remains unchanged', async () => {
     const opened = await open('LIVE')
     expect(await refusalOf(reset(opened.workspaceId))).toBe('ACCESS.PERMISSION_DENIED')
-    expect(await balances(opened)).toEqual(nothing)
+    expect(await balances(opened)).toEqual(zeroBalances)
   })
 
-  test('to who is no owner, whatever their rights, and to strangers', async () => {
+  test('caller is not an owner', async () => {
     const { workspaceId } = await open('SANDBOX')
     const member = await world.account('member@example.test')
     await world.join(workspaceId, member, ['sandbox:reset'])
@@ -308,7 +308,7 @@ describe('a reset is refused', () => {
   })
 })
 
-test('play money does not reach a LIVE workspace, nor real money a sandbox: neither is there for the other', async () => {
+test('transfers.create 404 RESOURCE.NOT_FOUND: between a sandbox and a LIVE workspace', async () => {
   const [play, real] = [await open('SANDBOX'), await open('LIVE')]
   const across = (from: Opened, to: Opened) => refusalOf(Promise.resolve(send({ ...from, spare: to.main }, '1.00')))
   expect(await across(play, real)).toBe('RESOURCE.NOT_FOUND')
@@ -316,5 +316,5 @@ test('play money does not reach a LIVE workspace, nor real money a sandbox: neit
   await ledger.fundWallet({ wallet: real.main, workspace: real.workspaceId, amount, actor: null })
   expect(await across(real, play)).toBe('RESOURCE.NOT_FOUND')
   expect(await across(real, await open('LIVE'))).toBe('none')
-  expect(await balances(play)).toEqual(seedState)
+  expect(await balances(play)).toEqual(initialBalances)
 })

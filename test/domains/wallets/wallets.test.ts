@@ -2,48 +2,48 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer, rejectTransfer } from '../../../src/domains/transfers/contract.ts'
 import * as contract from '../../../src/domains/wallets/contract.ts'
 import { createWallets } from '../../../src/domains/wallets/index.ts'
-import { toIso, type WorkspaceId } from '../../../src/kernel/scalars.ts'
-
+import type { WorkspaceId } from '../../../src/kernel/ids.ts'
+import { toIso } from '../../../src/kernel/time.ts'
 import { systemIds } from '../../../src/platform/runtime/system.ts'
+import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { refusalOf, walletMembers, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('wallets on $name', ({ database }) => {
-  let book: TestBank
+  let journal: Book
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   const members = walletMembers(database)
   beforeAll(async () => {
-    book = await createTestBank(database, { approvalThreshold: { USD: '50' } })
-    a = await book.wallet('USD', '100.00')
-    b = await book.wallet('USD')
+    journal = await createBook(database, { approvalThreshold: { USD: '50' } })
+    a = await journal.wallet('USD', '100.00')
+    b = await journal.wallet('USD')
   })
 
   const params = ({ id }: { id: string }) => ({ wallet_id: id })
   const balance = (wallet: TestWallet, query: Record<string, string> = {}, workspace = wallet.workspace) =>
-    book.call(contract.readBalance, { as: caller, workspace, params: params(wallet), query })
+    journal.ask(contract.readBalance, { as: caller, workspace, params: params(wallet), query })
   const flows = (wallet: TestWallet, query: Record<string, string> = {}, workspace = wallet.workspace) =>
-    book.call(contract.listFlows, { as: caller, workspace, params: params(wallet), query })
+    journal.ask(contract.listFlows, { as: caller, workspace, params: params(wallet), query })
   const transfer = (amount: string) =>
-    book.call(createTransfer, {
+    journal.ask(createTransfer, {
       as: caller,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD', remark: `pay ${amount}` },
     })
 
-  test('a new workspace gets a wallet per configured currency', async () => {
-    const workspaceId = await book.workspace()
-    const { ledger, clock } = book
+  test('wallets.list 200: a new workspace has a wallet per configured currency', async () => {
+    const workspaceId = await journal.workspace()
+    const { ledger, clock } = journal
     const ports = { database, ledger, members, clock, ids: systemIds, words }
     const wallets = createWallets({ ...ports, currencies: ['EUR', 'JPY', 'BHD'] })
     const at = clock.now()
     await database.transaction().execute((tx) => wallets.openWallets(tx, { workspaceId, at }))
-    const list = await book.call(contract.listWallets, { as: caller, workspace: workspaceId })
+    const list = await journal.ask(contract.listWallets, { as: caller, workspace: workspaceId })
     expect(list.map((wallet) => [wallet.currency, wallet.currencyExponent, wallet.isDefault])).toEqual([
       ['EUR', 2, true],
       ['JPY', 0, true],
@@ -60,24 +60,24 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     })
   })
 
-  test('readDefaultWallet tells of none where a workspace has others of the currency alone', async () => {
-    const workspace = await book.workspace()
-    await book.wallet('USD', undefined, workspace)
-    expect(await book.ledger.readDefaultWallet({ workspace, currency: 'USD' })).toBeUndefined()
-    expect(await book.ledger.readDefaultWallet({ workspace: a.workspace, currency: 'USD' })).toMatchObject({
+  test('readDefaultWallet: undefined if no wallet of the currency is the default', async () => {
+    const workspace = await journal.workspace()
+    await journal.wallet('USD', undefined, workspace)
+    expect(await journal.ledger.readDefaultWallet({ workspace, currency: 'USD' })).toBeUndefined()
+    expect(await journal.ledger.readDefaultWallet({ workspace: a.workspace, currency: 'USD' })).toMatchObject({
       bizId: a.id,
     })
   })
 
-  test('the balance counts what is held, and is told for any moment of the past', async () => {
-    const opened = book.clock.now()
-    book.clock.advance(1_000)
+  test('wallets.balance 200: includes holds, now and at past instants', async () => {
+    const opened = journal.clock.now()
+    journal.clock.advance(1_000)
     await transfer('10.00')
-    const paid = book.clock.now()
-    book.clock.advance(1_000)
+    const paid = journal.clock.now()
+    journal.clock.advance(1_000)
     const { bizId: order_id } = await transfer('60.00')
-    const held = book.clock.now()
-    book.clock.advance(1_000)
+    const held = journal.clock.now()
+    journal.clock.advance(1_000)
     const figures = async (query: Record<string, string> = {}) => {
       const { totalBalance, heldBalance, availableBalance, version } = await balance(a, query)
       return [totalBalance, heldBalance, availableBalance, version]
@@ -94,15 +94,15 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       version: 1,
     })
     expect((await balance(a, { at: toIso(paid) })).asOf).toBe(toIso(paid))
-    await book.call(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
-    const freed = book.clock.now()
-    book.clock.advance(1_000)
+    await journal.ask(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
+    const freed = journal.clock.now()
+    journal.clock.advance(1_000)
     expect(await figures({ at: toIso(held) })).toEqual(['90.00', '60.00', '30.00', 3])
     for (const query of [{}, { at: toIso(freed) }]) expect(await figures(query)).toEqual(['90.00', '0.00', '90.00', 4])
-    expect((await balance(a)).asOf).toBe(toIso(book.clock.now()))
+    expect((await balance(a)).asOf).toBe(toIso(journal.clock.now()))
   })
 
-  test('flows tell each movement with its balance, filtered and sorted', async () => {
+  test('wallets.flows 200: each flow with its balance, filtered and sorted', async () => {
     const page = await flows(a)
     expect(page.pagination.totalRecords).toBe(2)
     expect(page.items).toMatchObject([
@@ -136,10 +136,10 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     expect(await sequences({ endTime: second, startTime: second })).toEqual([2])
   })
 
-  test('an unknown, foreign or malformed wallet is RESOURCE.NOT_FOUND everywhere', async () => {
+  test('wallets 404 RESOURCE.NOT_FOUND: unknown, foreign or malformed wallet', async () => {
     const foreign = b.workspace
     const read = (id: string, workspace: WorkspaceId) =>
-      book.call(contract.readWallet, { as: caller, workspace, params: { wallet_id: id } })
+      journal.ask(contract.readWallet, { as: caller, workspace, params: { wallet_id: id } })
     for (const id of [a.id, systemIds.next<'wallet'>(), 'nothing', `${a.id}'--`]) {
       const wallet = { ...a, id: id as TestWallet['id'] }
       expect(await refusalOf(read(id, foreign))).toBe('RESOURCE.NOT_FOUND')
@@ -149,22 +149,22 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     }
     expect((await read(a.id, a.workspace)).bizId).toBe(a.id)
     const all = { wallet: a.id, sortOrder: 'asc', currentPage: 1, pageSize: 10 } as const
-    expect((await book.ledger.listFlows({ ...all, workspace: foreign })).items).toEqual([])
+    expect((await journal.ledger.listFlows({ ...all, workspace: foreign })).items).toEqual([])
   })
 
-  test('freeze stops a wallet and unfreeze starts it, each audited, each once', async () => {
+  test('wallets.freeze and wallets.unfreeze 200: audited; 409 STATE.CONFLICT if repeated', async () => {
     const freeze = (operation: typeof contract.freezeWallet | typeof contract.unfreezeWallet, id: string = b.id) =>
-      book.call(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
-    book.clock.advance(1_000)
-    const at = toIso(book.clock.now())
+      journal.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
+    journal.clock.advance(1_000)
+    const at = toIso(journal.clock.now())
     expect(await freeze(contract.freezeWallet)).toMatchObject({ walletStatus: { code: 'FROZEN' }, updatedAt: at })
     expect(await refusalOf(freeze(contract.freezeWallet))).toBe('STATE.CONFLICT')
     expect(await refusalOf(transfer('1.00'))).toBe('WALLET.NOT_ACTIVE')
     expect((await freeze(contract.unfreezeWallet)).walletStatus.code).toBe('ACTIVE')
     expect(await refusalOf(freeze(contract.unfreezeWallet))).toBe('STATE.CONFLICT')
     expect(await refusalOf(freeze(contract.freezeWallet, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
-    const audited = await database.selectFrom('audit_log').where('target_biz_id', '=', b.id).selectAll().execute()
-    expect(audited.map((row) => [row.action, row.detail])).toEqual([
+    const entries = await database.selectFrom('audit_log').where('target_biz_id', '=', b.id).selectAll().execute()
+    expect(entries.map((row) => [row.action, row.detail])).toEqual([
       ['wallets.freeze', { reason: 'a check' }],
       ['wallets.unfreeze', { reason: 'a check' }],
     ])
@@ -172,19 +172,19 @@ describe.each(stores)('wallets on $name', ({ database }) => {
 
   type Change = typeof contract.freezeWallet | typeof contract.unfreezeWallet | typeof contract.closeWallet
 
-  test('close ends a frozen wallet that is empty and holds nothing, for good', async () => {
-    const home = await book.workspace()
-    const [rich, empty] = [await book.wallet('USD', '5.00', home), await book.wallet('USD', undefined, home)]
+  test('wallets.close 200: only a frozen, empty wallet, permanently', async () => {
+    const home = await journal.workspace()
+    const [funded, empty] = [await journal.wallet('USD', '5.00', home), await journal.wallet('USD', undefined, home)]
     const change = (operation: Change, { id }: TestWallet) =>
-      book.call(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
+      journal.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
     const refused = (operation: Change, wallet: TestWallet) => refusalOf(change(operation, wallet))
     expect(await refused(contract.closeWallet, empty)).toBe('STATE.CONFLICT')
-    for (const wallet of [rich, empty]) await change(contract.freezeWallet, wallet)
-    expect(await refused(contract.closeWallet, rich)).toBe('STATE.CONFLICT')
+    for (const wallet of [funded, empty]) await change(contract.freezeWallet, wallet)
+    expect(await refused(contract.closeWallet, funded)).toBe('STATE.CONFLICT')
     expect((await change(contract.closeWallet, empty)).walletStatus.code).toBe('CLOSED')
     for (const operation of [contract.closeWallet, contract.unfreezeWallet, contract.freezeWallet])
       expect(await refused(operation, empty)).toBe('STATE.CONFLICT')
-    const audited = await database.selectFrom('audit_log').where('target_biz_id', '=', empty.id).selectAll().execute()
-    expect(audited.map((row) => row.action)).toEqual(['wallets.freeze', 'wallets.close'])
+    const entries = await database.selectFrom('audit_log').where('target_biz_id', '=', empty.id).selectAll().execute()
+    expect(entries.map((row) => row.action)).toEqual(['wallets.freeze', 'wallets.close'])
   })
 })

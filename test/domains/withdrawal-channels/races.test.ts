@@ -8,17 +8,17 @@ import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
-import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { asker } from '../../ledger/ask.ts'
+import { createBook } from '../../ledger/book.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
-import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
 
-const scene = async ({ database }: TestStore) => {
-  const book = await createTestBank(database)
-  const { ledger, clock } = book
+const setUp = async ({ database }: TestStore) => {
+  const journal = await createBook(database)
+  const { ledger, clock } = journal
   const key = Buffer.alloc(32, 7)
   const channels = createWithdrawalChannels({
     ...{ database, ledger, clock, ids: systemIds, words },
@@ -31,52 +31,56 @@ const scene = async ({ database }: TestStore) => {
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0' }
   const payouts = [{ ...terms, channelType: 'BANK' as const }]
   const { handlers } = createWithdrawals({ ledger, words, payouts, channelOf: channels.channelOf })
-  const ask = handlerCaller([channels.handlers, handlers], clock)
-  const [maker, checker] = [book.account(), book.account()]
-  const wallet = await book.wallet('USD', '100.00')
+  const call = asker([channels.handlers, handlers], clock)
+  const [maker, checker] = [journal.account(), journal.account()]
+  const wallet = await journal.wallet('USD', '100.00')
   const mine = { as: maker, workspace: wallet.workspace }
-  const decided = (withdrawal_channel_id: string) => ({ as: checker, params: { withdrawal_channel_id } })
+  const inputFor = (withdrawal_channel_id: string) => ({ as: checker, params: { withdrawal_channel_id } })
 
-  /** What an act ends with that began while the channel was being taken back, in a transaction that has yet to end. */
-  const whileTakenBack = async (channel: string, status: string, act: () => Promise<unknown>): Promise<string> => {
-    const { begun } = await database.transaction().execute(async (tx) => {
+  /** The result of an operation that starts during an uncommitted status change of the channel. */
+  const duringStatusChange = async (
+    channel: string,
+    status: string,
+    operation: () => Promise<unknown>,
+  ): Promise<string> => {
+    const { pending } = await database.transaction().execute(async (tx) => {
       await sql`UPDATE withdrawal_channels SET channel_status = ${status} WHERE biz_id = ${channel}`.execute(tx)
-      const outcome = refusalOf(act())
+      const outcome = refusalOf(operation())
       const waits = async () =>
         (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
       while ((await waits()) === 0 && (await Promise.race([outcome, pause(10, 'waits')])) === 'waits');
-      return { begun: outcome }
+      return { pending: outcome }
     })
-    return begun
+    return pending
   }
   return {
-    whileTakenBack,
-    open: async () => (await ask(channelContract.createWithdrawalChannel, { ...mine, body: payoutAccount() })).bizId,
-    verify: (channel: string) => ask(channelContract.verifyWithdrawalChannel, decided(channel)),
+    duringStatusChange,
+    open: async () => (await call(channelContract.createWithdrawalChannel, { ...mine, body: payoutAccount() })).bizId,
+    verify: (channel: string) => call(channelContract.verifyWithdrawalChannel, inputFor(channel)),
     withdraw: (channel: string) =>
-      ask(contract.createWithdrawal, {
+      call(contract.createWithdrawal, {
         ...mine,
         body: { walletBizId: wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
       }),
-    available: () => book.available(wallet),
+    available: () => journal.available(wallet),
   }
 }
 
-describe.skipIf(!store)('an account that is being taken back, on PostgreSQL', () => {
-  const world = store && scene(store)
-  const there = () => world ?? Promise.reject(new Error('no store'))
+describe.skipIf(!store)('concurrent status change of a withdrawal channel, on PostgreSQL', () => {
+  const world = store && setUp(store)
+  const context = () => world ?? Promise.reject(new Error('no store'))
 
-  test('withdrawalChannels.verify 409 while another one rejects it: it waits for that, and goes by it', async () => {
-    const { open, verify, whileTakenBack } = await there()
+  test('withdrawalChannels.verify 409 STATE.CONFLICT: waits for a concurrent rejection', async () => {
+    const { open, verify, duringStatusChange } = await context()
     const channel = await open()
-    expect(await whileTakenBack(channel, 'REJECTED', () => verify(channel))).toBe('STATE.CONFLICT')
+    expect(await duringStatusChange(channel, 'REJECTED', () => verify(channel))).toBe('STATE.CONFLICT')
   })
 
-  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: none slips out meanwhile, and nothing is held', async () => {
-    const { open, verify, withdraw, whileTakenBack, available } = await there()
+  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: waits for a concurrent deactivation', async () => {
+    const { open, verify, withdraw, duringStatusChange, available } = await context()
     const channel = await open()
     await verify(channel)
-    expect(await whileTakenBack(channel, 'DISABLED', () => withdraw(channel))).toBe('CHANNEL.NOT_AVAILABLE')
+    expect(await duringStatusChange(channel, 'DISABLED', () => withdraw(channel))).toBe('CHANNEL.NOT_AVAILABLE')
     expect(await available()).toBe('100.00')
   })
 })

@@ -6,9 +6,6 @@ test.each([
   ['123456789', '****789'],
   ['12345', '****5'],
   ['12', '****'],
-])(
-  'withdrawalChannels.create: of the account %s no more than a third is shown, and never more than four places',
-  (account, shown) => {
-    expect(maskAccount(account)).toBe(shown)
-  },
-)
+])('maskAccount: shows at most a third and at most four characters of %s', (account, masked) => {
+  expect(maskAccount(account)).toBe(masked)
+})

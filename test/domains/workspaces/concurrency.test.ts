@@ -35,12 +35,12 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 const rounds = 8
-const crowd = 6
-const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+const parallel = 6
+const runParallel = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 
-/** What calls that come at once do to a workspace's people and money, where several connections really race. */
-describe.each(stores)('races on $name', (store) => {
+/** Concurrent calls that change the members and balances of a workspace. */
+describe.each(stores)('concurrency on $name', (store) => {
   let world: World
   let handlers: HandlerTable
   let ledger: Ledger
@@ -82,116 +82,116 @@ describe.each(stores)('races on $name', (store) => {
     ])
   })
 
-  const someone = () => world.account(`racer${++serial}@example.test`)
+  const newAccount = () => world.account(`account${++serial}@example.test`)
   const openWallet = (workspaceBizId: WorkspaceId, wallet: WalletId) => {
-    const named = { walletName: 'Main', currency: 'USD', isDefault: true }
-    return ledger.openWallet({ bizId: wallet, workspaceBizId, ...named, at: world.clock.now() })
+    const fields = { walletName: 'Main', currency: 'USD', isDefault: true }
+    return ledger.openWallet({ bizId: wallet, workspaceBizId, ...fields, at: world.clock.now() })
   }
 
   type Row = readonly [table: 'orders' | 'ledger_accounts', id: string]
-  /** What becomes of a sandbox's reset that comes between the two rows that somebody else holds, one after the other. */
+  /** The result of a sandbox reset that starts while another transaction locks the first row, before the second one. */
   const resetBetween = async (by: { as: AccountId; workspace: WorkspaceId }, first: Row, second: Row) => {
     let reset: Promise<string> | undefined
     await world.database.transaction().execute(async (tx) => {
-      const hold = ([table, id]: Row) => sql`SELECT FROM ${sql.table(table)} WHERE biz_id = ${id} FOR NO KEY UPDATE`
+      const lock = ([table, id]: Row) => sql`SELECT FROM ${sql.table(table)} WHERE biz_id = ${id} FOR NO KEY UPDATE`
       await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
-      await hold(first).execute(tx)
-      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, by))
+      await lock(first).execute(tx)
+      reset = refusalOf(world.call(handlers, sandboxContract.resetSandbox, by))
       await pause(200)
-      await hold(second).execute(tx)
+      await lock(second).execute(tx)
     })
     return reset
   }
 
-  test('operators.suspendAccount 401: of operators who suspend one another at once, one stays', async () => {
+  test('operators.suspendAccount 401: one of several operators who suspend each other remains', async () => {
     for (let round = 0; round < rounds; round++) {
-      const operators = await times(crowd, () => world.account(`operator${++serial}@example.test`, 'SYSTEM'))
+      const operators = await runParallel(parallel, () => world.account(`operator${++serial}@example.test`, 'SYSTEM'))
       const suspend = (as: AccountId, account_id: AccountId) => {
-        const asked = { as: callerOf(as, 'SYSTEM'), params: { account_id }, body: { reason: 'a quarrel' } }
-        return refusalOf(world.ask(handlers, operatorContract.suspendAccount, asked))
+        const input = { as: callerOf(as, 'SYSTEM'), params: { account_id }, body: { reason: 'test' } }
+        return refusalOf(world.call(handlers, operatorContract.suspendAccount, input))
       }
       const others = (one: AccountId) => operators.filter((other) => other !== one)
-      const ends = await Promise.all(operators.flatMap((one) => others(one).map((other) => suspend(one, other))))
-      expect(ends.filter((end) => end === 'none')).toHaveLength(crowd - 1)
-      expect(ends).toContain('ACCESS.TOKEN_INVALID')
+      const results = await Promise.all(operators.flatMap((one) => others(one).map((other) => suspend(one, other))))
+      expect(results.filter((end) => end === 'none')).toHaveLength(parallel - 1)
+      expect(results).toContain('ACCESS.TOKEN_INVALID')
     }
   })
 
-  test('an account has one default, however many calls name one', async () => {
-    const as = await someone()
-    const mine = await times(crowd, () => world.workspaceOf(as))
+  test('workspaces.setDefault 200: concurrent calls leave one default', async () => {
+    const as = await newAccount()
+    const mine = await runParallel(parallel, () => world.workspaceOf(as))
     for (let round = 0; round < rounds; round++) {
       await Promise.all(
-        mine.map((workspace) => world.ask(handlers, memberContract.setDefaultWorkspace, { as, workspace })),
+        mine.map((workspace) => world.call(handlers, memberContract.setDefaultWorkspace, { as, workspace })),
       )
-      const listed = await world.ask(handlers, memberContract.listMyWorkspaces, { as })
+      const listed = await world.call(handlers, memberContract.listMyWorkspaces, { as })
       expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
     }
   })
 
-  test('workspaces made at once leave an account with one default', async () => {
-    const as = await someone()
-    await times(crowd, (index) =>
-      world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+  test('workspaces.create 200: concurrent calls leave one default', async () => {
+    const as = await newAccount()
+    await runParallel(parallel, (index) =>
+      world.call(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
     )
-    const listed = await world.ask(handlers, memberContract.listMyWorkspaces, { as })
-    expect(listed).toHaveLength(crowd)
+    const listed = await world.call(handlers, memberContract.listMyWorkspaces, { as })
+    expect(listed).toHaveLength(parallel)
     expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
   })
 
-  test('workspaces made and joined at once never are more than an account may belong to', async () => {
-    const as = await someone()
-    const others = await times(crowd, async () => world.workspaceOf(await someone()))
+  test('workspaces.create: concurrent calls respect the maximum number of workspaces', async () => {
+    const as = await newAccount()
+    const others = await runParallel(parallel, async () => world.workspaceOf(await newAccount()))
     world.limits.maxPerAccount = 3
     await Promise.allSettled([
       ...others.map((workspace) => world.join(workspace, as, [])),
       ...others.map((_, index) =>
-        world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+        world.call(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
       ),
     ])
     Object.assign(world.limits, accessSettings.workspaces)
-    expect(await world.ask(handlers, memberContract.listMyWorkspaces, { as })).toHaveLength(3)
+    expect(await world.call(handlers, memberContract.listMyWorkspaces, { as })).toHaveLength(3)
   })
 
-  test('an invitation is made once and answered once', async () => {
+  test('invitations: created once and ended once under concurrent calls', async () => {
     for (let round = 0; round < rounds; round++) {
-      const as = await someone()
+      const as = await newAccount()
       const workspace = await world.workspaceOf(as)
-      const guest = await someone()
-      const guestEmail = `racer${serial}@example.test`
-      const role = await world.ask(handlers, roleContract.createRole, {
+      const guest = await newAccount()
+      const guestEmail = `account${serial}@example.test`
+      const role = await world.call(handlers, roleContract.createRole, {
         as,
         workspace,
         body: { roleName: 'Guest', permissionCodes: [] },
       })
-      const made = await times(crowd, () =>
+      const created = await runParallel(parallel, () =>
         refusalOf(
-          world.ask(handlers, invitationContract.createInvitation, {
+          world.call(handlers, invitationContract.createInvitation, {
             as,
             workspace,
             body: { email: guestEmail, roleBizId: role.bizId },
           }),
         ),
       )
-      expect(made.filter((end) => end === 'none')).toHaveLength(1)
-      const [invitation] = await world.ask(handlers, invitationContract.listMyInvitations, { as: guest })
+      expect(created.filter((end) => end === 'none')).toHaveLength(1)
+      const [invitation] = await world.call(handlers, invitationContract.listMyInvitations, { as: guest })
       const body = { invitationBizId: invitation?.bizId }
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [
-          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
-          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
-          world.ask(handlers, invitationContract.declineInvitation, { as: guest, body: { ...body, reason: 'No' } }),
-          world.ask(handlers, invitationContract.cancelInvitation, { as, workspace, body }),
+          world.call(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.call(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.call(handlers, invitationContract.declineInvitation, { as: guest, body: { ...body, reason: 'No' } }),
+          world.call(handlers, invitationContract.cancelInvitation, { as, workspace, body }),
         ].map(refusalOf),
       )
-      expect(answers.filter((end) => end === 'none')).toHaveLength(1)
-      expect(answers.filter((end) => end === 'STATE.CONFLICT')).toHaveLength(3)
+      expect(responses.filter((end) => end === 'none')).toHaveLength(1)
+      expect(responses.filter((end) => end === 'STATE.CONFLICT')).toHaveLength(3)
     }
   })
 
-  /** A sandbox in its seed state, with two wallets. */
+  /** A sandbox with two wallets and their initial balances. */
   const sandbox = async () => {
-    const as = await someone()
+    const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = async (walletName: string, isDefault: boolean): Promise<WalletId> => {
       const id = systemIds.next<'wallet'>()
@@ -200,9 +200,9 @@ describe.each(stores)('races on $name', (store) => {
       return id
     }
     const [main, spare] = [await wallet('Main', true), await wallet('Spare', false)]
-    const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
+    const reset = () => world.call(handlers, sandboxContract.resetSandbox, { as, workspace })
     await reset()
-    const move = (by: Database, from: WalletId, to: WalletId) =>
+    const transfer = (by: Database, from: WalletId, to: WalletId) =>
       executePosting(
         { database: by, clock: world.clock, ids: systemIds },
         {
@@ -219,60 +219,60 @@ describe.each(stores)('races on $name', (store) => {
       )
     const totals = () =>
       Promise.all([main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total))
-    return { main, spare, reset, move, totals }
+    return { main, spare, reset, transfer, totals }
   }
-  const seeded = [money(1_000_000n, 'USD'), money(0n, 'USD')]
+  const initialBalances = [money(1_000_000n, 'USD'), money(0n, 'USD')]
 
-  test('a sandbox is in its seed state after any storm of transfers and resets', async () => {
-    const { main, spare, reset, move, totals } = await sandbox()
-    const ends = await times(60, (index) => {
+  test('sandbox.reset 200: initial balances after concurrent transfers and resets', async () => {
+    const { main, spare, reset, transfer, totals } = await sandbox()
+    const results = await runParallel(60, (index) => {
       if (index % 10 === 9) return refusalOf(reset())
-      return refusalOf(index % 2 ? move(world.database, main, spare) : move(world.database, spare, main))
+      return refusalOf(index % 2 ? transfer(world.database, main, spare) : transfer(world.database, spare, main))
     })
-    expect(new Set(ends).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
+    expect(new Set(results).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
     await reset()
-    expect(await totals()).toEqual(seeded)
+    expect(await totals()).toEqual(initialBalances)
     expect(await ledger.verifyLedger()).toBeNull()
   })
 
-  test('sandbox.reset 200 while a transfer is under way: it waits for that one, and takes back what it moved', async () => {
-    const { main, spare, reset, move, totals } = await sandbox()
-    let ending: Promise<string> | undefined
+  test('sandbox.reset 200: waits for a concurrent transfer and corrects it', async () => {
+    const { main, spare, reset, transfer, totals } = await sandbox()
+    let resetting: Promise<string> | undefined
     await world.database.transaction().execute(async (tx) => {
-      await move(tx, main, spare)
-      ending = refusalOf(reset())
-      // Long enough to come as far as it gets.
+      await transfer(tx, main, spare)
+      resetting = refusalOf(reset())
+      // Long enough for the reset to wait for the lock.
       await pause(200)
     })
-    expect(await ending).toBe('none')
-    expect(await totals()).toEqual(seeded)
+    expect(await resetting).toBe('none')
+    expect(await totals()).toEqual(initialBalances)
   })
 
-  /** A sandbox with a wallet, to which payments are announced. */
-  const announced = async () => {
-    const as = await someone()
+  /** A sandbox with a wallet for recharges. */
+  const rechargeable = async () => {
+    const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = systemIds.next<'wallet'>()
     await openWallet(workspace, wallet)
     const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
     const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
-    const announce = () =>
+    const createRecharge = () =>
       ledger.execute({
         actor: as,
         parties: [target],
         create: { workspace, type: 'RECHARGE', data, steps: [{ status: 'PENDING_PAYMENT' }] },
       })
-    return { as, workspace, wallet, announce }
+    return { as, workspace, wallet, createRecharge }
   }
 
-  test('sandbox.reset 200 while what it ends is cancelled: every order ends once, and nobody is told of a conflict', async () => {
-    const { as, workspace, announce } = await announced()
+  test('sandbox.reset 200: each order results once under concurrent cancellation', async () => {
+    const { as, workspace, createRecharge } = await rechargeable()
     const unpaid = { type: 'RECHARGE', workspace, expected: ['PENDING_PAYMENT'] } as const
     const cancel = ({ bizId: id }: { bizId: OrderId }) =>
       ledger.execute({ actor: as, parties: [], move: { ...unpaid, id, steps: [{ status: 'CANCELLED' }] } })
     for (let round = 0; round < rounds; round++) {
-      const orders = await times(crowd, announce)
-      const reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
+      const orders = await runParallel(parallel, createRecharge)
+      const reset = refusalOf(world.call(handlers, sandboxContract.resetSandbox, { as, workspace }))
       const cancelled = await Promise.all(orders.map((order) => refusalOf(cancel(order))))
       expect(await reset).toBe('none')
       expect(new Set(cancelled).difference(new Set(['none', 'STATE.CONFLICT'])).size).toBe(0)
@@ -280,22 +280,24 @@ describe.each(stores)('races on $name', (store) => {
     expect(await ledger.verifyLedger()).toBeNull()
   })
 
-  test('sandbox.reset 200 takes orders before wallets, as commands do: one that is under way gets to its wallet', async () => {
-    const { as, workspace, wallet, announce } = await announced()
-    const { bizId: order } = await announce()
+  test('sandbox.reset 200: locks orders before wallets, without deadlock', async () => {
+    const { as, workspace, wallet, createRecharge } = await rechargeable()
+    const { bizId: order } = await createRecharge()
     expect(await resetBetween({ as, workspace }, ['orders', order], ['ledger_accounts', wallet])).toBe('none')
   })
 
-  test('sandbox.reset 200 takes its counterpart in its place among the wallets, by id, as commands do', async () => {
-    const as = await someone()
+  test('sandbox.reset 200: locks all ledger accounts by id, without deadlock', async () => {
+    const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const at = world.clock.now()
-    const [counterpart, wallet] = [`00000000${systemIds.next<'wallet'>().slice(8)}`, systemIds.next<'wallet'>()]
+    const [clearingAccount, wallet] = [`00000000${systemIds.next<'wallet'>().slice(8)}`, systemIds.next<'wallet'>()]
     await sql`INSERT INTO ledger_accounts (biz_id, workspace_biz_id, kind, currency, created_at, updated_at)
-      VALUES (${counterpart}, ${workspace}, 'CLEARING', 'USD', ${toDate(at)}, ${toDate(at)})`.execute(world.database)
+      VALUES (${clearingAccount}, ${workspace}, 'CLEARING', 'USD', ${toDate(at)}, ${toDate(at)})`.execute(
+      world.database,
+    )
     await openWallet(workspace, wallet)
     const rows = [
-      ['ledger_accounts', counterpart],
+      ['ledger_accounts', clearingAccount],
       ['ledger_accounts', wallet],
     ] as const
     expect(await resetBetween({ as, workspace }, ...rows)).toBe('none')

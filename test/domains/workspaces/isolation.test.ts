@@ -21,13 +21,13 @@ import { Ledger } from '../../../src/ledger/ledger.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { rowsOf } from '../../harness/rows.ts'
-import { type Asked, accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, type CallInput, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
 
 /**
- * Whatever happens to a thing of a workspace and to its people, with something of every kind beside it, and in another
- * workspace that has people in common with it. A new kind is to be kept there as well.
+ * Runs operations in a workspace next to another one that has the same people and rows of each kind. Add rows of new kinds
+ * to `populate`.
  */
-describe('the rows of other workspaces, of other accounts and of other things stay as they are', () => {
+describe('isolation: an operation changes no rows of other workspaces, accounts or resources', () => {
   let world: World
   let handlers: HandlerTable
   let keys: ApiKeys
@@ -36,27 +36,27 @@ describe('the rows of other workspaces, of other accounts and of other things st
   let operator: AccountId
   let workspace: string
   let serial = 0
-  let theirs: Awaited<ReturnType<typeof furnish>>
+  let theirs: Awaited<ReturnType<typeof populate>>
 
   const person = async () => {
     const email = `person${++serial}@example.test`
     return { id: await world.account(email), email }
   }
-  const ask = <O extends Operation>(operation: O, asked: Partial<Asked> = {}) =>
-    world.ask(handlers, operation, { as: owner, workspace, ...asked })
+  const call = <O extends Operation>(operation: O, input: Partial<CallInput> = {}) =>
+    world.call(handlers, operation, { as: owner, workspace, ...input })
   const operate = <O extends Operation>(operation: O, params: Record<string, string>, body: object = {}) =>
-    world.ask(handlers, operation, { as: callerOf(operator, 'SYSTEM'), params, body })
+    world.call(handlers, operation, { as: callerOf(operator, 'SYSTEM'), params, body })
   const roleOf = async (as = owner, within = workspace) => {
     const body = { roleName: `Role ${++serial}`, permissionCodes: [] }
-    return (await ask(roleContract.createRole, { as, workspace: within, body })).bizId
+    return (await call(roleContract.createRole, { as, workspace: within, body })).bizId
   }
   const invite = async (email: string, as = owner, within = workspace) => {
     const body = { email, roleBizId: await roleOf(as, within) }
-    return { invitationBizId: (await ask(invitationContract.createInvitation, { as, workspace: within, body })).bizId }
+    return { invitationBizId: (await call(invitationContract.createInvitation, { as, workspace: within, body })).bizId }
   }
   const keyOf = async (as = owner, within = workspace) => {
     const body = { apiKeyName: `Key ${++serial}`, permissionCodes: ['wallet:read'] }
-    return ask(apiKeyContract.createApiKey, { as, workspace: within, body })
+    return call(apiKeyContract.createApiKey, { as, workspace: within, body })
   }
   const use = async (token: string) => {
     await keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '203.0.113.7', bypassCache: false })
@@ -64,7 +64,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
   }
   const limit = (member: AccountId, policyConfig: object | null, within = workspace) =>
     operate(limitMember, { workspace_id: within }, { userBizId: member, policyConfig, reason: 'a court order' })
-  const beginSession = async (account: AccountId) => {
+  const startSession = async (account: AccountId) => {
     const [now, later] = [toDate(world.clock.now()), new Date(world.clock.now() + days(1))]
     await world.database
       .insertInto('sessions')
@@ -85,9 +85,9 @@ describe('the rows of other workspaces, of other accounts and of other things st
       })
       .execute()
   }
-  const registered = async () => {
+  const registerAccount = async () => {
     const { id: ownerId } = await person()
-    await beginSession(ownerId)
+    await startSession(ownerId)
     const opening = { ownerId, name: 'First', kind: 'LIVE', joinSource: 'REGISTRATION', at: world.clock.now() } as const
     const { workspaceId } = await world.database
       .transaction()
@@ -95,10 +95,10 @@ describe('the rows of other workspaces, of other accounts and of other things st
     return { ownerId, workspaceId }
   }
 
-  type Known = Record<'member' | 'left' | 'guest', { id: AccountId; email: string }[]>
-  /** Something of every kind in a workspace. */
-  const furnish = async (as: AccountId, within: string) => {
-    const people: Known = { member: [], left: [], guest: [] }
+  type People = Record<'member' | 'left' | 'guest', { id: AccountId; email: string }[]>
+  /** Creates rows of each kind in a workspace. */
+  const populate = async (as: AccountId, within: string) => {
+    const people: People = { member: [], left: [], guest: [] }
     let invitation = { invitationBizId: '' }
     for (const kind of ['guest', 'member', 'left', 'member', 'guest', 'member', 'left'] as const) {
       const someone = await person()
@@ -107,7 +107,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
       else await world.join(within, someone.id, ['wallet:read'])
       if (kind === 'left') {
         await limit(someone.id, { readOnly: true }, within)
-        await ask(memberContract.leaveWorkspace, { as: someone.id, workspace: within })
+        await call(memberContract.leaveWorkspace, { as: someone.id, workspace: within })
       }
     }
     await limit(people.member[0]?.id ?? as, { readOnly: true }, within)
@@ -122,7 +122,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
     const members = world.members.memberships
     const ids = systemIds
     const mailer = { send: async () => undefined, close: async () => undefined }
-    const fault = (error: unknown) => {
+    const onError = (error: unknown) => {
       throw error
     }
     const settings = { ...accessSettings.apiKeys }
@@ -135,11 +135,11 @@ describe('the rows of other workspaces, of other accounts and of other things st
       },
       permissions: apiKeyPermissions,
       assertAddressAllowed: async () => undefined,
-      onError: fault,
+      onError,
     })
     const ledger = new Ledger({ database, clock, ids })
     const { withoutTimeouts } = world
-    const told = {
+    const operatorPorts = {
       signInUrl: () => '',
       endSessions,
       freezeOwnWorkspace,
@@ -154,18 +154,18 @@ describe('the rows of other workspaces, of other accounts and of other things st
       ...createRoles({ database, words, ids, members, ...roles }).handlers,
       ...createInvitations({ database, ids, members, words, ...invitations }).handlers,
       ...createProfile({ database, words, isCountry: () => true }).handlers,
-      ...createOperators({ database, ids, mailer, words, ledger, clock, ...told }).handlers,
+      ...createOperators({ database, ids, mailer, words, ledger, clock, ...operatorPorts }).handlers,
     ])
     operator = await world.account('operator@example.test', 'SYSTEM')
-    const neighbour = await registered()
-    theirs = await furnish(neighbour.ownerId, neighbour.workspaceId)
-    const late = await person()
-    await invite(late.email, neighbour.ownerId, neighbour.workspaceId)
-    theirs.people.guest.push(late)
+    const neighbour = await registerAccount()
+    theirs = await populate(neighbour.ownerId, neighbour.workspaceId)
+    const lateGuest = await person()
+    await invite(lateGuest.email, neighbour.ownerId, neighbour.workspaceId)
+    theirs.people.guest.push(lateGuest)
     owner = (await person()).id
     workspace = await world.workspaceOf(owner)
-    await furnish(owner, workspace)
-    // All that waits has run out, and none of it is written down as such.
+    await populate(owner, workspace)
+    // All pending rows have expired, and no job has stored that.
     clock.advance(days(8))
     others = await rowsOf(database)
     clock.advance(60_000)
@@ -174,85 +174,87 @@ describe('the rows of other workspaces, of other accounts and of other things st
   afterEach(async () => {
     const now = await rowsOf(world.database)
     const changed = [...others.difference(now)]
-    // Told of once, by the test that changed them.
+    // Report a change only in the test that caused it.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })
   afterAll(() => world.close())
 
-  /** Of the people whom the neighbour knows. */
-  const next = (kind: keyof Known) => {
+  /** An account of the neighbouring workspace. */
+  const next = (kind: keyof People) => {
     const someone = theirs.people[kind].shift()
-    if (!someone) throw new Error(`furnish() makes too few: ${kind}`)
+    if (!someone) throw new Error(`populate() creates too few accounts: ${kind}`)
     return someone
   }
 
   test('roles.create, roles.update, roles.setPermissions and roles.delete 200', async () => {
     const roleBizId = await roleOf()
-    await ask(roleContract.updateRole, { body: { roleBizId, roleName: 'Another', description: 'Other' } })
-    await ask(roleContract.setRolePermissions, { body: { roleBizId, permissionCodes: ['wallet:read'] } })
-    await ask(roleContract.deleteRole, { body: { roleBizId } })
+    await call(roleContract.updateRole, { body: { roleBizId, roleName: 'Another', description: 'Other' } })
+    await call(roleContract.setRolePermissions, { body: { roleBizId, permissionCodes: ['wallet:read'] } })
+    await call(roleContract.deleteRole, { body: { roleBizId } })
   })
 
-  test('roles.changeMember 200 and workspaces.limitMember 200, of who is a member of both', async () => {
+  test('roles.changeMember and workspaces.limitMember 200: a member of both workspaces', async () => {
     const { id } = next('member')
     await world.join(workspace, id, [])
-    await ask(roleContract.changeMemberRole, { body: { userBizId: id, roleBizId: await roleOf() } })
+    await call(roleContract.changeMemberRole, { body: { userBizId: id, roleBizId: await roleOf() } })
     await limit(id, { defaultEligible: false })
     await limit(id, null)
   })
 
-  test('workspaces.leave 200, of who is a member of both', async () => {
+  test('workspaces.leave 200: a member of both workspaces', async () => {
     const { id } = next('member')
     await world.join(workspace, id, [])
-    await ask(memberContract.leaveWorkspace, { as: id })
+    await call(memberContract.leaveWorkspace, { as: id })
   })
 
-  test('workspaces.leave and invitations.accept 200 keep the limits of who left both', async () => {
+  test('workspaces.leave and invitations.accept 200: former limits in both workspaces', async () => {
     const { id, email } = next('left')
     await world.join(workspace, id, [])
     await limit(id, { readOnly: true })
-    await ask(memberContract.leaveWorkspace, { as: id })
-    await ask(invitationContract.acceptInvitation, { as: id, body: await invite(email) })
-    expect(await ask(memberContract.listMyWorkspaces, { as: id })).toMatchObject([{ policyConfig: { readOnly: true } }])
+    await call(memberContract.leaveWorkspace, { as: id })
+    await call(invitationContract.acceptInvitation, { as: id, body: await invite(email) })
+    expect(await call(memberContract.listMyWorkspaces, { as: id })).toMatchObject([
+      { policyConfig: { readOnly: true } },
+    ])
   })
 
-  test('invitations.accept 200 brings no limits of another workspace', async () => {
+  test('invitations.accept 200: no limits of another workspace', async () => {
     const { id, email } = next('left')
-    await ask(invitationContract.acceptInvitation, { as: id, body: await invite(email) })
-    expect(await ask(memberContract.listMyWorkspaces, { as: id })).toMatchObject([{ policyConfig: null }])
+    await call(invitationContract.acceptInvitation, { as: id, body: await invite(email) })
+    expect(await call(memberContract.listMyWorkspaces, { as: id })).toMatchObject([{ policyConfig: null }])
   })
 
-  test('invitations.create, invitations.accept, invitations.decline and invitations.cancel 200, of who is invited by both', async () => {
+  test('invitations.create, accept, decline and cancel 200: guests of both workspaces', async () => {
     const [first, second, third] = [next('guest'), next('guest'), next('guest')]
-    await ask(invitationContract.acceptInvitation, { as: first.id, body: await invite(first.email) })
+    await call(invitationContract.acceptInvitation, { as: first.id, body: await invite(first.email) })
     const declined = await invite(second.email)
-    await ask(invitationContract.declineInvitation, { as: second.id, body: { ...declined, reason: 'No' } })
-    await ask(invitationContract.cancelInvitation, { body: await invite(third.email) })
+    await call(invitationContract.declineInvitation, { as: second.id, body: { ...declined, reason: 'No' } })
+    await call(invitationContract.cancelInvitation, { body: await invite(third.email) })
   })
 
   test('workspaces.create, workspaces.update and workspaces.setDefault 200', async () => {
     const { id: as } = await person()
-    const make = async (workspaceName: string) =>
-      (await ask(contract.createWorkspace, { as, body: { workspaceName } })).bizId
-    const [first, second] = [await make('First'), await make('Second')]
-    await ask(contract.updateCurrentWorkspace, { as, workspace: first, body: { workspaceName: 'Renamed' } })
-    for (const named of [second, first, second]) await ask(memberContract.setDefaultWorkspace, { as, workspace: named })
-    const mine = await ask(memberContract.listMyWorkspaces, { as })
+    const create = async (workspaceName: string) =>
+      (await call(contract.createWorkspace, { as, body: { workspaceName } })).bizId
+    const [first, second] = [await create('First'), await create('Second')]
+    await call(contract.updateCurrentWorkspace, { as, workspace: first, body: { workspaceName: 'Renamed' } })
+    for (const id of [second, first, second]) await call(memberContract.setDefaultWorkspace, { as, workspace: id })
+    const mine = await call(memberContract.listMyWorkspaces, { as })
     world.clock.advance(1_000)
-    await ask(memberContract.setDefaultWorkspace, { as, workspace: second })
-    expect(await ask(memberContract.listMyWorkspaces, { as })).toEqual(mine)
+    await call(memberContract.setDefaultWorkspace, { as, workspace: second })
+    expect(await call(memberContract.listMyWorkspaces, { as })).toEqual(mine)
     expect(mine.map((each) => [each.workspaceBizId, each.workspaceName, each.isDefault])).toEqual([
       [second, 'Second', true],
       [first, 'Renamed', false],
     ])
   })
 
-  test('apiKeys.create, apiKeys.disable, apiKeys.enable and apiKeys.delete 200, and the use of one', async () => {
+  test('apiKeys.create, disable, enable and delete 200, and authentication', async () => {
     const { bizId: apiKeyBizId, secret } = await keyOf()
     await use(secret)
     for (const operation of [apiKeyContract.disableApiKey, apiKeyContract.enableApiKey, apiKeyContract.deleteApiKey])
-      await ask(operation, { body: { apiKeyBizId } })
+      await call(operation, { body: { apiKeyBizId } })
   })
 
   test('operators.freezeWorkspace and operators.unfreezeWorkspace 200', async () => {
@@ -262,18 +264,18 @@ describe('the rows of other workspaces, of other accounts and of other things st
     await operate(unfreezeWorkspace, frozen, reason)
   })
 
-  test('operators.rejectAccount, operators.approveAccount, operators.suspendAccount and operators.reactivateAccount 200', async () => {
-    const waiting = async () => {
-      const { ownerId } = await registered()
+  test('operators.rejectAccount, approveAccount, suspendAccount and reactivateAccount 200', async () => {
+    const pendingAccount = async () => {
+      const { ownerId } = await registerAccount()
       const account = world.database.updateTable('accounts').set({ account_status: 'PENDING_APPROVAL' })
       await account.where('biz_id', '=', ownerId).execute()
       return { account_id: ownerId }
     }
-    const rejected = await waiting()
-    // Closed is what the registration opened, and not where others are at work.
+    const rejected = await pendingAccount()
+    // A rejection freezes only the workspace that the registration opened.
     await world.join(workspace, rejected.account_id, [])
     await operate(accountContract.rejectAccount, rejected, { reason: 'no such person' })
-    const approved = await waiting()
+    const approved = await pendingAccount()
     await operate(accountContract.approveAccount, approved)
     await operate(accountContract.terminateAccountSessions, approved)
     await operate(accountContract.suspendAccount, approved, { reason: 'under review' })
@@ -282,15 +284,15 @@ describe('the rows of other workspaces, of other accounts and of other things st
 
   test('profile.update 200', async () => {
     const { id: as } = await person()
-    await ask(updateProfile, { as, body: { accountName: 'Renamed' } })
+    await call(updateProfile, { as, body: { accountName: 'Renamed' } })
   })
 
-  test('invitations.accept, invitations.cancel and apiKeys.disable 404 for theirs', async () => {
-    for (const call of [
-      ask(invitationContract.acceptInvitation, { body: theirs.invitation }),
-      ask(invitationContract.cancelInvitation, { body: theirs.invitation }),
-      ask(apiKeyContract.disableApiKey, { body: theirs.key }),
+  test('invitations.accept, cancel and apiKeys.disable 404: resources of the other workspace', async () => {
+    for (const pending of [
+      call(invitationContract.acceptInvitation, { body: theirs.invitation }),
+      call(invitationContract.cancelInvitation, { body: theirs.invitation }),
+      call(apiKeyContract.disableApiKey, { body: theirs.key }),
     ])
-      expect(await refusalOf(call)).toBe('RESOURCE.NOT_FOUND')
+      expect(await refusalOf(pending)).toBe('RESOURCE.NOT_FOUND')
   })
 })

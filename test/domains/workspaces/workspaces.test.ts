@@ -15,7 +15,6 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const ask: World['ask'] = (handlers, operation, asked) => world.ask(handlers, operation, asked)
 const enter = (account: AccountId, workspace: string | null) => world.members.enter(callerOf(account), workspace)
 const setStatus = (workspace: string, status: 'ACTIVE' | 'FROZEN') =>
   world.database
@@ -30,13 +29,13 @@ const setPolicy = (workspace: string, config: object | null) =>
     .where('workspace_biz_id', '=', workspace as never)
     .execute()
 
-describe('the gate', () => {
-  test('an account without a workspace needs one', async () => {
+describe('access to a workspace', () => {
+  test('enter 400 ACCESS.WORKSPACE_REQUIRED: account without a workspace', async () => {
     const nobody = await world.account('nobody@example.test')
     expect(await refusalOf(enter(nobody, null))).toBe('ACCESS.WORKSPACE_REQUIRED')
   })
 
-  test('unknown, malformed and foreign workspaces are one and the same', async () => {
+  test('enter 403 ACCESS.PERMISSION_DENIED: unknown, malformed or foreign workspace', async () => {
     const mine = await world.workspaceOf(owner)
     for (const id of ['01990000-0000-7000-8000-0000000000ff', 'x', '', "' OR 1=1", mine.toUpperCase(), mine]) {
       expect(await refusalOf(enter(other, id)), id).toBe('ACCESS.PERMISSION_DENIED')
@@ -44,7 +43,7 @@ describe('the gate', () => {
     expect((await enter(owner, mine)).isOwner).toBe(true)
   })
 
-  test('an owner holds every right, a member those of today’s role that exist', async () => {
+  test('enter: an owner has all permissions, a member those of the current role', async () => {
     const workspace = await world.workspaceOf(owner)
     const role = await world.join(workspace, other, ['wallet:read', 'nothing:known'])
     expect([...(await enter(owner, workspace)).permissions]).toEqual([...workspacePermissions])
@@ -59,7 +58,7 @@ describe('the gate', () => {
     expect(access.isOwner).toBe(false)
   })
 
-  test('a frozen workspace is not entered, and not replaced by another one', async () => {
+  test('enter 403 ACCESS.PERMISSION_DENIED: frozen workspace, also as the default', async () => {
     const account = await world.account('frozen@example.test')
     const first = await world.workspaceOf(account)
     const second = await world.workspaceOf(account)
@@ -70,7 +69,7 @@ describe('the gate', () => {
     expect((await enter(account, second)).id).toBe(second)
   })
 
-  test('without a default the oldest membership is picked', async () => {
+  test('enter: the oldest membership without a default', async () => {
     const account = await world.account('aged@example.test')
     const first = await world.workspaceOf(account)
     world.clock.advance(days(1))
@@ -79,7 +78,7 @@ describe('the gate', () => {
     expect((await enter(account, null)).id).toBe(first)
   })
 
-  test('policyConfig limits a membership; what cannot be read limits it most', async () => {
+  test('enter: applies policyConfig; invalid limits are the strictest', async () => {
     const account = await world.account('limited@example.test')
     const workspace = await world.workspaceOf(account)
     await setPolicy(workspace, { readOnly: true })
@@ -93,13 +92,13 @@ describe('the gate', () => {
 })
 
 describe('memberships', () => {
-  test('mine lists them with what they may do', async () => {
+  test('workspaces.mine 200: memberships with their limits', async () => {
     const account = await world.account('lister@example.test')
     const { handlers } = world
     const first = await world.workspaceOf(account, 'First')
     const second = await world.workspaceOf(account, 'Second', 'SANDBOX')
     await setStatus(second, 'FROZEN')
-    const mine = await ask(handlers, memberContract.listMyWorkspaces, { as: account, locale: 'ja' })
+    const mine = await world.call(handlers, memberContract.listMyWorkspaces, { as: account, locale: 'ja' })
     expect(mine.map((row) => [row.workspaceName, row.isDefault, row.enterable, row.defaultEligible])).toEqual([
       ['First', true, true, true],
       ['Second', false, false, false],
@@ -115,25 +114,25 @@ describe('memberships', () => {
     })
   })
 
-  test('the default moves, and stays one under parallel calls', async () => {
+  test('workspaces.setDefault 200: one default, under parallel calls', async () => {
     const account = await world.account('mover@example.test')
     const { handlers } = world
     const all: string[] = []
     for (let count = 0; count < 4; count++) all.push(await world.workspaceOf(account))
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [...all, ...all].map((workspace) =>
-        ask(handlers, memberContract.setDefaultWorkspace, { as: account, workspace }),
+        world.call(handlers, memberContract.setDefaultWorkspace, { as: account, workspace }),
       ),
     )
-    expect(answers.every((answer) => answer.isDefault)).toBe(true)
-    const mine = await ask(handlers, memberContract.listMyWorkspaces, { as: account })
+    expect(responses.every((response) => response.isDefault)).toBe(true)
+    const mine = await world.call(handlers, memberContract.listMyWorkspaces, { as: account })
     expect(mine.filter((row) => row.isDefault)).toHaveLength(1)
     const last = all[2] ?? ''
-    await ask(handlers, memberContract.setDefaultWorkspace, { as: account, workspace: last })
+    await world.call(handlers, memberContract.setDefaultWorkspace, { as: account, workspace: last })
     expect((await enter(account, null)).id).toBe(last)
   })
 
-  test('who leaves their default has the oldest of the others as theirs, whatever they join later', async () => {
+  test('workspaces.leave 200: the oldest other membership becomes the default', async () => {
     const account = await world.account('leaver@example.test')
     const { handlers } = world
     const oldest = await world.workspaceOf(account)
@@ -141,10 +140,10 @@ describe('memberships', () => {
     await world.workspaceOf(account)
     const shared = await world.workspaceOf(await world.account('host@example.test'))
     await world.join(shared, account, [])
-    await ask(handlers, memberContract.setDefaultWorkspace, { as: account, workspace: shared })
-    await ask(handlers, memberContract.leaveWorkspace, { as: account, workspace: shared })
+    await world.call(handlers, memberContract.setDefaultWorkspace, { as: account, workspace: shared })
+    await world.call(handlers, memberContract.leaveWorkspace, { as: account, workspace: shared })
     const defaults = async () =>
-      (await ask(handlers, memberContract.listMyWorkspaces, { as: account }))
+      (await world.call(handlers, memberContract.listMyWorkspaces, { as: account }))
         .filter((row) => row.isDefault)
         .map((row) => row.workspaceBizId)
     expect(await defaults()).toEqual([oldest])
@@ -154,15 +153,15 @@ describe('memberships', () => {
     expect((await enter(account, null)).id).toBe(oldest)
   })
 
-  test('one that may not be the default is refused', async () => {
+  test('workspaces.setDefault 403 ACCESS.PERMISSION_DENIED: ineligible membership', async () => {
     const account = await world.account('barred@example.test')
     const workspace = await world.workspaceOf(account)
     await setPolicy(workspace, { defaultEligible: false })
-    const call = ask(world.handlers, memberContract.setDefaultWorkspace, { as: account, workspace })
+    const call = world.call(world.handlers, memberContract.setDefaultWorkspace, { as: account, workspace })
     expect(await refusalOf(call)).toBe('ACCESS.PERMISSION_DENIED')
   })
 
-  test('of two last owners who leave at once one remains', async () => {
+  test('workspaces.leave 422 WORKSPACE.LAST_OWNER: two owners leave concurrently', async () => {
     const workspace = await world.workspaceOf(owner, 'Shared')
     const { handlers } = world
     const members = world.members.memberships
@@ -172,17 +171,20 @@ describe('memberships', () => {
       const joined = { workspaceId: mine.workspaceId, accountId: other, roleId: mine.roleId }
       await members.add(tx, { ...joined, joinSource: 'INVITATION' }, world.clock.now())
     })
-    const leave = (as: AccountId) => refusalOf(ask(handlers, memberContract.leaveWorkspace, { as, workspace }))
+    const leave = (as: AccountId) => refusalOf(world.call(handlers, memberContract.leaveWorkspace, { as, workspace }))
     expect((await Promise.all([leave(owner), leave(other)])).sort()).toEqual(['WORKSPACE.LAST_OWNER', 'none'])
   })
 })
 
 describe('workspaces', () => {
-  test('created with its owner, then read and updated', async () => {
+  test('workspaces.create, current and update 200: with audit entries', async () => {
     const account = await world.account('creator@example.test')
     const { handlers } = world
-    const made = await ask(handlers, contract.createWorkspace, { as: account, body: { workspaceName: ' Mine ' } })
-    expect(made).toMatchObject({
+    const created = await world.call(handlers, contract.createWorkspace, {
+      as: account,
+      body: { workspaceName: ' Mine ' },
+    })
+    expect(created).toMatchObject({
       workspaceName: 'Mine',
       workspaceTimezone: 'Europe/Berlin',
       workspaceKind: { code: 'LIVE' },
@@ -190,38 +192,42 @@ describe('workspaces', () => {
       extraData: null,
       entityBizId: null,
     })
-    const { institutionBizId, createdAt } = made
-    const [own] = await ask(handlers, memberContract.listMyWorkspaces, { as: account })
+    const { institutionBizId, createdAt } = created
+    const [own] = await world.call(handlers, memberContract.listMyWorkspaces, { as: account })
     const home = world.database.selectFrom('accounts').select('institution_biz_id as id').where('biz_id', '=', account)
     const { id: institution } = await home.executeTakeFirstOrThrow()
     expect([own?.institutionBizId, institutionBizId]).toEqual([institution, institution])
     world.clock.advance(1_000)
     const changedAt = toIso(world.clock.now())
     const body = { workspaceName: 'Ours', extraData: { colour: 'blue' } }
-    const changed = await ask(handlers, contract.updateCurrentWorkspace, { as: account, workspace: made.bizId, body })
-    const kept = { workspaceTimezone: 'Europe/Berlin', bizId: made.bizId, institutionBizId, createdAt }
-    expect(changed).toMatchObject({ ...body, ...kept, updatedAt: changedAt })
-    expect(await ask(handlers, contract.readCurrentWorkspace, { as: account })).toEqual(changed)
-    const acts = await world.database
+    const changed = await world.call(handlers, contract.updateCurrentWorkspace, {
+      as: account,
+      workspace: created.bizId,
+      body,
+    })
+    const unchanged = { workspaceTimezone: 'Europe/Berlin', bizId: created.bizId, institutionBizId, createdAt }
+    expect(changed).toMatchObject({ ...body, ...unchanged, updatedAt: changedAt })
+    expect(await world.call(handlers, contract.readCurrentWorkspace, { as: account })).toEqual(changed)
+    const entries = await world.database
       .selectFrom('audit_log')
       .select('action')
       .where('actor_biz_id', '=', account)
       .execute()
-    expect(acts.map((act) => act.action)).toEqual(['workspaces.create', 'workspaces.update'])
+    expect(entries.map((entry) => entry.action)).toEqual(['workspaces.create', 'workspaces.update'])
   })
 
-  test('workspaces.create 409 STATE.CONFLICT for more than an account may belong to, however it came to them', async () => {
+  test('workspaces.create 409 STATE.CONFLICT: maximum number of workspaces of an account', async () => {
     const account = await world.account('many@example.test')
     const create = (workspaceName: string) =>
-      refusalOf(ask(world.handlers, contract.createWorkspace, { as: account, body: { workspaceName } }))
+      refusalOf(world.call(world.handlers, contract.createWorkspace, { as: account, body: { workspaceName } }))
     world.limits.maxPerAccount = 3
     await world.join(await world.workspaceOf(owner), account, [])
     expect(await Promise.all(['One', 'Two', 'Three', 'Four'].map(create))).toEqual(
       expect.arrayContaining(['none', 'none', 'STATE.CONFLICT', 'STATE.CONFLICT']),
     )
-    const mine = await ask(world.handlers, memberContract.listMyWorkspaces, { as: account })
+    const mine = await world.call(world.handlers, memberContract.listMyWorkspaces, { as: account })
     expect(mine).toHaveLength(3)
-    await ask(world.handlers, memberContract.leaveWorkspace, {
+    await world.call(world.handlers, memberContract.leaveWorkspace, {
       as: account,
       workspace: mine.find(({ joinSource }) => joinSource.code === 'INVITATION')?.workspaceBizId ?? '',
     })
@@ -229,9 +235,9 @@ describe('workspaces', () => {
     Object.assign(world.limits, accessSettings.workspaces)
   })
 
-  test('a sandbox when asked for', async () => {
+  test('workspaces.create 200: a sandbox on request', async () => {
     const body = { workspaceName: 'Play', workspaceKind: 'SANDBOX', workspaceTimezone: 'Asia/Tokyo' }
-    const made = await ask(world.handlers, contract.createWorkspace, { as: owner, body })
-    expect(made).toMatchObject({ workspaceKind: { code: 'SANDBOX' }, workspaceTimezone: 'Asia/Tokyo' })
+    const created = await world.call(world.handlers, contract.createWorkspace, { as: owner, body })
+    expect(created).toMatchObject({ workspaceKind: { code: 'SANDBOX' }, workspaceTimezone: 'Asia/Tokyo' })
   })
 })
