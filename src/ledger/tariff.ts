@@ -52,7 +52,7 @@ export const parseTariff = (settings: TariffSettings): Tariff => {
   }
 }
 
-/** An amount, the house's fee, and the rest. */
+/** An amount, the house's fee and the net amount. */
 export interface Charge {
   amount: Money
   fee: Money
@@ -63,8 +63,8 @@ export interface Charge {
 export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge => {
   const { currency } = minimum
   const amount = moneyOf(requested, currency)
-  const outside = compare(amount, minimum) < 0 || compare(amount, maximum) > 0
-  if (outside) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
+  if (compare(amount, minimum) < 0 || compare(amount, maximum) > 0)
+    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
   const fee = add(fixedFee, money(multiplyRoundingUp(amount.minor, feeRate), currency))
   const net = subtract(amount, fee)
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })

@@ -5,7 +5,7 @@ import { fixedSide } from './contract.ts'
 import type { Figures } from './rules.ts'
 import type { Quote, QuoteId } from './store.ts'
 
-/* How an exchange is stored as an order of the ledger: its data, accounts and entries. */
+/* An exchange as an order of the ledger: its data, accounts and entries. */
 
 const minorUnits = z.string().transform(BigInt)
 
@@ -44,7 +44,7 @@ export const newExchange = (quote: QuoteId, figures: Figures, workspace: Workspa
   steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
 })
 
-/** The workspace's two wallets, which must be active, and the house's liquidity in both currencies. */
+/** Both wallets of the workspace, which must be active, and the house's liquidity accounts in both currencies. */
 export const exchangeParties = (
   { sourceWallet, targetWallet }: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
   { source, target, fee }: Figures,

@@ -65,7 +65,7 @@ const findDefaultWallet = async (
   return wallet.bizId
 }
 
-/** Fixes the figures of an exchange until the quote expires. Moves no funds. */
+/** Creates a quote, which fixes the figures of an exchange until it expires. Moves no funds. */
 export const quoteExchange = async (
   ports: ExchangesPorts,
   input: QuoteInput,
@@ -76,7 +76,7 @@ export const quoteExchange = async (
   const targetWallet = await findDefaultWallet(ports, workspace, input.targetCurrency)
   const rate = await findRate(ports, input.sourceCurrency, input.targetCurrency)
   if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
-  // An operator who traded at a rate of their own could drain the house's liquidity.
+  // Otherwise an operator could drain the house's liquidity at a rate that they set.
   if (rate.setBy !== null) await ports.ledger.assertDifferentPerson(rate.setBy, actor)
   const figures = computeFigures(input, rate.mid, terms)
   const createdAt = clock.now()
@@ -132,7 +132,7 @@ const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandCont
   }
 }
 
-/** Exchanges at the figures of a quote. One statement moves the funds and marks the quote as used. */
+/** Exchanges currencies at the figures of a quote. One statement moves the funds and marks the quote as used. */
 export const createExchange = (
   ports: ExchangesPorts,
   { quote }: { quote: QuoteId },
@@ -164,7 +164,7 @@ export const setExchangeRate = async (
 const unusedQuoteRetentionMs = days(1)
 const batchSize = 10_000
 
-/** The cleanup job: deletes unused quotes a day after their expiry. Used quotes stay, because their orders refer to them. */
+/** The cleanup job: deletes unused quotes a day after their expiry. Orders refer to used quotes. */
 export const deleteExpiredQuotes = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   signal: AbortSignal,

@@ -65,7 +65,7 @@ export const toRechargeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** The same with the kind of the workspace, for operators. */
+/** A recharge with the kind of its workspace, for operators. */
 const toListedRechargeView = (order: ListedOrder, viewer: Viewer) => ({
   ...toRechargeView(order, viewer),
   ...toWorkspaceKindView(order.workspaceKind, viewer),
@@ -84,7 +84,7 @@ const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
   enabled: settings.enabled,
 })
 
-/** The recharges of a workspace, or of every one, with their expiry applied. */
+/** The recharges of a workspace with their expiry applied. A workspace of null selects those of all workspaces. */
 const listRecharges = async (
   { ledger, clock }: RechargesPorts,
   query: OrderListRequest & { rechargeStatus?: string | undefined },

@@ -12,7 +12,7 @@ import {
 } from '../../ledger/index.ts'
 import type { RechargeTerms } from './rules.ts'
 
-/* How a recharge is stored as an order of the ledger: its data, accounts, entries and moves. */
+/* A recharge as an order of the ledger: its data, accounts, entries and moves. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({

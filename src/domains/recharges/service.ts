@@ -64,7 +64,7 @@ const readTerms = async (
   return computeTerms(input, wallet, channels)
 }
 
-/** The terms of a recharge now, or the refusal that creating it would get. Stores nothing and uses no daily limit. */
+/** The terms of a recharge, or the refusal that creating it would get. Does not count toward the daily limit. */
 export const quoteRecharge = async (
   ports: RechargesPorts,
   input: RechargeInput,
@@ -79,7 +79,7 @@ export const quoteRecharge = async (
     limit !== null && compare(add(await ports.ledger.readDailyUsage(counter), amount), limit) > 0
   const freesUsage = async () => (await expireRecharges(ports, { workspace, requestId })) > 0
   if ((await exceedsLimit()) && (!(await freesUsage()) || (await exceedsLimit())))
-    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit' })
+    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'daily limit' })
   return terms
 }
 
@@ -103,14 +103,14 @@ const openOrder = async (
   try {
     return await execute()
   } catch (error) {
-    // Expired recharges no longer count toward the daily limit, but only their recorded expiry frees their share of it.
+    // Expired recharges count toward the daily limit until their expiry is recorded.
     if (isDailyLimit(error) && (await expireRecharges(ports, { workspace, requestId: audit.requestId })) > 0)
       return execute()
     throw error
   }
 }
 
-/** Announces a payment. Posts nothing: an operator confirms the payment when it has arrived. */
+/** Announces a payment. Posts nothing until an operator confirms it. */
 export const createRecharge = (
   ports: RechargesPorts,
   input: RechargeInput,
@@ -164,7 +164,7 @@ export const submitRechargeProof = (
     return { parties: [], move: proofMove(id, context.workspace, file) }
   })
 
-/** Credits the wallet: the payment has arrived. */
+/** Confirms that the payment has arrived and credits the wallet. */
 export const confirmRecharge = (
   ports: RechargesPorts,
   { id }: { id: OrderId },
@@ -196,7 +196,7 @@ export const downloadRechargeProof = async (
   const order = await readRecharge(ports, { id, workspace: null })
   const { proofFileBizId } = toRecharge(order).details
   const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
-  if (!file) throw notFound('the recharge has no available proof')
+  if (!file) throw notFound('the recharge has no proof, or its file is not available')
   if (!request.headOnly)
     await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
   return download(ports.blobs, file, request)

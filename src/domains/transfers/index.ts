@@ -1,6 +1,7 @@
 /**
- * Transfers between wallets. A transfer is an order of the ledger that moves the funds at once, or holds them until an operator
- * approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the ledger.
+ * Transfers between wallets. A transfer is an order of the ledger. It moves the funds immediately, or holds them until an
+ * operator approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the
+ * ledger.
  */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../ledger/index.ts'
 import type { TransferTerms } from './rules.ts'
 
-/* How a transfer is stored as an order of the ledger: its data, accounts, entries and moves. */
+/* A transfer as an order of the ledger: its data, accounts, entries and moves. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -45,7 +45,7 @@ export const toTransfer = (order: Order): Transfer => {
 
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
 
-/** Both wallets, which must be active, and the house's fee account. The source belongs to the workspace. */
+/** Both wallets, which must be active, and the fee account. The source wallet must belong to the workspace. */
 export const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
   return [

@@ -5,7 +5,7 @@ import { parseConfiguredAmount } from '../../ledger/index.ts'
 export type AmountsByCurrency = Readonly<Record<string, string>>
 
 export interface TransferSettings {
-  /** Transfers of at least this amount wait for an operator. Absent currencies need no approval. */
+  /** Transfers of at least this amount need an operator's approval. Absent currencies need none. */
   approvalThreshold: AmountsByCurrency
   /** The sender's fee, on top of the amount. Absent currencies have none. */
   fixedFee: AmountsByCurrency

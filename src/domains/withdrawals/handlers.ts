@@ -48,7 +48,7 @@ export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** The same with the kind of the workspace, for operators. */
+/** A withdrawal with the kind of its workspace, for operators. */
 const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
   ...toWithdrawalView(order, viewer),
   ...toWorkspaceKindView(order.workspaceKind, viewer),

@@ -12,7 +12,7 @@ import {
 } from '../../ledger/index.ts'
 import type { WithdrawalTerms } from './rules.ts'
 
-/* How a withdrawal is stored as an order of the ledger: its data, accounts, entries and moves. */
+/* A withdrawal as an order of the ledger: its data, accounts, entries and moves. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -88,14 +88,14 @@ export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove
   endHolds: 'RELEASED',
 })
 
-/** Keeps the funds on hold until the payout is settled. */
+/** The hold remains until the payout is settled. */
 export const approvalMove = (id: OrderId): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: ['PENDING_APPROVAL'],
   steps: [{ status: 'PROCESSING' }],
 })
 
-/** Ends a withdrawal without a payout: REJECTED while it waits for approval, FAILED while it is processed. */
+/** Ends a withdrawal without a payout: REJECTED before the approval, FAILED after it. */
 const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: [from],

@@ -15,7 +15,7 @@ import type { FlowDirection, FlowType } from '../contract.ts'
 import type { OrderType } from '../schema/tables.ts'
 import type { ListParameters } from './queries.ts'
 
-/** One posting to a wallet, for its owner. */
+/** One entry of a wallet, for members of its workspace. */
 export interface Flow {
   bizId: string
   sequence: number
@@ -77,8 +77,8 @@ const toFlow = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
 })
 
 /**
- * One page of flows without a total, in the order in which they happened. Selects the page from the entries first, and then
- * joins only its orders: a join before the page would read all earlier orders.
+ * One page of flows without the total, sorted by time. Selects the page from the entries first and joins only its orders: a
+ * join before the page would read all earlier orders.
  */
 export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> => {
   const page = matchingEntries(database, query)
@@ -104,7 +104,7 @@ export const listFlows = async (database: Database, query: FlowQuery): Promise<P
   return toPage(await readFlows(database, query), total, query)
 }
 
-/** One posting of an order, those of house accounts included. For operators. */
+/** One entry of an order, for operators. Includes entries of house accounts. */
 export interface Posting {
   bizId: string
   kind: string

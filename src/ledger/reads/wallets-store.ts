@@ -3,7 +3,7 @@ import { type Database, type Given, statement } from '../../database/index.ts'
 import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
-/** A wallet without its balance, see balances-store.ts. */
+/** A wallet without its balance. */
 export interface Wallet {
   bizId: WalletId
   workspaceBizId: WorkspaceId
@@ -42,7 +42,7 @@ export const listWallets = (database: Database, workspace: WorkspaceId): Promise
 
 export interface WalletScope {
   wallet: WalletId
-  /** Null for an operator, who reaches wallets of every workspace. */
+  /** Null for an operator, who can read wallets of all workspaces. */
   workspace: WorkspaceId | null
 }
 
@@ -62,7 +62,7 @@ export interface DefaultWalletScope {
   currency: string
 }
 
-/** The wallet that a workspace uses if a request names only a currency. */
+/** The wallet that operations use if a request has a currency and no wallet. */
 export const readDefaultWallet = (
   database: Database,
   { workspace, currency }: DefaultWalletScope,
@@ -78,7 +78,7 @@ export interface Balance {
   total: Money
   held: Money
   available: Money
-  /** Number of entries, holds made and holds ended. */
+  /** Number of entries, holds created and holds ended. */
   version: number
 }
 
