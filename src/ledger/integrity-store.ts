@@ -66,6 +66,7 @@ export const checkInvariants = async (database: Database): Promise<InvariantChec
   return checks
 }
 
+/** A violated invariant. */
 export interface Discrepancy {
   /** The name of the violated invariant. */
   rule: string
@@ -80,6 +81,7 @@ export const verifyLedger = async (database: Database): Promise<Discrepancy | nu
   return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
 }
 
+/** The result of the latest check. */
 export interface LastCheck {
   at: Instant
   /** Null if the ledger was consistent. */

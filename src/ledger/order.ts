@@ -30,6 +30,7 @@ export const storedOrder = z.object({
   ),
 })
 
+/** An order of the ledger. Its domain parses `data`. */
 export type Order = z.output<typeof storedOrder>
 
 /** The final statuses of all order types. */
@@ -49,7 +50,8 @@ export interface OrderExpiry {
 export const rechargeExpiry: OrderExpiry = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
 
 /**
- * When the order expired, or null if it has not. An order expires at its `expiresAt`, before the job records it.
+ * The instant at which the order expired, or null if it has not. An order expires at its `expiresAt`, even before the job
+ * records it.
  */
 export const expiredAt = (
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,

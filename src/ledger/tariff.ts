@@ -23,6 +23,7 @@ export interface TariffSettings {
   feeRate: string
 }
 
+/** The parsed limits and fees of a channel. */
 export interface Tariff {
   minimum: Money
   maximum: Money

@@ -42,9 +42,7 @@ const QuoteRequest = z
   .refine(differs, { path: ['targetCurrency'] })
   .refine(
     (body) => fitsCurrency(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency),
-    {
-      path: ['amount'],
-    },
+    { path: ['amount'] },
   )
 
 /** The figures that a quote and its exchange have in common. */

@@ -9,6 +9,7 @@ export interface CurrentRate extends Rate {
   updatedBy: string | null
 }
 
+/** The sources of rates. */
 export interface RateSources {
   database: Database
   /** Mid rates of a provider or of the configuration. Pairs without a current rate are absent. */

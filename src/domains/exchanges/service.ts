@@ -37,6 +37,7 @@ export interface ExchangesPorts extends RateSources {
   terms: ExchangeTerms
 }
 
+/** A requested quote. */
 export interface QuoteInput {
   sourceCurrency: string
   targetCurrency: string
@@ -94,7 +95,7 @@ export const quoteExchange = async (
   return { id: quote.id, figures, expiresAt: quote.expiresAt, status: 'OPEN' }
 }
 
-/** Whether a quote has not expired. When an exchange uses it, the trigger in schema.ts has the last word. */
+/** Whether a quote has not expired. The trigger in schema.ts checks it again when an exchange uses the quote. */
 const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
   isValidAt({ from: createdAt, until: expiresAt }, now)
 
@@ -104,7 +105,7 @@ export const readExchangeQuote = async (
   { id, workspace }: { id: QuoteId; workspace: WorkspaceId },
 ): Promise<QuoteState> => {
   const found = await readQuote(database, { id, workspace })
-  if (!found) throw notFound('no such quote')
+  if (!found) throw notFound('unknown quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'
   const status = found.order === null ? unused : 'USED'
   return { id, figures: parseFigures(found.figures), expiresAt: found.expiresAt, status }
@@ -116,8 +117,9 @@ const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
 const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandContext<WorkspaceId>): Promise<Order> => {
   const { workspace } = context
   const quote = await readQuote(ports.database, { id, workspace })
-  if (!quote) throw notFound('no such quote')
-  if (!isOpen(quote, ports.clock.now())) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'expired' })
+  if (!quote) throw notFound('unknown quote')
+  if (!isOpen(quote, ports.clock.now()))
+    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote has expired' })
   const figures = parseFigures(quote.figures)
   try {
     return await ports.ledger.execute({
@@ -128,7 +130,7 @@ const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandCont
     })
   } catch (error) {
     if (!isUnusableQuote(error)) throw error
-    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'used or expired', cause: error })
+    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote is used or expired', cause: error })
   }
 }
 

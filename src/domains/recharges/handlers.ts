@@ -54,6 +54,7 @@ const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net
   netAmount: formatMoney(net),
 })
 
+/** A recharge as the viewer sees it. */
 export const toRechargeView = (order: Order, viewer: Viewer) => {
   const { wallet, details, ...charge } = toRecharge(order)
   return {
@@ -102,6 +103,7 @@ const toInput = (body: { walletBizId: string; channelCode: string; amount: strin
   amount: body.amount,
 })
 
+/** The handlers of the recharge operations. */
 export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listRechargeChannels: async (request) => {

@@ -17,6 +17,7 @@ export type ChannelSettings = TariffSettings & {
   enabled: boolean
 }
 
+/** A channel with its parsed tariff. */
 export interface Channel {
   settings: ChannelSettings
   tariff: Tariff
@@ -29,6 +30,7 @@ export type Channels = ReadonlyMap<string, Channel>
 export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
   new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
 
+/** A requested recharge. */
 export interface RechargeInput {
   wallet: WalletId
   channelCode: string

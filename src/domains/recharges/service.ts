@@ -44,7 +44,7 @@ export interface RechargesPorts {
   ledger: Ledger
   clock: Clock
   channels: Channels
-  /** How long a recharge waits for its payment or proof. */
+  /** Time to pay or submit a proof, after which a recharge expires. */
   lifeMs: number
   database: Database
   blobs: Blobs
@@ -134,13 +134,13 @@ const changeRecharge = (
   ports: RechargesPorts,
   id: OrderId,
   context: CommandContext,
-  changeOf: (order: Order) => Change | Promise<Change>,
+  toChange: (order: Order) => Change | Promise<Change>,
 ): Promise<Order> =>
   ports.ledger.replayOnRefusal(context.key, async () => {
     const order = await ports.ledger.readOrder({ id, type: 'RECHARGE', workspace: context.workspace })
     if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null)
       throw new Refusal('STATE.CONFLICT', { internal: 'the recharge has expired' })
-    return ports.ledger.execute({ ...commandOrigin(context), ...(await changeOf(order)) })
+    return ports.ledger.execute({ ...commandOrigin(context), ...(await toChange(order)) })
   })
 
 /** Cancels an unpaid recharge. */
@@ -159,8 +159,8 @@ export const submitRechargeProof = (
 ): Promise<Order> =>
   changeRecharge(ports, id, context, async () => {
     const proof = await ports.fileOf(context.workspace, file)
-    if (!proof) throw notFound('no such file')
-    if (!ports.isProof(proof)) throw invalid('fileBizId', 'the type or size is not that of a proof')
+    if (!proof) throw notFound('unknown file')
+    if (!ports.isProof(proof)) throw invalid('fileBizId', 'not a valid type or size for a proof')
     return { parties: [], move: proofMove(id, context.workspace, file) }
   })
 

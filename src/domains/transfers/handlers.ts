@@ -51,6 +51,7 @@ const toListedTransferView = (order: ListedOrder, viewer: Viewer) => ({
   ...toWorkspaceKindView(order.workspaceKind, viewer),
 })
 
+/** The handlers of the transfer operations. */
 export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     createTransfer: async (request) => {

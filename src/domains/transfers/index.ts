@@ -13,6 +13,7 @@ export interface TransfersOptions extends TransferSettings {
   words: Words
 }
 
+/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createTransfers = ({ ledger, words, ...settings }: TransfersOptions): { handlers: HandlerTable } => ({
   handlers: transferHandlers({ ledger, rules: parseTransferRules(settings) }, words),
 })

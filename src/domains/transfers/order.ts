@@ -25,6 +25,7 @@ const storedData = z.object({
   failureCode: z.string().nullable(),
 })
 
+/** A transfer, as its order stores it. */
 export interface Transfer {
   source: WalletId
   target: WalletId
@@ -55,6 +56,7 @@ export const transferParties = ({ source, target, amount, fee }: Postings, works
   ]
 }
 
+/** The amount from the source to the target, and the fee to the house. */
 export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
   { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
   { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
@@ -63,6 +65,7 @@ export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
 
 const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
 
+/** A completed transfer, or a pending one if it needs approval. */
 export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'TRANSFER',
@@ -77,6 +80,7 @@ export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOr
   steps: terms.needsApproval ? [{ status: 'PENDING_APPROVAL' }] : settled,
 })
 
+/** Completes a pending transfer with its held funds. */
 export const approvalMove = (id: OrderId): OrderMove => ({
   ...operatorDecision('TRANSFER', id),
   expected: ['PENDING_APPROVAL'],
@@ -84,6 +88,7 @@ export const approvalMove = (id: OrderId): OrderMove => ({
   endHolds: 'CAPTURED',
 })
 
+/** Fails a pending transfer and releases its funds. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
   ...operatorDecision('TRANSFER', id),
   expected: ['PENDING_APPROVAL'],

@@ -33,6 +33,7 @@ import {
   type WithdrawalsPorts,
 } from './service.ts'
 
+/** A withdrawal as the viewer sees it. */
 export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
   return {
@@ -54,6 +55,7 @@ const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
   ...toWorkspaceKindView(order.workspaceKind, viewer),
 })
 
+/** The handlers of the withdrawal operations. */
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listWithdrawals: async (request) => {

@@ -13,6 +13,7 @@ export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
   payouts: readonly PayoutSettings[]
 }
 
+/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
   handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
 })

@@ -30,13 +30,14 @@ export class PayoutTariffs {
   }
 }
 
-/** What a withdrawal needs to know of its withdrawal channel. */
+/** The part of a withdrawal channel that withdrawals need. */
 export interface PayoutChannel {
   channelType: PayoutType
   channelStatus: string
   currency: string
 }
 
+/** A requested withdrawal. */
 export interface WithdrawalInput {
   wallet: WalletId
   channel: string

@@ -57,6 +57,7 @@ const postOpening = (ports: LedgerPorts, actor: AccountId | null, to: Party, min
     ],
   })
 
+/** Opening funds of a wallet. */
 export interface Funding {
   wallet: WalletId
   workspace: WorkspaceId

@@ -3,6 +3,7 @@ import type { Database } from '../../database/index.ts'
 import { type Instant, type Money, money, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { OrderType } from '../schema/tables.ts'
 
+/** Identifies a counter of daily usage. */
 export interface UsageQuery {
   workspace: WorkspaceId
   type: OrderType

@@ -30,6 +30,7 @@ export interface Flow {
   createdAt: Instant
 }
 
+/** A query of a wallet's flows. `from` and `to` are bounds of their time. */
 export interface FlowQuery extends ListParameters {
   wallet: WalletId
   workspace: WorkspaceId

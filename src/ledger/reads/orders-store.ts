@@ -43,6 +43,7 @@ const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): 
   return [created, (orders) => orders.and([received(orders), orders('status', '=', 'COMPLETED')])]
 }
 
+/** Identifies an order, for a workspace or an operator. */
 export interface OrderScope {
   id: OrderId
   type: OrderType

@@ -40,6 +40,7 @@ const walletsOfWorkspace = statement((store, given: Given<{ workspace: Workspace
 export const listWallets = (database: Database, workspace: WorkspaceId): Promise<Wallet[]> =>
   walletsOfWorkspace.all(database, { workspace })
 
+/** Identifies a wallet, for a workspace or an operator. */
 export interface WalletScope {
   wallet: WalletId
   /** Null for an operator, who can read wallets of all workspaces. */
@@ -57,6 +58,7 @@ const walletOfWorkspace = statement((store, given: Given<{ wallet: WalletId; wor
 export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> =>
   workspace === null ? walletById.first(database, { wallet }) : walletOfWorkspace.first(database, { wallet, workspace })
 
+/** Identifies the default wallet of a currency. */
 export interface DefaultWalletScope {
   workspace: WorkspaceId
   currency: string
@@ -73,6 +75,7 @@ export const readDefaultWallet = (
     .where('w.is_default', '=', true)
     .executeTakeFirst()
 
+/** A wallet's balance. `available` is `total` without `held`. */
 export interface Balance {
   wallet: WalletId
   total: Money
@@ -97,6 +100,7 @@ const toBalance = (wallet: WalletId, { currency, balance, held, version }: Row):
   version,
 })
 
+/** Identifies a wallet of a workspace. */
 export interface BalanceScope {
   wallet: WalletId
   workspace: WorkspaceId
@@ -118,7 +122,7 @@ export const readBalance = async (
 }
 
 /**
- * The balance at an instant, changes at that instant included: the last entry's balance and number, and the holds open then.
+ * The balance at an instant, including changes at that instant: the last entry's balance and sequence, and the open holds.
  */
 export const readBalanceAt = async (
   database: Database,
