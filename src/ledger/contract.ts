@@ -1,10 +1,11 @@
 import * as z from 'zod'
-import { reason, workspaceFields, workspaceFilters } from '../contract/fields.ts'
+import { reason } from '../contract/fields.ts'
 import { listQuery, page } from '../contract/lists.ts'
-
+import { workspaceFields, workspaceFilters } from '../contract/orders.ts'
 import { decision, member, money, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
 
+/** Refusal codes of money commands. */
 export const codes = {
   'WALLET.INSUFFICIENT_FUNDS': { status: 422 },
   'WALLET.NOT_ACTIVE': { status: 422 },
@@ -21,6 +22,7 @@ declare module '../kernel/codes.ts' {
 export const walletStatus = codedFamily('walletStatus', { ACTIVE: 10090101, FROZEN: 10090102, CLOSED: 10090103 })
 export type WalletStatus = CodeOf<typeof walletStatus>
 
+/** The kinds of journal entries. */
 export const flowType = codedFamily('flowType', {
   TRANSFER: 10090301,
   EXCHANGE: 10090302,

@@ -29,4 +29,5 @@ export {
   parseConfiguredAmount,
   parseTariff,
   type Tariff,
+  type TariffSettings,
 } from './tariff.ts'

@@ -10,8 +10,8 @@ export interface InvariantCheck {
   first: string | null
 }
 
-/** Each query selects the subjects that violate its rule. Running sums find the entry where a fault began. */
-const rules: Record<string, string> = {
+/** Queries by invariant. Each selects the subjects that violate it. Running sums find the first wrong entry. */
+const invariants: Record<string, string> = {
   'entries of a currency sum to zero': `
     SELECT currency AS subject FROM ledger_entries GROUP BY currency HAVING sum(amount) <> 0`,
   'entries of a transaction sum to zero': `
@@ -52,20 +52,21 @@ const rules: Record<string, string> = {
 }
 
 /**
- * Checks every invariant over the whole ledger. Each query has its own snapshot: a shared one would hold back vacuum, and on
- * PGlite all other queries, for the duration of all of them.
+ * Checks all invariants of the whole ledger. Each query has its own snapshot: a shared one would block vacuum, and on PGlite
+ * all other queries, until the last one has finished.
  */
 export const checkInvariants = async (database: Database): Promise<InvariantCheck[]> => {
   const checks: InvariantCheck[] = []
-  for (const [name, rule] of Object.entries(rules)) {
+  for (const [name, query] of Object.entries(invariants)) {
     const { rows } = await sql<InvariantCheck>`
       SELECT ${name}::text AS name, count(*) AS violations, min(subject) AS first
-        FROM (${sql.raw(rule)}) AS broken`.execute(database)
+        FROM (${sql.raw(query)}) AS broken`.execute(database)
     checks.push(...rows)
   }
   return checks
 }
 
+/** A violated invariant. */
 export interface Discrepancy {
   /** The name of the violated invariant. */
   rule: string
@@ -80,6 +81,7 @@ export const verifyLedger = async (database: Database): Promise<Discrepancy | nu
   return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
 }
 
+/** The result of the latest check. */
 export interface LastCheck {
   at: Instant
   /** Null if the ledger was consistent. */

@@ -5,14 +5,14 @@ import type { Ledger } from './ledger.ts'
 
 interface LedgerCheckPorts {
   ledger: Pick<Ledger, 'recordCheck'>
-  /** Takes time in proportion to the ledger's size. Stops on the signal. */
+  /** Reads the whole ledger. Stops on the signal. */
   verifyLedger(signal: AbortSignal): Promise<Discrepancy | null>
   clock: Clock
   everyMs: number
   onBroken(broken: Discrepancy): void
 }
 
-/** The job that verifies the whole ledger, once for all replicas. A check that fails to run leaves the last result in place. */
+/** The job that verifies the ledger once for all replicas. If a check fails to run, the last result remains. */
 export const ledgerCheckJob = ({ ledger, verifyLedger, clock, everyMs, onBroken }: LedgerCheckPorts): JobKind => ({
   name: 'ledger.check',
   attempts: 1,
@@ -27,7 +27,7 @@ export const ledgerCheckJob = ({ ledger, verifyLedger, clock, everyMs, onBroken 
 
 const batchSize = 10_000
 
-/** The job that deletes stored results of requests after a day, in batches. */
+/** The job that deletes stored results of requests a day after their execution, in batches. */
 export const resultCleanupJob = (ledger: Pick<Ledger, 'deleteExpiredResults'>, everyMs: number): JobKind => ({
   name: 'ledger.deleteExpiredResults',
   attempts: 1,

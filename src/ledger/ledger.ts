@@ -42,7 +42,10 @@ import {
 } from './reads/wallets-store.ts'
 import type { OrderType } from './schema/tables.ts'
 
-/** Double-entry accounts, the wallets on top of them, and the orders that move money. */
+/**
+ * A double-entry ledger: accounts, the wallets on top of them, and the orders that move funds. Only `execute` creates or moves
+ * an order.
+ */
 export class Ledger {
   readonly #ports: LedgerPorts
   readonly #database: Database
@@ -52,17 +55,20 @@ export class Ledger {
     this.#database = ports.database
   }
 
-  /** The same ledger inside a transaction. Use nothing else within it: PGlite has a single connection. */
+  /** The ledger on a transaction. Inside it, use no other ledger: PGlite has a single connection. */
   within(tx: Database): Ledger {
     return new Ledger({ ...this.#ports, database: tx })
   }
 
-  /** Creates or moves an order with its postings, holds, audit entry and stored result. Throws a Refusal if nothing was done. */
+  /**
+   * Creates or moves an order with its journal entries, holds, audit entry and stored result, in one transaction. Repeating a
+   * request returns its first result. Throws a Refusal if nothing was written.
+   */
   execute(command: OrderCommand): Promise<Order> {
     return executeOrder(this.#ports, command)
   }
 
-  /** Posts a wallet's opening funds. Not idempotent. */
+  /** Posts a wallet's opening funds. Not idempotent: every call posts again. */
   fundWallet(funding: Funding): Promise<void> {
     return fundWallet(this.#ports, funding)
   }
@@ -147,7 +153,7 @@ export class Ledger {
     return readFlows(this.#database, query)
   }
 
-  /** All postings of an order, those of house accounts included. */
+  /** All entries of an order, including those of house accounts. */
   listPostings(order: OrderId): Promise<Posting[]> {
     return listPostings(this.#database, order)
   }
@@ -172,17 +178,17 @@ export class Ledger {
     return readOrders(this.#database, query)
   }
 
-  /** The orders that have expired but not yet been moved, oldest first. */
+  /** Orders that are past their expiry and still open, oldest first. */
   listDueOrders(query: DueQuery): Promise<OrderId[]> {
     return listDueOrders(this.#database, query)
   }
 
-  /** The total that a workspace has ordered on a day. */
+  /** The total of a workspace's orders on a day, for its daily limit. */
   readDailyUsage(query: UsageQuery): Promise<Money> {
     return readDailyUsage(this.#database, query)
   }
 
-  /** Resets the daily limits of a sandbox. */
+  /** Resets the daily usage of a sandbox. */
   deleteDailyUsage(workspace: WorkspaceId): Promise<void> {
     return deleteDailyUsage(this.#database, workspace)
   }

@@ -14,7 +14,7 @@ import {
 import type { Order } from './order.ts'
 import type { Flow } from './reads/flows-store.ts'
 
-/** Who a view is for: the workspace that reads it, or null for an operator, and the language of its labels. */
+/** The reader of a view: a workspace, or null for an operator, and the language of labels. */
 export interface Viewer {
   workspace: WorkspaceId | null
   words: Words
@@ -29,14 +29,14 @@ export const viewerOf = (
 
 type Language = Pick<Viewer, 'words' | 'locale'>
 
-/** The coded value of a code that the store keeps as text. Throws a RangeError if the family does not have the code. */
+/** The coded value of a stored code. Throws a RangeError for a code that is not in the family. */
 export const toCodedValue = <C extends string>(
   family: CodedFamily<C>,
   code: string,
   { words, locale }: Language,
 ): CodedValue => {
-  const known = family.codes.find((one) => one === code)
-  if (known === undefined) throw new RangeError(`${code} is not one of ${family.name}`)
+  const known = family.codes.find((each) => each === code)
+  if (known === undefined) throw new RangeError(`${code} is not a code of ${family.name}`)
   return words.coded(family, known, locale)
 }
 

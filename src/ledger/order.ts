@@ -30,6 +30,7 @@ export const storedOrder = z.object({
   ),
 })
 
+/** An order of the ledger. Its domain parses `data`. */
 export type Order = z.output<typeof storedOrder>
 
 /** The final statuses of all order types. */
@@ -45,11 +46,12 @@ export interface OrderExpiry {
   to: string
 }
 
-/** A recharge expires without a payment. One with a proof waits for an operator, without a limit. */
+/** An unpaid recharge expires. One with a proof does not. */
 export const rechargeExpiry: OrderExpiry = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
 
 /**
- * When the order expired, or null if it has not. An order expires at its `expiresAt`; a job records that later.
+ * The instant at which the order expired, or null if it has not. An order expires at its `expiresAt`, even before the job
+ * records it.
  */
 export const expiredAt = (
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,
@@ -66,7 +68,7 @@ const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', 
 /** Crockford's Base32 alphabet: no two digits look or sound alike. */
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** Such as `TRF-20260801-` and twelve digits from the id's low 60 random bits, so that no shared counter is needed. */
+/** An order number: `TRF-20260801-` and twelve digits from the id's low 60 random bits. Needs no shared counter. */
 export const orderNumber = (type: OrderType, id: OrderId, at: Instant): string => {
   let rest = BigInt(`0x${id.replaceAll('-', '').slice(-15)}`)
   let text = ''

@@ -1,4 +1,3 @@
-import type { TariffSettings } from '../config/index.ts'
 import { moneyOf } from '../contract/fields.ts'
 import {
   add,
@@ -14,8 +13,17 @@ import {
 } from '../kernel/index.ts'
 
 /** The limits and fees of a channel as configured: decimal strings in `currency`. The rate is a share below one. */
-export type { TariffSettings }
+export interface TariffSettings {
+  currency: string
+  minAmount: string
+  maxAmount: string
+  /** Limit for all orders of one workspace on one day (UTC). Absent for no limit. */
+  dailyMax?: string | undefined
+  fixedFee: string
+  feeRate: string
+}
 
+/** The parsed limits and fees of a channel. */
 export interface Tariff {
   minimum: Money
   maximum: Money
@@ -45,7 +53,7 @@ export const parseTariff = (settings: TariffSettings): Tariff => {
   }
 }
 
-/** An amount, the house's fee, and the rest. */
+/** An amount, the house's fee and the net amount. */
 export interface Charge {
   amount: Money
   fee: Money
@@ -56,8 +64,8 @@ export interface Charge {
 export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge => {
   const { currency } = minimum
   const amount = moneyOf(requested, currency)
-  const outside = compare(amount, minimum) < 0 || compare(amount, maximum) > 0
-  if (outside) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
+  if (compare(amount, minimum) < 0 || compare(amount, maximum) > 0)
+    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
   const fee = add(fixedFee, money(multiplyRoundingUp(amount.minor, feeRate), currency))
   const net = subtract(amount, fee)
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })

@@ -1,5 +1,8 @@
+import { schemaOwners } from '../../src/compose/migrations.ts'
+import { migrate } from '../../src/database/migrator/migrate.ts'
+import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import type { Database } from '../../src/database/tables.ts'
-import { migratedPostgres, openServer } from '../harness/prepared-postgres.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { testDatabase } from '../identity/database.ts'
 
 export interface TestStore {
@@ -12,9 +15,18 @@ export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', 
 
 /** A PostgreSQL server with the whole schema; undefined if none can be started. */
 export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
-  const server = await migratedPostgres()
+  const server = await startPostgres()
   if (!server) return undefined
-  const { database, close } = await openServer(server.url, poolSize)
+  const { database, close } = await openPostgres({
+    kind: 'postgres',
+    url: server.url,
+    poolSize,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 20_000,
+    lockTimeoutMs: 20_000,
+    onConnectionBroken: () => undefined,
+  })
+  await migrate(database, schemaOwners)
   return {
     name: `PostgreSQL ${server.version.split(' ')[0]}`,
     database,

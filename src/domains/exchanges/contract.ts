@@ -1,18 +1,6 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  fitsCurrency,
-  id,
-  orderFields,
-  statusHistory,
-  timestamp,
-} from '../../contract/fields.ts'
-
+import { amount, bizId, coded, codeOf, currency, decimal, fitsCurrency, id, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
@@ -54,9 +42,7 @@ const QuoteRequest = z
   .refine(differs, { path: ['targetCurrency'] })
   .refine(
     (body) => fitsCurrency(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency),
-    {
-      path: ['amount'],
-    },
+    { path: ['amount'] },
   )
 
 /** The figures that a quote and its exchange have in common. */

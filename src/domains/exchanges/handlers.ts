@@ -19,7 +19,7 @@ import {
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { parseFigures } from './order.ts'
 import { type CurrentRate, listRates } from './rates.ts'
@@ -76,6 +76,7 @@ const toRateView = ({ source, target, rate, updatedBy, asOf }: CurrentRate) => (
   updatedAt: toIso(asOf),
 })
 
+/** The handlers of the exchange operations. */
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     quoteExchange: async (request) => {
@@ -116,6 +117,6 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
 
     setExchangeRate: async (request) => {
       const { sourceCurrency: source, targetCurrency: target, rate } = request.body
-      return toRateView(await setExchangeRate(ports, { source, target, rate }, auditContextOf(request)))
+      return toRateView(await setExchangeRate(ports, { source, target, rate }, actOf(request)))
     },
   })

@@ -1,6 +1,7 @@
 /**
- * Exchanges between currencies. A quote fixes the figures of an exchange; an exchange uses the quote. Rates come from a source or
- * from operators (rates.ts). Start reading at contract.ts and service.ts; order.ts maps an exchange to its order of the ledger.
+ * Exchanges between currencies. A quote fixes the figures, and an exchange uses the quote. rates.ts combines the rates of a
+ * provider with those that operators set. Start reading at contract.ts and service.ts; order.ts maps an exchange to its order
+ * of the ledger. Depends on the ledger and database.
  */
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
@@ -25,6 +26,7 @@ export interface Exchanges {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
+/** Builds the domain. */
 export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions): Exchanges => ({
   handlers: exchangeHandlers(ports, words),
   jobs: [

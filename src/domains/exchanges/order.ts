@@ -5,7 +5,7 @@ import { fixedSide } from './contract.ts'
 import type { Figures } from './rules.ts'
 import type { Quote, QuoteId } from './store.ts'
 
-/* How an exchange is stored as an order of the ledger: its data, accounts and entries. */
+/* An exchange as an order of the ledger: its data, accounts and entries. */
 
 const minorUnits = z.string().transform(BigInt)
 
@@ -20,6 +20,7 @@ const storedFigures = z.object({
   fixedSide: z.enum(fixedSide.codes),
 })
 
+/** The stored form of figures. */
 export const toFiguresData = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({
   sourceCurrency: source.currency,
   targetCurrency: target.currency,
@@ -37,6 +38,7 @@ export const parseFigures = (data: unknown): Figures => {
   return { ...rest, source: money(sourceAmount, sourceCurrency), target: money(targetAmount, targetCurrency), fee }
 }
 
+/** A completed exchange at the figures of a quote. */
 export const newExchange = (quote: QuoteId, figures: Figures, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'EXCHANGE',
@@ -44,7 +46,7 @@ export const newExchange = (quote: QuoteId, figures: Figures, workspace: Workspa
   steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
 })
 
-/** The workspace's two wallets, which must be active, and the house's liquidity in both currencies. */
+/** Both wallets of the workspace, which must be active, and the house's liquidity accounts in both currencies. */
 export const exchangeParties = (
   { sourceWallet, targetWallet }: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
   { source, target, fee }: Figures,
@@ -70,6 +72,7 @@ export const exchangeParties = (
   ]
 }
 
+/** Both legs of the exchange through the house's liquidity, and the fee. */
 export const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
   { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
   { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },

@@ -5,10 +5,11 @@ import { listSetRates, readSetRate } from './store.ts'
 
 /** The rate in force for a pair of currencies. */
 export interface CurrentRate extends Rate {
-  /** The operator who set it; null for a rate of the source. */
+  /** The operator who set it; null for a rate of the provider. */
   updatedBy: string | null
 }
 
+/** The sources of rates. */
 export interface RateSources {
   database: Database
   /** Mid rates of a provider or of the configuration. Pairs without a current rate are absent. */
@@ -40,7 +41,7 @@ const toRatio = (rate: { source: string; rate: string }, source: string): Ratio 
 
 /**
  * The mid rate in units of target per unit of source, and the operator who set it, if any. An operator's rate takes precedence
- * over the source's. Undefined without either.
+ * over the provider's. Undefined if there is neither.
  */
 export const findRate = async (
   sources: RateSources,

@@ -14,6 +14,7 @@ import {
 } from '../../kernel/index.ts'
 import type { FixedSide } from './contract.ts'
 
+/** The configured terms of exchanges. */
 export interface ExchangeTerms {
   /** The house's share of the rate. */
   spread: Ratio

@@ -23,7 +23,7 @@ interface ExchangeQuotesTable {
   created_by: AccountId
   created_at: Timestamp
   expires_at: Timestamp
-  /** The order that spent the quote. Set by a trigger. */
+  /** The order that used the quote. Set by a trigger. */
   order_biz_id: OrderId | null
 }
 
@@ -34,7 +34,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Rates that operators set: one per pair of currencies, whichever of the two is the source. */
+/** Rates that operators set: one per pair of currencies, in either direction. */
 const rates = [
   `CREATE TABLE exchange_rates (
     pair text PRIMARY KEY,
@@ -47,9 +47,9 @@ const rates = [
 ]
 
 /**
- * Quotes. A trigger spends the quote of each exchange order: SQLSTATE PQ001 rejects an order without an open quote of its
- * workspace for the same wallets and figures. An order's time is never earlier than that of its accounts, which a process
- * with a fast clock may have moved ahead. So a quote has expired only if the database clock agrees.
+ * Quotes. A trigger marks the quote of each exchange order as used. An order without an open quote of its workspace for the
+ * same wallets and figures fails with SQLSTATE PQ001. An order's time is never earlier than that of its accounts, which a
+ * process with a fast clock may have moved ahead. So a quote has expired only if the database clock agrees.
  */
 const quotes = [
   `CREATE TABLE exchange_quotes (
@@ -65,7 +65,7 @@ const quotes = [
     PRIMARY KEY (workspace_biz_id, biz_id)
   )`,
   `CREATE INDEX exchange_quotes_unused ON exchange_quotes (expires_at) WHERE order_biz_id IS NULL`,
-  `CREATE FUNCTION exchange_quotes_spend() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION exchange_quotes_use() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE exchange_quotes SET order_biz_id = NEW.biz_id
      WHERE workspace_biz_id = NEW.workspace_biz_id AND biz_id = (NEW.data->>'quoteBizId')::uuid
@@ -76,8 +76,8 @@ const quotes = [
     END IF;
     RETURN NULL;
   END $$`,
-  `CREATE TRIGGER exchange_quotes_spend AFTER INSERT ON orders
-    FOR EACH ROW WHEN (NEW.order_type = 'EXCHANGE') EXECUTE FUNCTION exchange_quotes_spend()`,
+  `CREATE TRIGGER exchange_quotes_use AFTER INSERT ON orders
+    FOR EACH ROW WHEN (NEW.order_type = 'EXCHANGE') EXECUTE FUNCTION exchange_quotes_use()`,
 ]
 
 export const migrations = [sqlMigration('001-baseline', [...rates, ...quotes])]

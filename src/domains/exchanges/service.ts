@@ -15,7 +15,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { FixedSide, QuoteStatus } from './contract.ts'
 import { exchangeEntries, exchangeParties, newExchange, parseFigures, toFiguresData } from './order.ts'
 import { type CurrentRate, findRate, type RateSources, unsupportedSide } from './rates.ts'
@@ -37,6 +37,7 @@ export interface ExchangesPorts extends RateSources {
   terms: ExchangeTerms
 }
 
+/** A requested quote. */
 export interface QuoteInput {
   sourceCurrency: string
   targetCurrency: string
@@ -65,7 +66,7 @@ const findDefaultWallet = async (
   return wallet.bizId
 }
 
-/** Fixes the figures of an exchange until the quote expires. Moves no funds. */
+/** Creates a quote, which fixes the figures of an exchange until it expires. Moves no funds. */
 export const quoteExchange = async (
   ports: ExchangesPorts,
   input: QuoteInput,
@@ -76,7 +77,7 @@ export const quoteExchange = async (
   const targetWallet = await findDefaultWallet(ports, workspace, input.targetCurrency)
   const rate = await findRate(ports, input.sourceCurrency, input.targetCurrency)
   if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
-  // An operator who traded at a rate of their own could drain the house's liquidity.
+  // Otherwise an operator could drain the house's liquidity at a rate that they set.
   if (rate.setBy !== null) await ports.ledger.assertDifferentPerson(rate.setBy, actor)
   const figures = computeFigures(input, rate.mid, terms)
   const createdAt = clock.now()
@@ -94,7 +95,7 @@ export const quoteExchange = async (
   return { id: quote.id, figures, expiresAt: quote.expiresAt, status: 'OPEN' }
 }
 
-/** Whether a quote has not expired. When an exchange uses it, the trigger in schema.ts has the last word. */
+/** Whether a quote has not expired. The trigger in schema.ts checks it again when an exchange uses the quote. */
 const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
   isValidAt({ from: createdAt, until: expiresAt }, now)
 
@@ -104,7 +105,7 @@ export const readExchangeQuote = async (
   { id, workspace }: { id: QuoteId; workspace: WorkspaceId },
 ): Promise<QuoteState> => {
   const found = await readQuote(database, { id, workspace })
-  if (!found) throw notFound('no such quote')
+  if (!found) throw notFound('unknown quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'
   const status = found.order === null ? unused : 'USED'
   return { id, figures: parseFigures(found.figures), expiresAt: found.expiresAt, status }
@@ -116,8 +117,9 @@ const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
 const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandContext<WorkspaceId>): Promise<Order> => {
   const { workspace } = context
   const quote = await readQuote(ports.database, { id, workspace })
-  if (!quote) throw notFound('no such quote')
-  if (!isOpen(quote, ports.clock.now())) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'expired' })
+  if (!quote) throw notFound('unknown quote')
+  if (!isOpen(quote, ports.clock.now()))
+    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote has expired' })
   const figures = parseFigures(quote.figures)
   try {
     return await ports.ledger.execute({
@@ -128,11 +130,11 @@ const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandCont
     })
   } catch (error) {
     if (!isUnusableQuote(error)) throw error
-    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'used or expired', cause: error })
+    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote is used or expired', cause: error })
   }
 }
 
-/** Exchanges at the figures of a quote. One statement moves the funds and marks the quote as used. */
+/** Exchanges currencies at the figures of a quote. One statement moves the funds and marks the quote as used. */
 export const createExchange = (
   ports: ExchangesPorts,
   { quote }: { quote: QuoteId },
@@ -149,14 +151,14 @@ export const readExchange = (
 export const setExchangeRate = async (
   ports: ExchangesPorts,
   input: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
-  act: AuditContext,
+  act: Act,
 ): Promise<CurrentRate> => {
   const side = unsupportedSide(ports, input)
   if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
   return inTransaction(ports.database, async (tx) => {
     await saveRate(tx, { ...input, updatedBy: act.accountId, updatedAt: act.at })
     const targetId = `${input.source}/${input.target}`
-    await recordSuccess(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
+    await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
     return { ...input, updatedBy: act.accountId, asOf: act.at }
   })
 }
@@ -164,7 +166,7 @@ export const setExchangeRate = async (
 const unusedQuoteRetentionMs = days(1)
 const batchSize = 10_000
 
-/** The cleanup job: deletes unused quotes a day after their expiry. Used quotes stay, because their orders refer to them. */
+/** The cleanup job: deletes unused quotes a day after their expiry. Orders refer to used quotes. */
 export const deleteExpiredQuotes = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   signal: AbortSignal,

@@ -9,7 +9,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 
-/** Deletes up to `limit` unused quotes that expired by then, and returns how many it deleted. */
+/** Deletes up to `limit` unused quotes that expired at or before `until`. Returns how many it deleted. */
 export const deleteUnusedQuotes = async (database: Database, until: Instant, limit: number): Promise<number> => {
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM exchange_quotes WHERE ctid = ANY (ARRAY(
@@ -25,6 +25,7 @@ export const deleteQuotes = async (tx: Tx, workspace: WorkspaceId): Promise<void
 
 export type QuoteId = BizId<'quote'>
 
+/** A stored quote. */
 export interface Quote {
   id: QuoteId
   workspace: WorkspaceId
@@ -64,6 +65,7 @@ export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; 
     .select(['created_at as createdAt', 'expires_at as expiresAt', 'order_biz_id as order'])
     .executeTakeFirst()
 
+/** A rate that an operator has set. */
 export interface SetRate {
   source: string
   target: string
@@ -75,7 +77,7 @@ export interface SetRate {
 
 const pairOf = (a: string, b: string): string => [a, b].sort().join('/')
 
-/** Stores the rate of a pair, in place of an earlier one. */
+/** Stores the rate of a pair. Replaces an earlier one. */
 export const saveRate = async (database: Database, set: SetRate): Promise<void> => {
   const row = {
     source_currency: set.source,

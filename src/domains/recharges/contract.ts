@@ -1,19 +1,6 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  id,
-  orderFields,
-  reason,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/fields.ts'
-
+import { amount, bizId, coded, codeOf, currency, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
@@ -38,7 +25,7 @@ export const rechargeStatus = codedFamily('rechargeStatus', {
 })
 export type RechargeStatus = CodeOf<typeof rechargeStatus>
 
-/** The currency is that of the wallet, so the service checks whether the amount fits it. */
+/** The currency is that of the wallet. The service checks the decimal places of the amount. */
 const RechargeRequest = z.strictObject({ walletBizId: id, channelCode: text(64), amount })
 
 /** `netAmount` is the credit to the wallet: the amount less the fee. */
@@ -80,7 +67,7 @@ const RechargeChannel = z.object({
 export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
 
 const orders = orderOperations(RechargeOrder, rechargeFilters, 'recharge')
-/** The body and refusal codes that creating a recharge and quoting its fee have in common. */
+/** The part that creating a recharge and quoting its fee have in common. */
 const request = {
   ...orders.create,
   body: RechargeRequest,
@@ -172,7 +159,7 @@ export const confirmRecharge = operation({
   ...orders.approve,
   id: 'recharges.confirm',
   path: '/recharges/{recharge_id}/confirm',
-  summary: 'Confirm a payment of another person and credit the wallet',
+  summary: 'Confirm a recharge and credit the wallet',
   refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
 })
 

@@ -5,7 +5,7 @@ import { expiryMove } from './order.ts'
 
 export const expiryJob = 'recharges.expire'
 
-/** The order with its expiry applied, whether or not the job has recorded it: at the time of `expiresAt`. */
+/** The order with its expiry applied at `expiresAt`, even if the job has not recorded it yet. */
 export const withExpiry = <O extends Order>(order: O, now: Instant): O => {
   const at = expiredAt(order, rechargeExpiry, now)
   if (at === null) return order
@@ -23,7 +23,7 @@ const batchSize = 200
 
 /**
  * Ends up to one batch of expired recharges, oldest first, and returns how many it found. A workspace of null selects those of
- * all workspaces. Skips orders that have changed in the meantime.
+ * all workspaces. Skips orders that another command has changed.
  */
 export const expireRecharges = async (
   { ledger, clock }: ExpiryPorts,
@@ -43,7 +43,7 @@ export const expireRecharges = async (
   return orders.length
 }
 
-/** The job: ends all expired recharges, batch by batch. */
+/** The job that ends all expired recharges, in batches. */
 export const runExpiryJob = async (
   ports: ExpiryPorts,
   { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,

@@ -26,7 +26,7 @@ import {
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 import * as contract from './contract.ts'
 import { withExpiry } from './expiry.ts'
@@ -54,6 +54,7 @@ const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net
   netAmount: formatMoney(net),
 })
 
+/** A recharge as the viewer sees it. */
 export const toRechargeView = (order: Order, viewer: Viewer) => {
   const { wallet, details, ...charge } = toRecharge(order)
   return {
@@ -65,7 +66,7 @@ export const toRechargeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** The same with the kind of the workspace, for operators. */
+/** A recharge with the kind of its workspace, for operators. */
 const toListedRechargeView = (order: ListedOrder, viewer: Viewer) => ({
   ...toRechargeView(order, viewer),
   ...toWorkspaceKindView(order.workspaceKind, viewer),
@@ -84,7 +85,7 @@ const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
   enabled: settings.enabled,
 })
 
-/** The recharges of a workspace, or of every one, with their expiry applied. */
+/** The recharges of a workspace with their expiry applied. A workspace of null selects those of all workspaces. */
 const listRecharges = async (
   { ledger, clock }: RechargesPorts,
   query: OrderListRequest & { rechargeStatus?: string | undefined },
@@ -102,6 +103,7 @@ const toInput = (body: { walletBizId: string; channelCode: string; amount: strin
   amount: body.amount,
 })
 
+/** The handlers of the recharge operations. */
 export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listRechargeChannels: async (request) => {
@@ -154,7 +156,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     },
 
     downloadRechargeProof: (request) =>
-      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, auditContextOf(request)),
+      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, actOf(request)),
 
     confirmRecharge: async (request) => {
       const input = { id: bizId<'order'>(request.params.recharge_id) }

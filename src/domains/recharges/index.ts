@@ -1,6 +1,7 @@
 /**
- * Recharges: payments into a wallet. A workspace announces one, may submit a proof, and an operator confirms or rejects it. An
- * unpaid recharge expires. Start reading at contract.ts and service.ts; order.ts maps a recharge to its order of the ledger.
+ * Recharges: payments into a wallet. A workspace announces a payment and can submit a proof. An operator confirms or rejects
+ * it. An unpaid recharge expires. Start reading at contract.ts and service.ts; order.ts maps a recharge to its order of the
+ * ledger. Depends on the ledger, and on files through a port.
  */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
@@ -21,6 +22,7 @@ export interface Recharges {
   jobs: JobKind[]
 }
 
+/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createRecharges = ({ words, settings, expiryMs, ...infrastructure }: RechargesOptions): Recharges => {
   const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs: settings.lifeMs }
   return {

@@ -12,7 +12,7 @@ import {
 } from '../../ledger/index.ts'
 import type { RechargeTerms } from './rules.ts'
 
-/* How a recharge is stored as an order of the ledger: its data, accounts, entries and moves. */
+/* A recharge as an order of the ledger: its data, accounts, entries and moves. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -27,6 +27,7 @@ const storedData = z.object({
   rejectReason: z.string().nullable(),
 })
 
+/** A recharge, as its order stores it. */
 export interface Recharge {
   wallet: WalletId
   /** The incoming payment. */
@@ -63,6 +64,7 @@ export const creditedWallet = (wallet: WalletId, currency: string, workspace: Wo
   currencyField: 'walletBizId',
 })
 
+/** A recharge that waits for its payment. */
 export const newRecharge = (
   { amount, fee, channel: { settings, tariff } }: RechargeTerms,
   workspace: WorkspaceId,
@@ -94,6 +96,7 @@ export const rechargeEntries = ({ net, fee }: Recharge): Entry[] => [
 
 const unpaid = { type: 'RECHARGE', expected: ['PENDING_PAYMENT'] } as const
 
+/** Cancels an unpaid recharge. */
 export const cancellationMove = (id: OrderId, workspace: WorkspaceId, reason: string): OrderMove => ({
   ...unpaid,
   id,
@@ -102,6 +105,7 @@ export const cancellationMove = (id: OrderId, workspace: WorkspaceId, reason: st
   data: { cancelReason: reason },
 })
 
+/** Records the proof of payment. */
 export const proofMove = (id: OrderId, workspace: WorkspaceId, file: string): OrderMove => ({
   ...unpaid,
   id,
@@ -110,6 +114,7 @@ export const proofMove = (id: OrderId, workspace: WorkspaceId, file: string): Or
   data: { proofFileBizId: file },
 })
 
+/** Expires an unpaid recharge. */
 export const expiryMove = (id: OrderId): OrderMove => ({
   ...unpaid,
   id,
@@ -117,12 +122,14 @@ export const expiryMove = (id: OrderId): OrderMove => ({
   steps: [{ status: 'EXPIRED' }],
 })
 
+/** Completes a recharge. If its channel requires a proof, the proof must have been submitted. */
 export const confirmationMove = (id: OrderId, { proofRequired }: Recharge): OrderMove => ({
   ...operatorDecision('RECHARGE', id),
   expected: proofRequired ? ['PROOF_SUBMITTED'] : ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
   steps: [{ status: 'COMPLETED' }],
 })
 
+/** Rejects a recharge with a proof. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
   ...operatorDecision('RECHARGE', id),
   expected: ['PROOF_SUBMITTED'],

@@ -1,10 +1,23 @@
-import type { Configuration } from '../../config/index.ts'
 import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
-import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
+import {
+  type Charge,
+  computeCharge,
+  parseTariff,
+  type Tariff,
+  type TariffSettings,
+  type Wallet,
+} from '../../ledger/index.ts'
 
 /** A channel for incoming payments, as configured. */
-export type ChannelSettings = Configuration['money']['recharge']['channels'][number]
+export type ChannelSettings = TariffSettings & {
+  channelCode: string
+  channelName: string
+  channelType: 'BANK' | 'CRYPTO' | 'CARD'
+  proofRequired: boolean
+  enabled: boolean
+}
 
+/** A channel with its parsed tariff. */
 export interface Channel {
   settings: ChannelSettings
   tariff: Tariff
@@ -17,6 +30,7 @@ export type Channels = ReadonlyMap<string, Channel>
 export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
   new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
 
+/** A requested recharge. */
 export interface RechargeInput {
   wallet: WalletId
   channelCode: string

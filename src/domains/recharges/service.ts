@@ -25,7 +25,7 @@ import {
   type PostingCommand,
   rechargeExpiry,
 } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Blobs, type Downloadable, download } from '../../platform/blobs/index.ts'
 import { expireRecharges, withExpiry } from './expiry.ts'
 import {
@@ -44,7 +44,7 @@ export interface RechargesPorts {
   ledger: Ledger
   clock: Clock
   channels: Channels
-  /** How long a recharge waits for its payment or proof. */
+  /** Time to pay or submit a proof, after which a recharge expires. */
   lifeMs: number
   database: Database
   blobs: Blobs
@@ -64,7 +64,7 @@ const readTerms = async (
   return computeTerms(input, wallet, channels)
 }
 
-/** The terms of a recharge now, or the refusal that creating it would get. Stores nothing and uses no daily limit. */
+/** The terms of a recharge, or the refusal that creating it would get. Does not count toward the daily limit. */
 export const quoteRecharge = async (
   ports: RechargesPorts,
   input: RechargeInput,
@@ -79,7 +79,7 @@ export const quoteRecharge = async (
     limit !== null && compare(add(await ports.ledger.readDailyUsage(counter), amount), limit) > 0
   const freesUsage = async () => (await expireRecharges(ports, { workspace, requestId })) > 0
   if ((await exceedsLimit()) && (!(await freesUsage()) || (await exceedsLimit())))
-    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit' })
+    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'daily limit' })
   return terms
 }
 
@@ -103,14 +103,14 @@ const openOrder = async (
   try {
     return await execute()
   } catch (error) {
-    // Expired recharges no longer count toward the daily limit, but only their recorded expiry frees their share of it.
+    // Expired recharges count toward the daily limit until their expiry is recorded.
     if (isDailyLimit(error) && (await expireRecharges(ports, { workspace, requestId: audit.requestId })) > 0)
       return execute()
     throw error
   }
 }
 
-/** Announces a payment. Posts nothing: an operator confirms the payment when it has arrived. */
+/** Announces a payment. Posts nothing until an operator confirms it. */
 export const createRecharge = (
   ports: RechargesPorts,
   input: RechargeInput,
@@ -134,13 +134,13 @@ const changeRecharge = (
   ports: RechargesPorts,
   id: OrderId,
   context: CommandContext,
-  changeOf: (order: Order) => Change | Promise<Change>,
+  toChange: (order: Order) => Change | Promise<Change>,
 ): Promise<Order> =>
   ports.ledger.replayOnRefusal(context.key, async () => {
     const order = await ports.ledger.readOrder({ id, type: 'RECHARGE', workspace: context.workspace })
     if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null)
       throw new Refusal('STATE.CONFLICT', { internal: 'the recharge has expired' })
-    return ports.ledger.execute({ ...commandOrigin(context), ...(await changeOf(order)) })
+    return ports.ledger.execute({ ...commandOrigin(context), ...(await toChange(order)) })
   })
 
 /** Cancels an unpaid recharge. */
@@ -159,12 +159,12 @@ export const submitRechargeProof = (
 ): Promise<Order> =>
   changeRecharge(ports, id, context, async () => {
     const proof = await ports.fileOf(context.workspace, file)
-    if (!proof) throw notFound('no such file')
-    if (!ports.isProof(proof)) throw invalid('fileBizId', 'the type or size is not that of a proof')
+    if (!proof) throw notFound('unknown file')
+    if (!ports.isProof(proof)) throw invalid('fileBizId', 'not a valid type or size for a proof')
     return { parties: [], move: proofMove(id, context.workspace, file) }
   })
 
-/** Credits the wallet: the payment has arrived. */
+/** Confirms that the payment has arrived and credits the wallet. */
 export const confirmRecharge = (
   ports: RechargesPorts,
   { id }: { id: OrderId },
@@ -191,15 +191,13 @@ export const rejectRecharge = (
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
   { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
-  act: AuditContext,
+  act: Act,
 ): Promise<StreamReply> => {
   const order = await readRecharge(ports, { id, workspace: null })
   const { proofFileBizId } = toRecharge(order).details
   const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
-  if (!file) throw notFound('the recharge has no available proof')
+  if (!file) throw notFound('the recharge has no proof, or its file is not available')
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) =>
-      recordSuccess(tx, act, { workspaceId: order.workspaceBizId, targetId: id }),
-    )
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
   return download(ports.blobs, file, request)
 }

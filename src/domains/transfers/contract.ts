@@ -8,20 +8,17 @@ import {
   decimal,
   fitsCurrency,
   id,
-  orderFields,
-  statusHistory,
   text,
   timestamp,
-  workspaceFilters,
 } from '../../contract/fields.ts'
 import { listQuery } from '../../contract/lists.ts'
-
+import { orderFields, statusHistory, workspaceFilters } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderOperations, orderSort } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
-export const summary = 'Transfers between wallets. Operators approve those above a limit.'
+export const summary = 'Transfers between wallets. Operators approve those above a threshold.'
 
 export const permissions = {
   workspace: { transfer: { sortOrder: 700, actions: ['read', 'create'] } },
@@ -121,7 +118,7 @@ export const listPendingTransfers = operation({
   ...orders.listAll,
   id: 'transfers.listPending',
   path: '/transfers/pending',
-  summary: 'List the transfers that wait for approval',
+  summary: 'List transfers pending approval',
   query: listQuery(orderSort, workspaceFilters),
 })
 
@@ -129,7 +126,7 @@ export const approveTransfer = operation({
   ...orders.approve,
   id: 'transfers.approve',
   path: '/transfers/{order_id}/approve',
-  summary: 'Approve a pending transfer of another person',
+  summary: 'Approve a pending transfer',
   refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
 })
 

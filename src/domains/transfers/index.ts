@@ -1,6 +1,7 @@
 /**
- * Transfers between wallets. A transfer is an order of the ledger that moves the funds at once, or holds them until an operator
- * approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the ledger.
+ * Transfers between wallets. A transfer is an order of the ledger. It moves the funds immediately, or holds them until an
+ * operator approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the
+ * ledger.
  */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -12,6 +13,7 @@ export interface TransfersOptions extends TransferSettings {
   words: Words
 }
 
+/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createTransfers = ({ ledger, words, ...settings }: TransfersOptions): { handlers: HandlerTable } => ({
   handlers: transferHandlers({ ledger, rules: parseTransferRules(settings) }, words),
 })

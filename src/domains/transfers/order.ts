@@ -13,7 +13,7 @@ import {
 } from '../../ledger/index.ts'
 import type { TransferTerms } from './rules.ts'
 
-/* How a transfer is stored as an order of the ledger: its data, accounts, entries and moves. */
+/* A transfer as an order of the ledger: its data, accounts, entries and moves. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -25,6 +25,7 @@ const storedData = z.object({
   failureCode: z.string().nullable(),
 })
 
+/** A transfer, as its order stores it. */
 export interface Transfer {
   source: WalletId
   target: WalletId
@@ -45,7 +46,7 @@ export const toTransfer = (order: Order): Transfer => {
 
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
 
-/** Both wallets, which must be active, and the house's fee account. The source belongs to the workspace. */
+/** Both wallets, which must be active, and the fee account. The source wallet must belong to the workspace. */
 export const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
   return [
@@ -55,6 +56,7 @@ export const transferParties = ({ source, target, amount, fee }: Postings, works
   ]
 }
 
+/** The amount from the source to the target, and the fee to the house. */
 export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
   { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
   { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
@@ -63,6 +65,7 @@ export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
 
 const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
 
+/** A completed transfer, or a pending one if it needs approval. */
 export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'TRANSFER',
@@ -77,6 +80,7 @@ export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOr
   steps: terms.needsApproval ? [{ status: 'PENDING_APPROVAL' }] : settled,
 })
 
+/** Completes a pending transfer with its held funds. */
 export const approvalMove = (id: OrderId): OrderMove => ({
   ...operatorDecision('TRANSFER', id),
   expected: ['PENDING_APPROVAL'],
@@ -84,6 +88,7 @@ export const approvalMove = (id: OrderId): OrderMove => ({
   endHolds: 'CAPTURED',
 })
 
+/** Fails a pending transfer and releases its funds. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
   ...operatorDecision('TRANSFER', id),
   expected: ['PENDING_APPROVAL'],

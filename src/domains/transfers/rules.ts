@@ -4,8 +4,9 @@ import { parseConfiguredAmount } from '../../ledger/index.ts'
 /** Decimal strings by currency, as configured. */
 export type AmountsByCurrency = Readonly<Record<string, string>>
 
+/** The settings of transfers: decimal strings by currency. */
 export interface TransferSettings {
-  /** Transfers of at least this amount wait for an operator. Absent currencies need no approval. */
+  /** Transfers of at least this amount need an operator's approval. Absent currencies need none. */
   approvalThreshold: AmountsByCurrency
   /** The sender's fee, on top of the amount. Absent currencies have none. */
   fixedFee: AmountsByCurrency
@@ -26,6 +27,7 @@ export const parseTransferRules = ({ approvalThreshold, fixedFee }: TransferSett
   fixedFee: parseAmounts(fixedFee),
 })
 
+/** A requested transfer. */
 export interface TransferInput {
   source: WalletId
   target: WalletId
@@ -34,6 +36,7 @@ export interface TransferInput {
   clientReference: string | null
 }
 
+/** A transfer with its fee. */
 export interface TransferTerms extends TransferInput {
   fee: Money
   needsApproval: boolean

@@ -8,7 +8,7 @@ export interface TransfersPorts {
   rules: TransferRules
 }
 
-/** Moves the funds, or holds them if an operator has to approve the transfer. */
+/** Creates a transfer. Moves the funds, or holds them if an operator has to approve the transfer. */
 export const createTransfer = (
   { ledger, rules }: TransfersPorts,
   input: TransferInput,
@@ -25,13 +25,13 @@ export const createTransfer = (
   })
 }
 
-/** A transfer that the workspace sent or received; null for a transfer of any workspace. */
+/** A transfer that the workspace sent or received. A workspace of null selects transfers of all workspaces. */
 export const readTransfer = (
   { ledger }: TransfersPorts,
   scope: { id: OrderId; workspace: WorkspaceId | null },
 ): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'TRANSFER' })
 
-/** Executes a pending transfer with the funds that it holds. */
+/** Approves a pending transfer and moves the held funds. */
 export const approveTransfer = async (
   ports: TransfersPorts,
   { id }: { id: OrderId },
@@ -47,7 +47,7 @@ export const approveTransfer = async (
   })
 }
 
-/** Ends a pending transfer and releases its funds, also those of a frozen wallet. */
+/** Rejects a pending transfer and releases its funds, also those of a frozen wallet. */
 export const rejectTransfer = (
   { ledger }: TransfersPorts,
   { id, reason }: { id: OrderId; reason: string },

@@ -1,17 +1,6 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  decimal,
-  id,
-  orderFields,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/fields.ts'
-
+import { amount, bizId, coded, codeOf, decimal, id, text, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../../ledger/contract.ts'
@@ -34,7 +23,7 @@ export const withdrawalStatus = codedFamily('withdrawalStatus', {
 })
 export type WithdrawalStatus = CodeOf<typeof withdrawalStatus>
 
-/** The currency is that of the wallet, so the service checks whether the amount fits it. */
+/** The currency is that of the wallet. The service checks the decimal places of the amount. */
 const WithdrawalRequest = z.strictObject({
   walletBizId: id,
   withdrawalChannelBizId: id,
@@ -121,7 +110,7 @@ export const approveWithdrawal = operation({
   ...orders.approve,
   id: 'withdrawals.approve',
   path: '/withdrawals/{withdrawal_id}/approve',
-  summary: 'Approve a withdrawal of another person',
+  summary: 'Approve a withdrawal',
   refuses: [...orders.approve.refuses, 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
 })
 
@@ -132,12 +121,12 @@ export const rejectWithdrawal = operation({
   summary: 'Reject a withdrawal and release its funds',
 })
 
-/** The body is optional: without one the handler gets undefined. */
+/** Without a body the handler gets undefined. */
 export const completeWithdrawal = operation({
   ...orderDecision(WithdrawalOrder, 'withdrawal:settle'),
   id: 'withdrawals.complete',
   path: '/withdrawals/{withdrawal_id}/complete',
-  summary: 'Mark a withdrawal as paid and post its funds',
+  summary: 'Mark a withdrawal as paid and debit the wallet',
   body: z.strictObject({ externalReference: text(128).optional() }).optional(),
 })
 

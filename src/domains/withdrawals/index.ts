@@ -1,6 +1,7 @@
 /**
- * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating one holds the funds; operators approve and
- * settle it. Start reading at contract.ts and service.ts; order.ts maps a withdrawal to its order of the ledger.
+ * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating a withdrawal holds the funds; operators approve
+ * and settle it. Start reading at contract.ts and service.ts; order.ts maps a withdrawal to its order of the ledger. Depends on
+ * the ledger, and on withdrawal channels through a port.
  */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { withdrawalHandlers } from './handlers.ts'
@@ -12,6 +13,7 @@ export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
   payouts: readonly PayoutSettings[]
 }
 
+/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
   handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
 })

@@ -12,7 +12,7 @@ import {
 } from '../../ledger/index.ts'
 import type { WithdrawalTerms } from './rules.ts'
 
-/* How a withdrawal is stored as an order of the ledger: its data, accounts, entries and moves. */
+/* A withdrawal as an order of the ledger: its data, accounts, entries and moves. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -25,6 +25,7 @@ const storedData = z.object({
   externalReference: z.string().nullable(),
 })
 
+/** A withdrawal, as its order stores it. */
 export interface Withdrawal {
   wallet: WalletId
   withdrawalChannelBizId: string
@@ -56,6 +57,7 @@ export const debitedWallet = (wallet: WalletId, currency: string, workspace: Wor
   currencyField: 'walletBizId',
 })
 
+/** A withdrawal that waits for approval. */
 export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'WITHDRAWAL',
@@ -79,6 +81,7 @@ export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [
   ...feeEntries('source', fee),
 ]
 
+/** Cancels a withdrawal before its approval and releases its funds. */
 export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove => ({
   id,
   type: 'WITHDRAWAL',
@@ -88,14 +91,14 @@ export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove
   endHolds: 'RELEASED',
 })
 
-/** Keeps the funds on hold until the payout is settled. */
+/** Approves a withdrawal. The hold remains until the payout is settled. */
 export const approvalMove = (id: OrderId): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: ['PENDING_APPROVAL'],
   steps: [{ status: 'PROCESSING' }],
 })
 
-/** Ends a withdrawal without a payout: REJECTED while it waits for approval, FAILED while it is processed. */
+/** Ends a withdrawal without a payout: REJECTED before the approval, FAILED after it. */
 const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: [from],
@@ -104,12 +107,15 @@ const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string)
   endHolds: 'RELEASED',
 })
 
+/** Rejects a withdrawal before its approval. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove =>
   endWithoutPayout(id, 'PENDING_APPROVAL', 'REJECTED', reason)
 
+/** Fails an approved withdrawal. */
 export const failureMove = (id: OrderId, reason: string): OrderMove =>
   endWithoutPayout(id, 'PROCESSING', 'FAILED', reason)
 
+/** Completes an approved withdrawal with its held funds. */
 export const completionMove = (id: OrderId, externalReference: string | null): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: ['PROCESSING'],

@@ -1,11 +1,17 @@
-import type { Configuration } from '../../config/index.ts'
 import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
-import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
+import {
+  type Charge,
+  computeCharge,
+  parseTariff,
+  type Tariff,
+  type TariffSettings,
+  type Wallet,
+} from '../../ledger/index.ts'
 
-export type PayoutType = PayoutSettings['channelType']
+export type PayoutType = 'BANK' | 'CRYPTO'
 
 /** The limits and fees of payouts, by channel type and currency, as configured. */
-export type PayoutSettings = Configuration['money']['withdrawal']['payouts'][number]
+export type PayoutSettings = TariffSettings & { channelType: PayoutType }
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 
@@ -24,13 +30,14 @@ export class PayoutTariffs {
   }
 }
 
-/** What a withdrawal needs to know of its withdrawal channel. */
+/** The part of a withdrawal channel that withdrawals need. */
 export interface PayoutChannel {
   channelType: PayoutType
   channelStatus: string
   currency: string
 }
 
+/** A requested withdrawal. */
 export interface WithdrawalInput {
   wallet: WalletId
   channel: string

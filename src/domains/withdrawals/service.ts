@@ -75,14 +75,14 @@ const holdFunds = async (
   })
 }
 
-/** Holds the whole amount, fee included. Posts nothing before the payout is completed. */
+/** Creates a withdrawal. Holds the amount, fee included; posts nothing until the payout is completed. */
 export const createWithdrawal = (
   ports: WithdrawalsPorts,
   input: WithdrawalInput,
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => holdFunds(ports, input, context))
 
-/** A withdrawal of the workspace; null for one of any workspace. */
+/** A withdrawal of the workspace. A workspace of null selects withdrawals of all workspaces. */
 export const readWithdrawal = (
   { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
   scope: { id: OrderId; workspace: WorkspaceId | null },
@@ -92,14 +92,14 @@ export const readWithdrawal = (
 const releaseFunds = ({ ledger }: WithdrawalsPorts, move: OrderMove, context: CommandContext): Promise<Order> =>
   ledger.execute({ ...commandOrigin(context), parties: [], move })
 
-/** Cancels a withdrawal that waits for approval. */
+/** Cancels a withdrawal before its approval. */
 export const cancelWithdrawal = (
   ports: WithdrawalsPorts,
   { id }: { id: OrderId },
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => releaseFunds(ports, cancellationMove(id, context.workspace), context)
 
-/** Rejects a withdrawal that waits for approval. */
+/** Rejects a withdrawal before its approval. */
 export const rejectWithdrawal = (
   ports: WithdrawalsPorts,
   { id, reason }: { id: OrderId; reason: string },
@@ -127,14 +127,14 @@ const startPayout = async (ports: WithdrawalsPorts, id: OrderId, context: Comman
   })
 }
 
-/** Approves a withdrawal. One whose channel has been deactivated can only be rejected. */
+/** Approves a withdrawal. Throws CHANNEL.NOT_AVAILABLE if its channel has been deactivated. */
 export const approveWithdrawal = (
   ports: WithdrawalsPorts,
   { id }: { id: OrderId },
   context: CommandContext<null>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => startPayout(ports, id, context))
 
-/** Posts a completed payout. The wallet may have been frozen since: the funds are already held. */
+/** Posts a completed payout, also from a frozen wallet: the funds are already held. */
 export const completeWithdrawal = async (
   ports: WithdrawalsPorts,
   { id, externalReference }: { id: OrderId; externalReference: string | null },

@@ -51,6 +51,7 @@ export interface Hold {
   amount: bigint
 }
 
+/** One change of an order's status. */
 export interface Step {
   status: string
   reason?: string
@@ -62,6 +63,7 @@ export type Steps = readonly [Step, ...Step[]]
 /** Amounts are strings of minor units: JSON numbers are not exact. */
 export type OrderData = Readonly<Record<string, string | null>>
 
+/** An order to create. */
 export interface NewOrder {
   workspace: WorkspaceId
   type: OrderType
@@ -115,6 +117,7 @@ export interface PostingCommand {
   audit?: CommandAudit
 }
 
+/** Creates or moves an order. */
 export type OrderCommand = PostingCommand & ({ create: NewOrder } | { move: OrderMove })
 
 /** The caller, workspace and request of a command. An operator acts for no workspace. */

@@ -6,6 +6,7 @@ import { type Order, orderNumber, storedOrder } from '../order.ts'
 import type { NewOrder, OrderCommand, Party, PostingCommand } from './command.ts'
 import { assertNotCreator, ownDecision } from './four-eyes-store.ts'
 
+/** The infrastructure of the ledger. */
 export interface LedgerPorts {
   /** A transaction if the command is part of a larger one. */
   database: Database

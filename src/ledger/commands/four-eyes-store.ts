@@ -2,8 +2,8 @@ import type { Database } from '../../database/index.ts'
 import { type AccountId, type OrderId, Refusal } from '../../kernel/index.ts'
 
 /*
- * The four-eyes rule: nobody decides on a request that they created. The creator and the operator use different accounts, on
- * different portals. Accounts with the same verified email address belong to the same person.
+ * The four-eyes rule: a person cannot decide on a request that they created. The creator and the operator use different
+ * accounts, on different portals. Accounts with the same verified email address belong to the same person.
  */
 
 const accountsOfSamePerson = (database: Database) =>

@@ -57,6 +57,7 @@ const postOpening = (ports: LedgerPorts, actor: AccountId | null, to: Party, min
     ],
   })
 
+/** Opening funds of a wallet. */
 export interface Funding {
   wallet: WalletId
   workspace: WorkspaceId
@@ -66,7 +67,7 @@ export interface Funding {
   actor: AccountId | null
 }
 
-/** Posts a wallet's opening funds, whatever the wallet's status. Not idempotent: every call posts again. */
+/** Posts a wallet's opening funds in any status of the wallet. Not idempotent: every call posts again. */
 export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, actor }: Funding): Promise<void> => {
   const { currency, minor } = amount
   const party = { label: 'wallet', wallet, workspace, currency, active: false, currencyField: 'currency' }

@@ -39,7 +39,7 @@ export const deleteExpiredResults = async ({ database, clock }: LedgerPorts, lim
 
 /**
  * The order that `work` returns, or the stored one if `work` is refused and the same request has succeeded before. For commands
- * that check state which their first attempt has changed, such as a spent quote.
+ * that check state that their first execution has changed, such as a used quote.
  */
 export const replayOnRefusal = async (
   ports: LedgerPorts,

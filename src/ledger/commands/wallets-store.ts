@@ -2,6 +2,7 @@ import type { Database } from '../../database/index.ts'
 import { type Instant, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
+/** A wallet to open. */
 export interface NewWallet {
   bizId: WalletId
   workspaceBizId: WorkspaceId
@@ -31,6 +32,7 @@ export const insertWallet = async (tx: Database, wallet: NewWallet): Promise<voi
     .execute()
 }
 
+/** A change of a wallet's status. */
 export interface WalletStatusChange {
   wallet: WalletId
   from: WalletStatus

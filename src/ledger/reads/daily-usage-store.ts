@@ -3,17 +3,18 @@ import type { Database } from '../../database/index.ts'
 import { type Instant, type Money, money, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { OrderType } from '../schema/tables.ts'
 
+/** Identifies a counter of daily usage. */
 export interface UsageQuery {
   workspace: WorkspaceId
   type: OrderType
-  /** The channel, or the type of channel, that has the daily limit. */
+  /** The channel or channel type with the daily limit. */
   usageOf: string
   currency: string
   /** Any instant of the day (UTC). */
   at: Instant
 }
 
-/** The total that the workspace has ordered on the day. The trigger of the counter enforces the limit for concurrent orders. */
+/** The total of the workspace's orders on the day. The trigger in schema/daily-usage.ts enforces the limit. */
 export const readDailyUsage = async (database: Database, query: UsageQuery): Promise<Money> => {
   const { workspace, type, usageOf, currency, at } = query
   const { rows } = await sql<{ used: bigint }>`SELECT used FROM daily_usage

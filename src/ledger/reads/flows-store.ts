@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { countQuery, type Database, timestamptz } from '../../database/index.ts'
+import { countQuery, type Database, moment } from '../../database/index.ts'
 import {
   type Instant,
   type Money,
@@ -15,7 +15,7 @@ import type { FlowDirection, FlowType } from '../contract.ts'
 import type { OrderType } from '../schema/tables.ts'
 import type { ListParameters } from './queries.ts'
 
-/** One posting to a wallet, for its owner. */
+/** One entry of a wallet, for members of its workspace. */
 export interface Flow {
   bizId: string
   sequence: number
@@ -30,6 +30,7 @@ export interface Flow {
   createdAt: Instant
 }
 
+/** A query of a wallet's flows. `from` and `to` are bounds of their time. */
 export interface FlowQuery extends ListParameters {
   wallet: WalletId
   workspace: WorkspaceId
@@ -52,8 +53,8 @@ const matchingEntries = (database: Database, { wallet, workspace, flowType, dire
     )
   if (flowType) found = found.where('e.flow_type', '=', flowType)
   if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
-  if (from !== undefined) found = found.where('e.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('e.created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('e.created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('e.created_at', '<=', moment(to))
   return found
 }
 
@@ -77,8 +78,8 @@ const toFlow = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
 })
 
 /**
- * One page of flows without a total, in the order in which they happened. Selects the page from the entries first, and then
- * joins only its orders: a join before the page would read all earlier orders.
+ * One page of flows without the total, sorted by time. Selects the page from the entries first and joins only its orders: a
+ * join before the page would read all earlier orders.
  */
 export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> => {
   const page = matchingEntries(database, query)
@@ -104,7 +105,7 @@ export const listFlows = async (database: Database, query: FlowQuery): Promise<P
   return toPage(await readFlows(database, query), total, query)
 }
 
-/** One posting of an order, those of house accounts included. For operators. */
+/** One entry of an order, for operators. Includes entries of house accounts. */
 export interface Posting {
   bizId: string
   kind: string

@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { countQuery, type Database, type Tables, timestamptz } from '../../database/index.ts'
+import { countQuery, type Database, moment, type Tables } from '../../database/index.ts'
 import {
   type Instant,
   notFound,
@@ -43,10 +43,11 @@ const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): 
   return [created, (orders) => orders.and([received(orders), orders('status', '=', 'COMPLETED')])]
 }
 
+/** Identifies an order, for a workspace or an operator. */
 export interface OrderScope {
   id: OrderId
   type: OrderType
-  /** Null for an operator, who reaches orders of every workspace. */
+  /** Null for an operator, who can read orders of all workspaces. */
   workspace: WorkspaceId | null
 }
 
@@ -69,7 +70,7 @@ export const readOrderType = async (database: Database, id: OrderId): Promise<Or
   return row?.order_type
 }
 
-/** The status with expiry applied. Without expiry the bare column, which an index can serve. */
+/** The status with expiry applied. Without expiry it is the plain column, which an index can serve. */
 const currentStatus = (expiry: OrderQuery['expiry']) =>
   expiry === undefined
     ? sql.ref<string>('orders.status')
@@ -99,13 +100,13 @@ const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderP
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
   if (statuses !== undefined && expiry !== undefined)
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }
 
-/** The sorted keys of the matching orders: from each set as many as the page can reach. */
+/** The sorted keys of the matching orders: from each set, those up to the end of the page. */
 const sortedKeys = (database: Database, query: OrderQuery) => {
   const sortKey = query.sortBy === 'createdAt' ? sql.ref<Instant>('orders.created_at') : lastChange(query.expiry)
   const limit = offsetOf(query) + query.pageSize
@@ -123,7 +124,7 @@ const sortedKeys = (database: Database, query: OrderQuery) => {
     .orderBy('biz_id', query.sortOrder)
 }
 
-/** One page of orders without a total. Selects the page by its keys first: building the JSON of an order is expensive. */
+/** One page of orders without the total. Selects the page by its keys first: building the JSON of an order is expensive. */
 export const readOrders = async (database: Database, query: OrderQuery): Promise<ListedOrder[]> => {
   const page = sortedKeys(database, query).limit(query.pageSize).offset(offsetOf(query))
   const rows = await database
@@ -148,7 +149,7 @@ export const listOrders = async (database: Database, query: OrderQuery): Promise
   return toPage(await readOrders(database, query), total, query)
 }
 
-/** The orders that have expired but not yet been moved, oldest first. */
+/** Orders that are past their expiry and still open, oldest first. ISO UTC with milliseconds sorts by time. */
 export const listDueOrders = async (database: Database, query: DueQuery): Promise<OrderId[]> => {
   const { type, status, at, workspace, limit } = query
   const rows = await database

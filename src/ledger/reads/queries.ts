@@ -24,6 +24,7 @@ export interface ListParameters extends PageRequest {
   to?: Instant | undefined
 }
 
+/** The list parameters of a request, with its interval parsed. */
 export const toListParameters = ({
   currentPage,
   pageSize,
@@ -48,7 +49,7 @@ export interface OrderQuery extends ListParameters {
   workspaceKind?: WorkspaceKind | undefined
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
-  /** Treats orders whose `expiresAt` has passed at the instant as expired, whether or not a job has recorded that. */
+  /** Treats orders past their `expiresAt` as expired, even if the job has not recorded it yet. */
   expiry?: (OrderExpiry & { at: Instant }) | undefined
   /** Fields that the order's data must contain. */
   data?: Readonly<Record<string, string>> | undefined

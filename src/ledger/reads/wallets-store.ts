@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { type Database, type Param, statement } from '../../database/index.ts'
+import { type Database, type Given, statement } from '../../database/index.ts'
 import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
-/** A wallet without its balance, see balances-store.ts. */
+/** A wallet without its balance. */
 export interface Wallet {
   bizId: WalletId
   workspaceBizId: WorkspaceId
@@ -32,7 +32,7 @@ const selectWallets = (store: Database) =>
       eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
     ])
 
-const walletsOfWorkspace = statement((store, given: Param<{ workspace: WorkspaceId }>) =>
+const walletsOfWorkspace = statement((store, given: Given<{ workspace: WorkspaceId }>) =>
   selectWallets(store).where('w.workspace_biz_id', '=', given('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
 )
 
@@ -40,16 +40,17 @@ const walletsOfWorkspace = statement((store, given: Param<{ workspace: Workspace
 export const listWallets = (database: Database, workspace: WorkspaceId): Promise<Wallet[]> =>
   walletsOfWorkspace.all(database, { workspace })
 
+/** Identifies a wallet, for a workspace or an operator. */
 export interface WalletScope {
   wallet: WalletId
-  /** Null for an operator, who reaches wallets of every workspace. */
+  /** Null for an operator, who can read wallets of all workspaces. */
   workspace: WorkspaceId | null
 }
 
-const walletById = statement((store, given: Param<{ wallet: WalletId }>) =>
+const walletById = statement((store, given: Given<{ wallet: WalletId }>) =>
   selectWallets(store).where('w.biz_id', '=', given('wallet')),
 )
-const walletOfWorkspace = statement((store, given: Param<{ wallet: WalletId; workspace: WorkspaceId }>) =>
+const walletOfWorkspace = statement((store, given: Given<{ wallet: WalletId; workspace: WorkspaceId }>) =>
   selectWallets(store).where('w.biz_id', '=', given('wallet')).where('w.workspace_biz_id', '=', given('workspace')),
 )
 
@@ -57,12 +58,13 @@ const walletOfWorkspace = statement((store, given: Param<{ wallet: WalletId; wor
 export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> =>
   workspace === null ? walletById.first(database, { wallet }) : walletOfWorkspace.first(database, { wallet, workspace })
 
+/** Identifies the default wallet of a currency. */
 export interface DefaultWalletScope {
   workspace: WorkspaceId
   currency: string
 }
 
-/** The wallet that a workspace uses if a request names only a currency. */
+/** The wallet that operations use if a request has a currency and no wallet. */
 export const readDefaultWallet = (
   database: Database,
   { workspace, currency }: DefaultWalletScope,
@@ -73,12 +75,13 @@ export const readDefaultWallet = (
     .where('w.is_default', '=', true)
     .executeTakeFirst()
 
+/** A wallet's balance. `available` is `total` without `held`. */
 export interface Balance {
   wallet: WalletId
   total: Money
   held: Money
   available: Money
-  /** Number of entries, holds made and holds ended. */
+  /** Number of entries, holds created and holds ended. */
   version: number
 }
 
@@ -97,6 +100,7 @@ const toBalance = (wallet: WalletId, { currency, balance, held, version }: Row):
   version,
 })
 
+/** Identifies a wallet of a workspace. */
 export interface BalanceScope {
   wallet: WalletId
   workspace: WorkspaceId
@@ -118,7 +122,7 @@ export const readBalance = async (
 }
 
 /**
- * The balance at an instant, changes at that instant included: the last entry's balance and number, and the holds open then.
+ * The balance at an instant, including changes at that instant: the last entry's balance and sequence, and the open holds.
  */
 export const readBalanceAt = async (
   database: Database,

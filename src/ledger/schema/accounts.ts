@@ -1,8 +1,8 @@
 /**
  * Accounts of the ledger. `minor_units` accepts whole numbers only (no NaN, infinity or decimal places) and never rounds.
- * CLEARING accounts stand for the outside world and may go below zero; no other kind may. A fill factor of 50 leaves room
- * to update a busy balance on its page. `version` counts entries, holds made and holds ended. Domain types and an insert
- * trigger check listed values, because PostgreSQL parses the text of a CHECK again for each statement.
+ * CLEARING accounts are the counterparty of payments in and out and may be negative; no other kind may. A fill factor of 50
+ * leaves room to update a busy balance on its page. `version` counts entries, holds created and holds ended. Domain types and
+ * an insert trigger check enumerated values: PostgreSQL parses the text of a CHECK for each statement.
  */
 export const accounts = [
   `CREATE DOMAIN minor_units AS numeric CHECK (scale(VALUE) = 0 AND abs(VALUE) < 1e38)`,
@@ -25,7 +25,7 @@ export const accounts = [
     CONSTRAINT ledger_accounts_closed_empty CHECK (status <> 'CLOSED' OR (balance = 0 AND held = 0))
   ) WITH (fillfactor = 50)`,
   `CREATE UNIQUE INDEX ledger_accounts_house ON ledger_accounts (kind, currency) WHERE workspace_biz_id IS NULL`,
-  // Operations that name a currency and no wallet use the default wallet.
+  // Operations with a currency and without a wallet use the default wallet.
   `CREATE TABLE wallets (
     biz_id uuid NOT NULL,
     workspace_biz_id uuid NOT NULL,

@@ -1,8 +1,8 @@
 /**
  * Daily usage of a workspace by order type, channel and currency (UTC days). The trigger counts an order under the row lock
- * of its counter, so that concurrent orders cannot exceed a limit together. An order that fails returns its share. The
- * limit is `dailyMax` of the order: SQLSTATE PL001 rejects an order that exceeds it. The counter is locked after the
- * accounts everywhere, which rules out deadlocks.
+ * of its counter, so that concurrent orders cannot exceed a limit together. An order that ends without a payment no longer
+ * counts. The limit is `dailyMax` of the order; an order that exceeds it fails with SQLSTATE PL001. The counter is always
+ * locked after the accounts, which prevents deadlocks.
  */
 export const dailyUsage = [
   `CREATE TABLE daily_usage (

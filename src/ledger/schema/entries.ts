@@ -1,7 +1,7 @@
 /**
- * Entries are append-only. The row trigger is the only writer of an account's balance, and replaces a foreign key. It has
- * side effects, so no caller may be able to violate a unique key of the table: ON CONFLICT DO NOTHING would keep the
- * effect and drop the row. The trigger assigns `sequence`, the only unique key.
+ * Journal entries, append-only. The row trigger is the only writer of an account's balance, and replaces a foreign key.
+ * Callers must not be able to violate a unique key of the table: ON CONFLICT DO NOTHING would drop the row but not the
+ * trigger's effect. So the trigger itself assigns `sequence`, the only unique key.
  */
 export const entries = [
   `CREATE DOMAIN ledger_flow AS text
@@ -22,9 +22,9 @@ export const entries = [
   )`,
   `CREATE INDEX ledger_entries_at ON ledger_entries (account_biz_id, created_at)`,
   `CREATE INDEX ledger_entries_order ON ledger_entries (order_biz_id) WHERE order_biz_id IS NOT NULL`,
-  // Each start reads the funding of the house accounts: a few entries in a large table.
+  // Each process start reads the opening entries of the house accounts: a few in a large table.
   `CREATE INDEX ledger_entries_opening ON ledger_entries (account_biz_id) WHERE flow_type = 'OPENING'`,
-  // Entries of an account never go back in time, so that its balance at an instant is well defined.
+  // The times of an account's entries never decrease, so that its balance at an instant is well defined.
   `CREATE FUNCTION ledger_entries_apply() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE ledger_accounts

@@ -1,9 +1,11 @@
 /**
- * ledger_execute runs a money command in one round trip and one transaction. src/ledger/commands/execute-store.ts builds the command. The
- * result is `{outcome, account?, result?}` with outcome DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH,
- * NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. Any outcome but DONE has written nothing.
- * Locks are taken in one order everywhere: the request's key, the order, then accounts by id.
- * Time never goes back for an order or an account: the latest time of the command, the order and the accounts counts.
+ * `ledger_execute` runs a money command in one round trip and one transaction: idempotency, order, journal entries, holds and
+ * audit entry. commands/execute-store.ts builds the command. Returns `{outcome, account?, result?}` with outcome DONE, REPLAY,
+ * IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH, NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. Only DONE
+ * has written anything.
+ *
+ * Lock order: the request's key, the order, then accounts by id.
+ * The time of an order or account never decreases: the latest time of the command, the order and the accounts applies.
  */
 export const execute = [
   // Locks the order to move, or returns the reason why it cannot be moved.

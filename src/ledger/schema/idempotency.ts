@@ -3,10 +3,10 @@ const noWorkspace = `'00000000-0000-0000-0000-000000000000'`
 /**
  * Stored results of commands by their request id, for 24 hours. `idempotency_begin` and `idempotency_end` enclose the
  * command in its own transaction. A key is `{account, workspace?, operation, requestId, bodyHash}`; without a workspace it
- * has the zero id. An advisory lock lets a concurrent request with the same key fail immediately instead of waiting.
+ * has the zero id. With an advisory lock, a concurrent request with the same key fails immediately instead of waiting.
  *
- * One process with a wrong clock must not cause commands of other processes to run twice. So a result counts from the
- * later of the process clock and the database clock, and expires only once both agree.
+ * A process with a wrong clock must not cause commands to run twice. So a result counts from the later of the process clock
+ * and the database clock, and expires only once both clocks agree.
  */
 export const idempotency = [
   `CREATE TABLE idempotency (

@@ -64,7 +64,8 @@ export const orders = [
        (OLD.workspace_biz_id, OLD.biz_id, OLD.counterparty_workspace_biz_id, OLD.order_type, OLD.order_no,
         OLD.source_wallet_biz_id, OLD.target_wallet_biz_id, OLD.created_by, OLD.created_at)
        OR NEW.version <> OLD.version + 1 THEN
-      RAISE EXCEPTION 'the identity of order % cannot change, and its version grows by one', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+      RAISE EXCEPTION 'the identity of order % cannot change, and its version grows by one', OLD.biz_id
+        USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
   END $$`,

@@ -1,7 +1,6 @@
 /**
- * Play money never mixes with real money. An order between workspaces stays within one kind. A SANDBOX workspace deals
- * with an account of its own per currency, of kind CLEARING, instead of the house accounts: it is opened with the
- * workspace's first wallet in that currency, and may go below zero.
+ * Sandbox funds never mix with real funds. Both workspaces of an order have the same kind. A SANDBOX workspace has its own
+ * CLEARING account per currency in place of the house accounts. A trigger opens it with the first wallet in that currency.
  */
 export const sandbox = [
   `CREATE FUNCTION orders_one_kind() RETURNS trigger LANGUAGE plpgsql AS $$

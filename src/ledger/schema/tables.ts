@@ -16,7 +16,7 @@ interface LedgerAccountsTable {
   balance: Generated<bigint>
   held: Generated<bigint>
   sequence: Generated<number>
-  /** Number of entries, holds made and holds ended. */
+  /** Number of entries, holds created and holds ended. */
   version: Generated<number>
   last_entry_at: NullableTimestamp
   created_at: Timestamp
@@ -28,7 +28,7 @@ interface WalletsTable {
   workspace_biz_id: WorkspaceId
   wallet_name: string
   currency: string
-  /** Used by operations that name a currency and no wallet. */
+  /** Operations with a currency and without a wallet use it. */
   is_default: boolean
   created_at: Timestamp
   updated_at: Timestamp

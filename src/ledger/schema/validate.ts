@@ -1,6 +1,6 @@
 /**
- * Resolves the accounts of a command to their ids. A wallet comes with its id. A house account becomes the counterpart of
- * the first wallet's workspace if that is a sandbox, and otherwise the house account of that kind and currency.
+ * Resolves the accounts of a command to their ids. A house account resolves to the CLEARING account of the first wallet's
+ * workspace if that is a sandbox, and otherwise to the house account of that kind and currency.
  */
 const resolve = `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
   DECLARE
@@ -27,12 +27,12 @@ const resolve = `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LA
   END $$`
 
 /**
- * The parts of ledger_execute before its first write. They loop over short JSON arrays by index: a simple expression costs a
- * tenth of a query. Entries and holds refer to an account by its position in `accounts` of the command.
+ * The steps of ledger_execute before its first write. They loop over short JSON arrays by index, because a simple expression
+ * costs a tenth of a query. Entries and holds refer to an account by its index in `accounts` of the command.
  */
 export const validate = [
   resolve,
-  // Locks accounts in the order of their ids, as everything that locks several accounts must.
+  // Locks accounts in the order of their ids, which prevents deadlocks.
   // One lookup by key per account: its cached plan never becomes a scan.
   `CREATE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
   DECLARE
@@ -77,8 +77,8 @@ export const validate = [
     END LOOP;
     RETURN v_effect;
   END $$`,
-  // The first reason to reject, ordered by reason and then by account; NULL if there is none.
-  // "freed" has the amount of the order's holds that end, by account.
+  // The outcome that rejects the command: the first one by reason and then by account; NULL to accept it.
+  // "freed" is the amount of the order's ending holds, by account.
   `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE

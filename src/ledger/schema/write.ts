@@ -1,4 +1,4 @@
-/** The writes of ledger_execute, once a command is accepted. */
+/** The steps of ledger_execute that write an accepted command. */
 export const write = [
   // Creates or moves the order and appends to its history. "target" is the workspace of the target wallet.
   `CREATE FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
@@ -33,7 +33,7 @@ export const write = [
     END IF;
     RETURN v_order;
   END $$`,
-  // One statement, so that the zero-sum trigger sees the whole transaction. Per account, credits come before debits.
+  // One statement, so that the zero-sum trigger sees the whole transaction. Per account, credits precede debits.
   `CREATE FUNCTION ledger_write_entries(command jsonb, ids uuid[], order_id uuid, at timestamptz)
   RETURNS void LANGUAGE plpgsql AS $$
   BEGIN

@@ -15,7 +15,7 @@ import { refusalOf, words } from '../world.ts'
 const quoteLifeMs = 30_000
 const share = { numerator: 0n, denominator: 1n }
 
-const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
+const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
   const bank = await createTestBank(database)
   const { ledger, clock } = bank
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
@@ -34,8 +34,8 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
   const workspace = await bank.workspace(kind)
   const open = async (currency: string, isDefault = true) => {
     const wallet = systemIds.next<'wallet'>()
-    const made = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault }
-    await database.transaction().execute((tx) => ledger.within(tx).openWallet({ ...made, at: clock.now() }))
+    const newWallet = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault }
+    await database.transaction().execute((tx) => ledger.within(tx).openWallet({ ...newWallet, at: clock.now() }))
     return wallet
   }
   await ledger.ensureHouseAccounts(['USD', 'EUR'])
@@ -93,16 +93,16 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
 }
 
 let store: Awaited<ReturnType<typeof testDatabase>>
-let world: Awaited<ReturnType<typeof bench>>
+let fixture: Awaited<ReturnType<typeof openExchanges>>
 beforeAll(async () => {
   store = await testDatabase()
   // A sandbox needs no liquidity.
-  world = await bench(store.database, 'SANDBOX')
+  fixture = await openExchanges(store.database, 'SANDBOX')
 })
 afterAll(() => store?.close())
 
 test('exchanges.create 422: the database accepts a quote once, unexpired, unchanged, in its workspace', async () => {
-  const { clock, quote, order, open, otherWorkspace } = world
+  const { clock, quote, order, open, otherWorkspace } = fixture
   const unusable = 'PQ001'
   const { quoteBizId } = await quote()
   expect(await order(quoteBizId, { workspace: await otherWorkspace() })).toBe(unusable)
@@ -118,7 +118,7 @@ test('exchanges.create 422: the database accepts a quote once, unexpired, unchan
 test.each(['source', 'target'] as const)(
   'exchanges.quote, create 422 WALLET.NOT_ACTIVE: the %s wallet is frozen',
   async (side) => {
-    const { quote, exchange, move, wallets } = world
+    const { quote, exchange, move, wallets } = fixture
     const { quoteBizId } = await quote()
     await move(wallets[side], 'ACTIVE', 'FROZEN')
     expect(await refusalOf(quote())).toBe('WALLET.NOT_ACTIVE')
@@ -135,23 +135,23 @@ test.each([
   ['after the clock was set back by more than its lifetime', -quoteLifeMs - 1, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
   ['after the clock was set back by an hour', -3_600_000, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
 ])('exchanges.create: quote used %s', async (_when, laterMs, status, code) => {
-  const { clock, quote, exchange } = world
+  const { clock, quote, exchange } = fixture
   const { quoteBizId } = await quote()
   clock.advance(laterMs)
-  expect(await world.status(quoteBizId)).toBe(status)
+  expect(await fixture.status(quoteBizId)).toBe(status)
   expect(await exchange(quoteBizId)).toBe(code)
 })
 
 test('exchanges.create 200: an account’s last entry is ahead of the clock', async () => {
-  const { clock, quote, exchange } = await bench(store.database, 'SANDBOX')
+  const { clock, quote, exchange } = await openExchanges(store.database, 'SANDBOX')
   clock.advance(systemClock.now() + 3_600_000 - clock.now())
   expect(await exchange((await quote()).quoteBizId)).toBe('none')
   clock.advance(-3_600_000)
   expect(await exchange((await quote()).quoteBizId)).toBe('none')
 })
 
-test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE: insufficient liquidity leaves funds and quote unchanged', async () => {
-  const { exchange, ledger, quote, status, totals } = await bench(store.database, 'LIVE')
+test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE: insufficient liquidity changes nothing', async () => {
+  const { exchange, ledger, quote, status, totals } = await openExchanges(store.database, 'LIVE')
   await ledger.provideLiquidity([{ minor: 79n, currency: 'EUR' }])
   const { quoteBizId } = await quote()
   expect(await exchange(quoteBizId)).toBe('EXCHANGE.RATE_UNAVAILABLE')
@@ -165,10 +165,10 @@ test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE: insufficient liquidity lea
 
 test('exchanges.quote 422 EXCHANGE.RATE_UNAVAILABLE: a removed currency, in spite of a rate set earlier', async () => {
   const own = await testDatabase()
-  const before = await bench(own.database, 'SANDBOX')
+  const before = await openExchanges(own.database, 'SANDBOX')
   await before.setRate({ sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '5' })
   expect((await before.quote()).rate).toBe('5')
-  const { listRates, quote, setRate } = await bench(own.database, 'SANDBOX', ['USD'])
+  const { listRates, quote, setRate } = await openExchanges(own.database, 'SANDBOX', ['USD'])
   expect(await refusalOf(quote())).toBe('EXCHANGE.RATE_UNAVAILABLE')
   expect(await listRates()).toEqual([])
   const result = setRate({ sourceCurrency: 'EUR', targetCurrency: 'USD', rate: '1' })

@@ -147,9 +147,9 @@ test('exchanges.quote: each of 10,000 tiny exchanges lowers the value of the cus
     const fixedSide = turn % 4 < 2 ? 'SOURCE' : 'TARGET'
     const amount = decimalOf(BigInt(1 + (turn % 7)) + 1n, 'USD')
     const before = worth()
-    const made = figuresOf({ sourceCurrency: source, targetCurrency: target, amount, fixedSide }, mid, terms)
-    holds[source] -= made.source.minor + made.fee.minor
-    holds[target] += made.target.minor
+    const figures = figuresOf({ sourceCurrency: source, targetCurrency: target, amount, fixedSide }, mid, terms)
+    holds[source] -= figures.source.minor + figures.fee.minor
+    holds[target] += figures.target.minor
     expect(worth()).toBeLessThan(before)
   }
 })

@@ -57,14 +57,14 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
   test.each(['quote', 'create'] as const)(
     'recharges.%s 200: expired recharges do not count toward the daily limit, even before the job',
     async (operation) => {
-      const world = await openRecharges(store)
-      const { clock, create, read } = world
+      const fixture = await openRecharges(store)
+      const { clock, create, read } = fixture
       const { bizId, expiresAt } = await create('100.00')
       clock.advance(lifeMs - 1)
-      expect(await refusalOf(world.quote('100.00'))).toBe('WALLET.LIMIT_EXCEEDED')
+      expect(await refusalOf(fixture.quote('100.00'))).toBe('WALLET.LIMIT_EXCEEDED')
       expect(await refusalOf(create('100.00'))).toBe('WALLET.LIMIT_EXCEEDED')
       clock.advance(1)
-      expect(await world[operation]('100.00')).toMatchObject({ amount: '100.00' })
+      expect(await fixture[operation]('100.00')).toMatchObject({ amount: '100.00' })
       expect(await read(bizId)).toMatchObject({ version: 2, updatedAt: expiresAt, rechargeStatus: { code: 'EXPIRED' } })
     },
   )
@@ -77,15 +77,15 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
     clock.advance(lifeMs / 2)
     expect(await refusalOf(quote('40.01'))).toBe('WALLET.LIMIT_EXCEEDED')
     expect(await refusalOf(create('40.01'))).toBe('WALLET.LIMIT_EXCEEDED')
-    const made = await create('40.00')
+    const created = await create('40.00')
     expect(await refusalOf(create('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
-    expect(made).toMatchObject({ rechargeStatus: { code: 'PENDING_PAYMENT' } })
+    expect(created).toMatchObject({ rechargeStatus: { code: 'PENDING_PAYMENT' } })
   })
 
   test('recharges.cancel 200: frees the usage of its own type, channel, currency, day and workspace only', async () => {
-    const world = await openRecharges(store)
+    const fixture = await openRecharges(store)
     const { database } = store
-    const { bizId } = await world.create('100.00')
+    const { bizId } = await fixture.create('100.00')
     const others = [
       sql`workspace_biz_id, 'WITHDRAWAL', usage_of, currency, day`,
       sql`workspace_biz_id, order_type, 'BANK', currency, day`,
@@ -93,14 +93,14 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
       sql`gen_random_uuid(), order_type, usage_of, currency, day`,
       sql`workspace_biz_id, order_type, usage_of, currency, day - 1`,
     ]
-    const own = sql`workspace_biz_id = ${world.workspace} AND (order_type, usage_of, currency) = ('RECHARGE', 'CARD', 'USD')`
+    const own = sql`workspace_biz_id = ${fixture.workspace} AND (order_type, usage_of, currency) = ('RECHARGE', 'CARD', 'USD')`
     for (const other of others)
       await sql`INSERT INTO daily_usage SELECT ${other}, used FROM daily_usage WHERE ${own}`.execute(database)
     const countFull = async () => (await sql`SELECT FROM daily_usage WHERE used = 10000`.execute(database)).rows.length
     const before = await countFull()
-    await world.cancel(bizId)
+    await fixture.cancel(bizId)
     expect(await countFull()).toBe(before - 1)
-    expect(await world.quote('100.00')).toMatchObject({ amount: '100.00' })
+    expect(await fixture.quote('100.00')).toMatchObject({ amount: '100.00' })
   })
 
   test('recharges.quote 200: the daily limit is per channel', async () => {

@@ -44,40 +44,40 @@ describe('recharges', () => {
     const wallet = await bank.wallet('USD')
     return { ...bank, wallet, jobs, close, call: handlerCaller([handlers], clock) }
   }
-  let world: Awaited<ReturnType<typeof openRecharges>>
+  let fixture: Awaited<ReturnType<typeof openRecharges>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
   beforeAll(async () => {
-    world = await openRecharges()
+    fixture = await openRecharges()
   })
-  afterAll(() => world?.close())
-  const as = () => ({ as: maker, workspace: world.wallet.workspace })
+  afterAll(() => fixture?.close())
+  const as = () => ({ as: maker, workspace: fixture.wallet.workspace })
   const create = (requestId: string = systemIds.next()) =>
-    world.call(contract.createRecharge, {
+    fixture.call(contract.createRecharge, {
       ...as(),
       requestId,
-      body: { walletBizId: world.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
+      body: { walletBizId: fixture.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
     })
   const paramsOf = (id: string) => ({ params: { recharge_id: id } })
-  const runJob = () => world.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
+  const runJob = () => fixture.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
 
   test('recharges.confirm, reject 403 ACCESS.PERMISSION_DENIED: own recharge', async () => {
     const { bizId } = await create()
-    expect(await refusalOf(world.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }))).toBe(
+    expect(await refusalOf(fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     const body = { fileBizId: systemIds.next() }
-    await world.call(contract.submitRechargeProof, { ...as(), ...paramsOf(bizId), body })
+    await fixture.call(contract.submitRechargeProof, { ...as(), ...paramsOf(bizId), body })
     for (const refused of [
-      world.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }),
-      world.call(contract.rejectRecharge, { as: maker, ...paramsOf(bizId), body: reason }),
+      fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }),
+      fixture.call(contract.rejectRecharge, { as: maker, ...paramsOf(bizId), body: reason }),
     ])
       expect(await refusalOf(refused)).toBe('ACCESS.PERMISSION_DENIED')
-    await world.call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId) })
-    expect(await world.available(world.wallet)).toBe('10.00')
+    await fixture.call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId) })
+    expect(await fixture.available(fixture.wallet)).toBe('10.00')
   })
 
   test('recharges: EXPIRED at expiresAt, before the job, in reads, filters and commands; a proof stops it', async () => {
-    const { call, clock } = world
+    const { call, clock } = fixture
     const requestId = systemIds.next()
     const first = await create(requestId)
     const withProof = await create()
@@ -123,6 +123,6 @@ describe('recharges', () => {
     expect(await lastChanged()).toMatchObject({ bizId: later.bizId })
     expect(await listed('EXPIRED')).toEqual([first.bizId])
     expect((await read(withProof.bizId)).rechargeStatus.code).toBe('PROOF_SUBMITTED')
-    expect(await world.ledger.verifyLedger()).toBeNull()
+    expect(await fixture.ledger.verifyLedger()).toBeNull()
   })
 })

@@ -94,11 +94,11 @@ test('transfers.list 200: the pages of any query contain each matching order onc
         const [source, target] = [wallets[from], wallets[to]]
         if (!source || !target || from === to) continue
         const body = { sourceWalletBizId: source.id, targetWalletBizId: target.id, amount, currency: 'JPY' }
-        const made = await call(createTransfer, { as: maker, workspace: source.workspace, body })
+        const created = await call(createTransfer, { as: maker, workspace: source.workspace, body })
         clock.advance(pause)
-        const decisionRequest = { as: checker, params: { order_id: made.bizId }, body: { reason: 'no' } }
-        const isFinal = decision === 'none' || made.transferStatus.code !== 'PENDING_APPROVAL'
-        orders.push(isFinal ? made : await call(decisions[decision], decisionRequest))
+        const decisionRequest = { as: checker, params: { order_id: created.bizId }, body: { reason: 'no' } }
+        const isFinal = decision === 'none' || created.transferStatus.code !== 'PENDING_APPROVAL'
+        orders.push(isFinal ? created : await call(decisions[decision], decisionRequest))
       }
       for (const listing of queries) {
         const { sortBy, sortOrder, transferStatus, wallet: nth = -1, since = -1, until = -1 } = listing

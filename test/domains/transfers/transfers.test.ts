@@ -151,9 +151,9 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   test('transfers.list 200: builds the JSON of the orders on its page only', async () => {
     const a = await bank.wallet('USD', '6.00')
     const b = await bank.wallet('USD')
-    const made: string[] = []
+    const created: string[] = []
     for (const amount of ['1', '2', '3']) {
-      made.push((await transfer(a, b, amount)).bizId)
+      created.push((await transfer(a, b, amount)).bizId)
       bank.clock.advance(1_000)
     }
     const rolledBack = new Error('rolled back')
@@ -161,12 +161,12 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       await sql`ALTER FUNCTION order_json(orders) RENAME TO original_order_json`.execute(tx)
       await sql`CREATE FUNCTION order_json(o orders) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
         BEGIN
-          IF o.biz_id = ${sql.lit(made[2])} THEN RAISE EXCEPTION 'order outside the page'; END IF;
+          IF o.biz_id = ${sql.lit(created[2])} THEN RAISE EXCEPTION 'order outside the page'; END IF;
           RETURN original_order_json(o);
         END $$`.execute(tx)
       const query = { type: 'TRANSFER', workspace: a.workspace, sortBy: 'createdAt', sortOrder: 'desc' } as const
       const { items, pagination } = await bank.ledger.within(tx).listOrders({ ...query, currentPage: 2, pageSize: 1 })
-      expect(items.map((order) => order.bizId)).toEqual([made[1]])
+      expect(items.map((order) => order.bizId)).toEqual([created[1]])
       expect(pagination).toMatchObject({ totalRecords: 3, currentPage: 2, hasNext: true })
       throw rolledBack
     })
@@ -177,19 +177,19 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     const a = await bank.wallet('USD', '50.00')
     const second = await bank.wallet('USD', '50.00', a.workspace)
     const b = await bank.wallet('USD', '50.00')
-    const made: string[] = []
+    const created: string[] = []
     for (const [from, to] of [
       [a, b],
       [second, b],
       [b, a],
       [a, second],
     ] as const) {
-      made.push((await transfer(from, to, '1')).bizId)
+      created.push((await transfer(from, to, '1')).bizId)
       bank.clock.advance(1_000)
     }
     const list = async (query: Record<string, string>) => {
       const page = await bank.call(contract.listTransfers, { as: sender, workspace: a.workspace, query })
-      return [page.items.map((order) => made.indexOf(order.bizId)), page.pagination.totalRecords]
+      return [page.items.map((order) => created.indexOf(order.bizId)), page.pagination.totalRecords]
     }
     expect(await list({})).toEqual([[3, 2, 1, 0], 4])
     expect(await list({ sortOrder: 'asc', pageSize: '3', currentPage: '2' })).toEqual([[3], 4])
@@ -198,7 +198,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     const third = (
       await database
         .selectFrom('orders')
-        .where('biz_id', '=', made[2] as never)
+        .where('biz_id', '=', created[2] as never)
         .select('created_at')
         .executeTakeFirstOrThrow()
     ).created_at
@@ -212,7 +212,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
         workspace: a.workspace,
         params: { wallet_id },
       })
-      return [page.items.map((order) => made.indexOf(order.bizId)), page.pagination.paginated]
+      return [page.items.map((order) => created.indexOf(order.bizId)), page.pagination.paginated]
     }
     expect(await ofWallet(second.id)).toEqual([[3, 1], true])
     for (const unknown of [b.id, systemIds.next()]) expect(await ofWallet(unknown)).toEqual([[], false])

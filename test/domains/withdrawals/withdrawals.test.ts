@@ -22,7 +22,7 @@ describe('withdrawals', () => {
     const digest = createKeyedDigest(key)
     const channels = createWithdrawalChannels({
       ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
-      members: { assertAccess: async () => undefined },
+      members: { holdFor: async () => undefined },
       maxPerWorkspace: 20,
       isCountry: () => true,
     })
@@ -40,31 +40,31 @@ describe('withdrawals', () => {
     const wallet = await bank.wallet('USD', '100.00')
     return { ...bank, secretBox, wallet, close, call: handlerCaller([channels.handlers, handlers], clock) }
   }
-  let world: Awaited<ReturnType<typeof openWithdrawals>>
+  let fixture: Awaited<ReturnType<typeof openWithdrawals>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
   beforeAll(async () => {
-    world = await openWithdrawals()
+    fixture = await openWithdrawals()
   })
-  afterAll(() => world?.close())
+  afterAll(() => fixture?.close())
   const open = (changed: object = {}) =>
-    world.call(channelContract.createWithdrawalChannel, {
+    fixture.call(channelContract.createWithdrawalChannel, {
       as: maker,
-      workspace: world.wallet.workspace,
+      workspace: fixture.wallet.workspace,
       body: payoutAccount(changed),
     })
   const verify = (id: string, as = checker) =>
-    world.call(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
+    fixture.call(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
   const withdraw = (channel: string) =>
-    world.call(contract.createWithdrawal, {
+    fixture.call(contract.createWithdrawal, {
       as: maker,
-      workspace: world.wallet.workspace,
-      body: { walletBizId: world.wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
+      workspace: fixture.wallet.workspace,
+      body: { walletBizId: fixture.wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
     })
 
   test('withdrawalChannels.create: encrypts the account number at rest, bound to its row', async () => {
     const accountNumber = 'GB82WEST12345698765432'
     const { bizId } = await open({ accountNumber })
-    const rows = await world.database.selectFrom('withdrawal_channels').selectAll().execute()
+    const rows = await fixture.database.selectFrom('withdrawal_channels').selectAll().execute()
     const [row] = rows.filter((each) => each.biz_id === bizId)
     if (!row) throw new Error('no row')
     const raw = Buffer.concat(
@@ -73,21 +73,21 @@ describe('withdrawals', () => {
     expect(raw.includes('Ada Lovelace')).toBe(true)
     for (const part of [accountNumber, accountNumber.slice(0, 8), Buffer.from(accountNumber).toString('base64')])
       expect(raw.includes(part)).toBe(false)
-    const unsealed = world.secretBox.open('withdrawal-account', bizId, row.account_sealed)
+    const unsealed = fixture.secretBox.open('withdrawal-account', bizId, row.account_sealed)
     expect(Buffer.from(unsealed ?? []).toString()).toBe(accountNumber)
-    const audit = await world.database.selectFrom('audit_log').selectAll().execute()
+    const audit = await fixture.database.selectFrom('audit_log').selectAll().execute()
     expect(JSON.stringify(audit)).not.toContain(accountNumber)
   })
 
   test('withdrawalChannels.create: the stored request does not reveal the account number', async () => {
     const [requestId, body] = [systemIds.next(), payoutAccount()]
-    await world.call(channelContract.createWithdrawalChannel, {
+    await fixture.call(channelContract.createWithdrawalChannel, {
       as: maker,
-      workspace: world.wallet.workspace,
+      workspace: fixture.wallet.workspace,
       body,
       requestId,
     })
-    const stored = await world.database
+    const stored = await fixture.database
       .selectFrom('idempotency')
       .selectAll()
       .where('request_id', '=', requestId)
@@ -104,7 +104,7 @@ describe('withdrawals', () => {
     const { bizId } = await open()
     expect(await refusalOf(verify(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
     const rejected = { as: maker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.call(channelContract.rejectWithdrawalChannel, rejected))).toBe(
+    expect(await refusalOf(fixture.call(channelContract.rejectWithdrawalChannel, rejected))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     await verify(bizId)
@@ -112,22 +112,22 @@ describe('withdrawals', () => {
     expect(order).toMatchObject({ feeAmount: '0.04', netAmount: '9.96' })
     const request = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
     const own = { ...request, as: maker }
-    expect(await refusalOf(world.call(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    expect(await refusalOf(world.call(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.call(contract.approveWithdrawal, { ...request, as: checker })
-    expect(await refusalOf(world.call(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
+    expect(await refusalOf(fixture.call(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(fixture.call(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await fixture.call(contract.approveWithdrawal, { ...request, as: checker })
+    expect(await refusalOf(fixture.call(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
-    expect(await refusalOf(world.call(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.call(contract.failWithdrawal, { ...request, as: checker })
-    expect(await world.available(world.wallet)).toBe('100.00')
+    expect(await refusalOf(fixture.call(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await fixture.call(contract.failWithdrawal, { ...request, as: checker })
+    expect(await fixture.available(fixture.wallet)).toBe('100.00')
   })
 
   test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: the database rejects an inactive channel', async () => {
     const { bizId } = await open()
     expect(await refusalOf(withdraw(bizId))).toBe('CHANNEL.NOT_AVAILABLE')
-    expect(await world.available(world.wallet)).toBe('100.00')
-    expect(await world.ledger.verifyLedger()).toBeNull()
+    expect(await fixture.available(fixture.wallet)).toBe('100.00')
+    expect(await fixture.ledger.verifyLedger()).toBeNull()
   })
 
   test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the channel is deactivated during the approval', async () => {
@@ -135,10 +135,10 @@ describe('withdrawals', () => {
     await verify(bizId)
     const order = await withdraw(bizId)
     const deactivation = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    await world.call(channelContract.rejectWithdrawalChannel, deactivation)
+    await fixture.call(channelContract.rejectWithdrawalChannel, deactivation)
     const request = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.call(contract.approveWithdrawal, request))).toBe('CHANNEL.NOT_AVAILABLE')
-    await world.call(contract.rejectWithdrawal, request)
-    expect(await world.available(world.wallet)).toBe('100.00')
+    expect(await refusalOf(fixture.call(contract.approveWithdrawal, request))).toBe('CHANNEL.NOT_AVAILABLE')
+    await fixture.call(contract.rejectWithdrawal, request)
+    expect(await fixture.available(fixture.wallet)).toBe('100.00')
   })
 })

@@ -147,9 +147,9 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
     const order = await pending()
     await expectRejected(hold(order, '1').replace('HELD', 'CAPTURED'), /must start HELD/)
     await sql.raw(hold(order, '1')).execute(database)
-    const change = (what: string) => `UPDATE ledger_holds SET ${what} WHERE order_biz_id = '${order}'`
-    const expectUnchanged = async (what: string, pattern: RegExp) => {
-      await expect(sql.raw(change(what)).execute(database)).rejects.toThrow(pattern)
+    const change = (assignment: string) => `UPDATE ledger_holds SET ${assignment} WHERE order_biz_id = '${order}'`
+    const expectUnchanged = async (assignment: string, pattern: RegExp) => {
+      await expect(sql.raw(change(assignment)).execute(database)).rejects.toThrow(pattern)
       expect([await bank.available(a), await bank.ledger.verifyLedger()]).toEqual(['99.99', null])
     }
     await expectUnchanged(`status = 'RELEASED'`, /ledger_holds_check/)
@@ -185,8 +185,8 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
 
   test('rejects a change of an order’s identity and a skipped version', async () => {
     const order = await pending()
-    const change = (what: string) => `UPDATE orders SET ${what} WHERE biz_id = '${order}'`
-    for (const what of [
+    const change = (assignment: string) => `UPDATE orders SET ${assignment} WHERE biz_id = '${order}'`
+    for (const assignment of [
       `workspace_biz_id = '${b.workspace}'`,
       `counterparty_workspace_biz_id = '${b.workspace}'`,
       `order_type = 'WITHDRAWAL'`,
@@ -196,7 +196,7 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
       `created_by = '${systemIds.next()}'`,
       `created_at = '2020-01-01Z'`,
     ])
-      await expectRejected(change(`${what}, version = version + 1`), /identity of order .* cannot change/)
+      await expectRejected(change(`${assignment}, version = version + 1`), /identity of order .* cannot change/)
     for (const version of ['version', 'version + 2', 'version - 1'])
       await expectRejected(change(`version = ${version}`), /identity of order .* cannot change/)
   })
@@ -225,7 +225,8 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
 
   test('rejects a status other than the last in the history, and changes of the history', async () => {
     const order = await pending()
-    const change = (what: string) => `UPDATE orders SET ${what}, version = version + 1 WHERE biz_id = '${order}'`
+    const change = (assignment: string) =>
+      `UPDATE orders SET ${assignment}, version = version + 1 WHERE biz_id = '${order}'`
     await expectRejected(change(`status = 'PROCESSING'`), /orders_history/)
     await expectRejected(
       change(`status = 'PROCESSING', history = '${stepTo('PROCESSING')}'`),
