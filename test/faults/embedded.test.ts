@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { seededDirectory } from '../harness/template.ts'
 import { ask, createClient, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
@@ -95,7 +96,7 @@ describe('the embedded store', () => {
 })
 
 test('the log of the embedded store cannot be written: a transfer is 503, and the process ends by itself, to be started again', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-broken-'))
+  const { directory, remove } = await seededDirectory()
   const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
   const shim = new URL('broken-log.mjs', import.meta.url).href
   let gateway = await startProcess(variables, 'gateway', ['--import', shim])
@@ -115,7 +116,7 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
     expect(await gateway.stop()).toBe(0)
     await checkBook({ directory }, count)
   } finally {
-    await rm(directory, { recursive: true, force: true })
+    await remove()
   }
 })
 
