@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -49,7 +49,9 @@ describe('the embedded store', () => {
   const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
 
   beforeAll(async () => {
-    await mkdir(directory)
+    const template = await seededDirectory()
+    await cp(template.directory, directory, { recursive: true })
+    await template.remove()
     process.env.PORTICO_TEST_CLOCK_SHIFT = '61000'
     const shim = new URL('shifted-clock.mjs', import.meta.url).href
     gateway = await startProcess(variables, 'gateway', ['--import', shim])

@@ -1,36 +1,15 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely } from 'kysely'
-import { inject } from 'vitest'
-import { schemaOwners } from '../../src/compose/migrations.ts'
-import { embeddedStorePath } from '../../src/database/embedded/data-directory.ts'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
-import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import type { Database, Tables } from '../../src/database/tables.ts'
-import { parsers } from '../../src/database/value-parsers.ts'
-import { copyDirectory, prepareOnce } from '../harness/prepared.ts'
+import { migratedPglite } from '../harness/prepared-pglite.ts'
 
 export interface TestDatabase {
   database: Database
   close(): Promise<void>
 }
 
-const migrated = async (directory: string): Promise<void> => {
-  const store = await openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
-  await store.migrate(schemaOwners)
-  await store.close()
-}
-
-/** An empty PGlite store with the whole schema: a copy of one that the run creates once. */
+/** An empty PGlite store with the whole schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
-  const runFolder = inject('runFolder')
-  const template = await prepareOnce(runFolder, 'embedded-migrated', migrated)
-  const { directory, remove } = await copyDirectory(runFolder, template)
-  const pglite = await PGlite.create({ parsers, dataDir: embeddedStorePath(directory) })
-  return {
-    database: new Kysely<Tables>({ dialect: embeddedDialect(pglite) }),
-    close: async () => {
-      await pglite.close()
-      await remove()
-    },
-  }
+  const { pglite, close } = await migratedPglite()
+  return { database: new Kysely<Tables>({ dialect: embeddedDialect(pglite) }), close }
 }
