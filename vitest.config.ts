@@ -1,21 +1,21 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * The same end-to-end tests in every topology: one process on the embedded store, the domains behind HTTP over
- * PostgreSQL, and two replicas over PostgreSQL and Redis that are used in turn.
+ * Every end-to-end test runs in each topology: one process on the embedded store; a gateway and domains behind HTTP on
+ * PostgreSQL; two replicas on PostgreSQL and Redis, which take turns. A file that no topology can change runs in one.
  */
 const topologies = ['embedded', 'split', 'replicas'] as const
 
 export default defineConfig({
   test: {
-    // A test that starts processes takes a machine that is busy ten times as long, and one that hangs is told of all the same.
+    // Long enough for a busy machine, short enough to report a test that hangs.
     testTimeout: 120_000,
     hookTimeout: 300_000,
-    // A loop over nothing, a callback that nobody calls: a test that comes to no expectation has shown nothing.
-    // What has to come about may take a busy machine longer than the second that is given by default.
+    // A test without an assertion fails: its loop or callback never ran. Polls wait longer than the default second,
+    // because the machine may be busy.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
-    // One more than cores, for tests wait often; each may hold an embedded PostgreSQL of several hundred megabytes.
-    maxWorkers: 3,
+    // More than cores, because tests wait for timers, sockets and other processes. A worker takes up to 600 MB.
+    maxWorkers: 4,
     globalSetup: ['test/harness/run-folder.ts'],
     projects: [
       {
@@ -24,7 +24,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/{e2e,faults,browser,load}/**', '**/node_modules/**'],
-          // Not to load and compile all code anew for each file is a third of the work less.
+          // Files share the loaded modules of their worker. Loading them for each file takes half as long again.
           isolate: false,
         },
       },
@@ -48,7 +48,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/harness/global-setup.ts'],
           setupFiles: ['test/harness/recording/observe.ts'],
-          // Each file starts gateways of its own and ends them. What records examples keeps them by file.
+          // Each file stops the gateways that it starts. Recording keeps its examples per file.
           isolate: process.env.RECORD_EXAMPLES === '1',
           provide: { topology },
         },

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { startProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
+import { seededDirectory } from '../harness/template.ts'
 
 /*
  * The first process of a container dies of no signal, it has to hear it: an exit code, where there might be the name of a
@@ -41,10 +42,12 @@ test.each([
 test('serve drains by the first signal, and ends at once by a second one, whichever it is', async () => {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, 'shutdown: { delayMs: 100000 }\n')
-  const gateway = await startProcess({ PORTICO_DATA_DIR: join(folder, 'data'), PORTICO_CONFIG: file })
+  const { directory, remove } = await seededDirectory()
+  const gateway = await startProcess({ PORTICO_DATA_DIR: directory, PORTICO_CONFIG: file })
   const ended = once(gateway.child, 'exit')
   gateway.child.kill('SIGINT')
   await expect.poll(gateway.output).toContain('"draining"')
   gateway.child.kill('SIGTERM')
   expect(await ended).toEqual([143, null])
+  await remove()
 })

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { seededDirectory } from '../harness/template.ts'
 import { ask, createClient, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
@@ -48,7 +49,9 @@ describe('the embedded store', () => {
   const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
 
   beforeAll(async () => {
-    await mkdir(directory)
+    const template = await seededDirectory()
+    await cp(template.directory, directory, { recursive: true })
+    await template.remove()
     process.env.PORTICO_TEST_CLOCK_SHIFT = '61000'
     const shim = new URL('shifted-clock.mjs', import.meta.url).href
     gateway = await startProcess(variables, 'gateway', ['--import', shim])
@@ -95,7 +98,7 @@ describe('the embedded store', () => {
 })
 
 test('the log of the embedded store cannot be written: a transfer is 503, and the process ends by itself, to be started again', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-broken-'))
+  const { directory, remove } = await seededDirectory()
   const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
   const shim = new URL('broken-log.mjs', import.meta.url).href
   let gateway = await startProcess(variables, 'gateway', ['--import', shim])
@@ -115,7 +118,7 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
     expect(await gateway.stop()).toBe(0)
     await checkBook({ directory }, count)
   } finally {
-    await rm(directory, { recursive: true, force: true })
+    await remove()
   }
 })
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestPostgres } from '../harness/postgres.ts'
-import { emptyPostgres } from '../harness/prepared-postgres.ts'
+import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { startRelay } from '../harness/relay.ts'
@@ -9,7 +9,7 @@ import { type Attempt, ask, burst, createClient, signedIn, transfer, type User }
 import { checkBook, settleAll } from './invariants.ts'
 
 const redis = await startRedis()
-const primary = await emptyPostgres({ synchronous_commit: 'on' })
+const primary = await seededPostgres({ synchronous_commit: 'on' })
 const standby = await primary?.standby()
 const portOf = (server: TestPostgres) => Number(new URL(server.url).port)
 const relay = primary && (await startRelay(portOf(primary)))

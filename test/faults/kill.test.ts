@@ -1,20 +1,18 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestPostgres } from '../harness/postgres.ts'
-import { emptyPostgres } from '../harness/prepared-postgres.ts'
+import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { seededDirectory } from '../harness/template.ts'
 import { ask, burst, createClient, signedIn } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
-const postgres: TestPostgres | undefined = await emptyPostgres({ synchronous_commit: 'on' })
-const directory = await mkdtemp(join(tmpdir(), 'portico-faults-'))
+const postgres: TestPostgres | undefined = await seededPostgres({ synchronous_commit: 'on' })
+const { directory, remove } = await seededDirectory()
 
 afterAll(async () => {
   await postgres?.stop()
-  await rm(directory, { recursive: true, force: true })
+  await remove()
 })
 
 const places = [

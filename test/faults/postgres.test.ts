@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestPostgres } from '../harness/postgres.ts'
-import { emptyPostgres } from '../harness/prepared-postgres.ts'
+import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { ask, burst, createClient, signedIn, transfer, type User } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
-const postgres: TestPostgres | undefined = await emptyPostgres({ synchronous_commit: 'on' })
+const postgres: TestPostgres | undefined = await seededPostgres({ synchronous_commit: 'on' })
 afterAll(() => postgres?.stop())
 
 describe.skipIf(!postgres)('PostgreSQL fails', () => {

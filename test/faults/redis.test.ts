@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { emptyPostgres } from '../harness/prepared-postgres.ts'
+import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { fillRedis, startRedis } from '../harness/redis.ts'
 import { codeIn } from '../harness/sign-in.ts'
 import { type Attempt, ask, createClient, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
-const postgres = await emptyPostgres()
+const postgres = await seededPostgres()
 const redis = await startRedis()
 afterAll(async () => {
   await redis?.stop()

@@ -1,11 +1,9 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { requiredHeaders } from '../harness/http.ts'
 import { startProcess } from '../harness/process.ts'
+import { seededDirectory } from '../harness/template.ts'
 
 const taken: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -14,8 +12,8 @@ afterEach(async () => {
 
 /** A gateway whose library is broken, with a request under way. */
 const scene = async (LOG_LEVEL: string) => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-uncaught-'))
-  taken.push(() => rm(directory, { recursive: true, force: true }))
+  const { directory, remove } = await seededDirectory()
+  taken.push(remove)
   const shim = new URL('broken-library.mjs', import.meta.url).href
   const gateway = await startProcess({ PORTICO_DATA_DIR: directory, LOG_LEVEL }, 'gateway', ['--import', shim])
   taken.push(gateway.stop)

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
 import { type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import type { Directory } from '../harness/prepared.ts'
 import type { PorticoProcess } from '../harness/process.ts'
+import { seededDirectory } from '../harness/template.ts'
 import { ask, createClient, signedIn, type User } from './client.ts'
 
 /** Promises a body, sends the half of it and goes. */
@@ -15,20 +14,20 @@ describe('an upstream dies in mid-body', () => {
   let gateway: PorticoProcess
   let upstream: Misbehaving
   let user: User
-  let directory: string
+  let store: Directory
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'portico-upstream-'))
+    store = await seededDirectory()
     upstream = await startMisbehaving((socket) => socket.write(halfAnAnswer, () => socket.destroy()))
     const backends = { profile: { url: upstream.url }, constants: { url: upstream.url } }
-    const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'fatal' }
+    const variables = { PORTICO_DATA_DIR: store.directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'fatal' }
     gateway = await startConfigured(variables, { backends })
     user = await signedIn(createClient(() => [gateway]))
   })
   afterAll(async () => {
     await gateway?.stop()
     await upstream?.close()
-    await rm(directory, { recursive: true, force: true })
+    await store?.remove()
   })
 
   test('502 with nothing of its body; a GET is tried twice at most, a POST once', async () => {

@@ -1,11 +1,9 @@
 import type { TestProject } from 'vitest/node'
-import { startServer } from '../../src/main.ts'
-import { captureLog } from './log.ts'
 import { startPostgres } from './postgres.ts'
 import { openRecordings } from './recording/merge.ts'
 import { startRedis } from './redis.ts'
 import { redisRights, servingRights } from './rights.ts'
-import { testSettings } from './settings.ts'
+import { seed } from './template.ts'
 
 export type Topology = 'embedded' | 'split' | 'replicas'
 
@@ -14,7 +12,7 @@ declare module 'vitest' {
     topology: Topology
     postgresUrl: string | null
     redisUrl: string | null
-    /** Where exchanges are left that may become examples in the documentation. */
+    /** The folder of recorded exchanges, from which the examples of the documentation are chosen. */
     recordings: string | null
   }
 }
@@ -27,7 +25,7 @@ export const urlOf = (serverUrl: string, database: string): string => {
   return url.href
 }
 
-/** A suite that cannot run here is named when everything else is over; with CI=true it has failed by now. */
+/** Reports at the end of the run that a suite was skipped. With CI=true the suite has failed instead. */
 export const nameSkipped = (project: TestProject, why: string): void => {
   process.once('exit', () => process.stderr.write(`skipped: the ${project.name} suite (${why})\n`))
 }
@@ -40,15 +38,15 @@ const setUpPostgres = async (project: TestProject) => {
     return async () => undefined
   }
   const { Client } = await import('pg')
-  const tell = async (connectionString: string, ...statements: string[]) => {
+  const execute = async (connectionString: string, ...statements: string[]) => {
     const client = new Client({ connectionString })
     await client.connect()
     await client.query(statements.join(';')).finally(() => client.end())
   }
   const template = urlOf(postgres.url, templateDatabase)
-  await tell(postgres.url, `CREATE DATABASE ${templateDatabase}`)
-  await (await startServer(testSettings({ DATABASE_URL: template }), 'gateway', captureLog().logger)).stop()
-  await tell(template, ...servingRights)
+  await execute(postgres.url, `CREATE DATABASE ${templateDatabase}`)
+  await seed({ DATABASE_URL: template })
+  await execute(template, ...servingRights)
   return () => postgres.stop()
 }
 
@@ -59,7 +57,7 @@ const setUpRedis = async (project: TestProject) => {
   return async () => redis?.stop()
 }
 
-/** Once for a project: the store that its files' own stores are copies of, and for replicas what they share beside it. */
+/** Runs once per project. Starts PostgreSQL with a seeded database that test files copy, and Redis for the replicas. */
 const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
   const recordings = openRecordings()
   project.provide('recordings', recordings.folder)

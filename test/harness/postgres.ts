@@ -8,21 +8,21 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
-/** A throw-away PostgreSQL: nothing in it outlives the test. */
+/** A temporary PostgreSQL server: `stop` removes its data. */
 export interface TestPostgres {
   url: string
   version: string
-  /** Stops it at once, as a crash of the server would; what it has said is committed stays. */
+  /** Stops it without a checkpoint, like a crash. Committed transactions survive. */
   crash(): Promise<void>
   /** Starts it again after a crash. */
   resume(): Promise<void>
-  /** A copy that follows it by streaming, and is stopped by itself; undefined where it came without pg_basebackup. */
+  /** Starts a streaming standby, which the caller stops. Returns undefined without pg_basebackup. */
   standby(): Promise<TestPostgres | undefined>
-  /** Ends it for good. */
+  /** Shuts it down and removes its files. */
   stop(): Promise<void>
 }
 
-/** Durability is what these tests do not ask for. */
+/** Not durable: no test cuts the power. */
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -32,7 +32,7 @@ const settings = {
   unix_socket_directories: '',
 }
 
-/** The newest of the system's own, else what npm brought along. */
+/** The newest installed version, or the one from npm. */
 const binaries = async (): Promise<string | undefined> => {
   const own = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1)
   if (own) return dirname(own)
@@ -45,7 +45,7 @@ const binaries = async (): Promise<string | undefined> => {
   }
 }
 
-/** PostgreSQL refuses to run as root; root lends it the user `postgres`, or `nobody`. */
+/** PostgreSQL refuses to run as root. Root starts it as `postgres`, or as `nobody`. */
 export const runAs = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
@@ -56,9 +56,8 @@ export const runAs = (): { uid: number; gid: number } | undefined => {
 }
 
 /**
- * Below the ports that the system gives to outgoing connections (from 32768 on, on Linux): one of those may be taken again
- * before whoever asked listens on it. So might one that another worker is told of meanwhile: each has ports of its own, the
- * process that started them too, and is told of none twice in a row.
+ * Ports below the range of outgoing connections (from 32768 on Linux): the system could take one of those before the
+ * caller listens on it. Each worker and the main process has its own ports and does not return one twice in a row.
  */
 const [firstPort, portsEach, places] = [12_000, 2_000, 10] as const
 const ownPorts = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % places) * portsEach

@@ -5,6 +5,7 @@ import type { OpenDatabase } from '../../src/database/port.ts'
 import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import { createPostgresFiles, startPostgresCopy, type TestPostgres } from './postgres.ts'
 import { prepareOnce } from './prepared.ts'
+import { seed } from './template.ts'
 
 export const openServer = (url: string, poolSize: number): Promise<OpenDatabase> =>
   openPostgres({
@@ -33,8 +34,20 @@ export const emptyPostgres = async (extra: Record<string, string> = {}): Promise
     extra,
   )
 
-/** As `emptyPostgres`, with the whole schema. */
-export const migratedPostgres = async (): Promise<TestPostgres | undefined> =>
+const startPrepared = async (
+  name: string,
+  prepare: (url: string) => Promise<void>,
+  extra: Record<string, string> = {},
+): Promise<TestPostgres | undefined> =>
   startPostgresCopy(
-    await prepareOnce(inject('runFolder'), 'postgres-migrated', (folder) => createPostgresFiles(folder, migrateServer)),
+    await prepareOnce(inject('runFolder'), name, (folder) => createPostgresFiles(folder, prepare)),
+    extra,
   )
+
+/** As `emptyPostgres`, with the whole schema. */
+export const migratedPostgres = (): Promise<TestPostgres | undefined> =>
+  startPrepared('postgres-migrated', migrateServer)
+
+/** As `emptyPostgres`, with the schema and the development accounts, as the first start of a gateway leaves them. */
+export const seededPostgres = (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
+  startPrepared('postgres-seeded', (url) => seed({ DATABASE_URL: url }), extra)

@@ -10,7 +10,7 @@ export interface PorticoProcess {
   operationsUrl: string
   child: ChildProcess
   output(): string
-  /** Ends it by SIGTERM and answers its exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>
 }
 
@@ -24,7 +24,7 @@ const whenReady = async (operationsUrl: string, child: ChildProcess, output: () 
   throw new Error(`the process did not get ready:\n${output()}`)
 }
 
-/** `portico serve` as a user starts it: a process of its own, on free ports, told by variables alone. */
+/** Starts `portico serve` as a process on free ports, configured by variables. */
 export const startProcess = async (
   variables: Variables,
   role: 'gateway' | 'domains' = 'gateway',

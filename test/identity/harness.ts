@@ -33,6 +33,8 @@ export { facts } from '../harness/facts.ts'
 export const defaultSettings = (): IdentitySettings => identitySettings(loadConfiguration({}))
 
 const secretKey = new Uint8Array(32).fill(7)
+/** Production's cost takes 11 ms per hash and proves nothing here. */
+const lowCost = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 const password = 'correct horse battery staple'
 
 /** Identity on a test database, with its ports and an outbox instead of a mail server. */
@@ -82,7 +84,7 @@ export const harness = async (
     randomness: systemRandomness,
     secretBox: createSecretBox(secretKey, systemRandomness),
     digest: createKeyedDigest(secretKey),
-    passwords: createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness),
+    passwords: createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness, lowCost),
     background,
     robots: noCaptcha,
     breaches: noBreachCheck,

@@ -13,13 +13,26 @@ export interface PasswordHasher {
   waiting(): number
 }
 
+export interface HashCost {
+  /** In KiB. */
+  memoryCost: number
+  /** Number of passes. */
+  timeCost: number
+  /** Number of lanes. */
+  parallelism: number
+}
+
 /** OWASP's recommendation for argon2id, the library's default variant: 19 MiB, two passes, one lane. */
-const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`
+const recommendedCost: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const decoyBytes = 24
 
 /** Hashes passwords in a bounded queue, because each hash takes about 11 ms and 19 MiB. Throws SYSTEM.UNAVAILABLE if full. */
-export const createPasswordHasher = (limits: ConcurrencyLimits, randomness: Randomness): PasswordHasher => {
+export const createPasswordHasher = (
+  limits: ConcurrencyLimits,
+  randomness: Randomness,
+  cost = recommendedCost,
+): PasswordHasher => {
+  const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`
   const queue = createConcurrencyLimiter(limits)
   // Computed at the start, so that the first sign-in to an unknown account takes no longer than later ones.
   const decoy = hash(Buffer.from(randomness.bytes(decoyBytes)), cost)

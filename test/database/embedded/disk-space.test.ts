@@ -1,19 +1,19 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../../src/database/embedded/dialect.ts'
 import { vacuum } from '../../../src/database/embedded/disk-space.ts'
 import type { Tables } from '../../../src/database/tables.ts'
+import { emptyPglite, type TestPglite } from '../../harness/prepared-pglite.ts'
 
-let pglite: PGlite
+let store: TestPglite
 let database: Kysely<Tables>
 beforeAll(async () => {
-  pglite = await PGlite.create()
-  database = new Kysely({ dialect: embeddedDialect(pglite) })
+  store = await emptyPglite()
+  database = new Kysely({ dialect: embeddedDialect(store.pglite) })
   for (const name of ['things', '"Other things"'])
     await sql.raw(`CREATE TABLE ${name} (id int PRIMARY KEY, body text NOT NULL)`).execute(database)
 })
-afterAll(() => pglite.close())
+afterAll(() => store?.close())
 
 const inUse = new AbortController().signal
 const replaceAll = async (): Promise<void> => {

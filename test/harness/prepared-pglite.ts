@@ -1,0 +1,41 @@
+import { PGlite } from '@electric-sql/pglite'
+import { inject } from 'vitest'
+import { schemaOwners } from '../../src/compose/migrations.ts'
+import { embeddedStorePath } from '../../src/database/embedded/data-directory.ts'
+import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
+import { parsers } from '../../src/database/value-parsers.ts'
+import { copyDirectory, prepareOnce } from './prepared.ts'
+
+export interface TestPglite {
+  pglite: PGlite
+  /** Closes it and removes its files. */
+  close(): Promise<void>
+}
+
+const open = (directory: string) =>
+  openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
+
+const create = async (directory: string): Promise<void> => (await open(directory)).close()
+
+const createMigrated = async (directory: string): Promise<void> => {
+  const store = await open(directory)
+  await store.migrate(schemaOwners)
+  await store.close()
+}
+
+const openCopy = async (name: string, fill: (directory: string) => Promise<void>): Promise<TestPglite> => {
+  const runFolder = inject('runFolder')
+  const { directory, remove } = await copyDirectory(runFolder, await prepareOnce(runFolder, name, fill))
+  const pglite = await PGlite.create({ parsers, dataDir: embeddedStorePath(directory) })
+  const close = async (): Promise<void> => {
+    await pglite.close()
+    await remove()
+  }
+  return { pglite, close }
+}
+
+/** PGlite without tables. Skips `initdb`, which takes seconds: it opens a copy of a store that the run creates once. */
+export const emptyPglite = (): Promise<TestPglite> => openCopy('embedded-empty', create)
+
+/** As `emptyPglite`, with the whole schema. */
+export const migratedPglite = (): Promise<TestPglite> => openCopy('embedded-migrated', createMigrated)
