@@ -1,8 +1,8 @@
 /*
- * The secure channel by plain WebCrypto, as a browser or Node 20 and newer has it: docs/secure-channel.md. It opens a
- * session, begins a sign-in with a sealed body, opens the sealed reply, and shows that a body is good once.
+ * A client of the secure channel (docs/reference/secure-channel.md) with plain WebCrypto, for Node 20 or newer. It opens a
+ * session, starts a sign-in with a sealed body, opens the sealed reply, and shows that a body is valid once.
  *
- *   node docs/example-secure-channel.mjs [http://127.0.0.1:8080]
+ *   node examples/secure-channel/client.mjs [http://127.0.0.1:8080]
  */
 const baseUrl = process.argv[2] ?? 'http://127.0.0.1:8080'
 const clientHash = 'example-client'
