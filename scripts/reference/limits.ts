@@ -17,6 +17,7 @@ const maxListed = 20
 
 const operationsOf = (group: string): string => {
   const ids = catalogue.filter(({ policy }) => policy.rate === group).map(({ id }) => `\`${id}\``)
+  ids.sort()
   return ids.length > maxListed ? 'all others' : ids.join(', ')
 }
 

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { Chain, Operation } from '../kernel/index.ts'
 
-/** The request body sent through the secure channel (docs/secure-channel.md, 3). */
+/** The request body sent through the secure channel (docs/reference/secure-channel.md, 3). */
 export const SealedBody = z.strictObject({ payload: z.string() }).meta({
   description:
     'The body through the secure channel: a compact JWE (RFC 7516), header `{alg: dir, enc: A256GCM, kid, seq, htm, htu}`, ' +
     'whose plaintext is the body in its usual form.',
 })
 
-/** The envelope's `data` in a sealed reply (docs/secure-channel.md, 4). */
+/** The envelope's `data` in a sealed reply (docs/reference/secure-channel.md, 4). */
 export const SealedReply = z.object({ payload: z.string() }).meta({
   description:
     'The data through the secure channel, where `X-Secure-Channel-Reply` asks for that: a compact JWE (RFC 7516), header ' +

@@ -30,7 +30,9 @@ const Vectors = z.strictObject({
   replyWithoutBody: Sealed,
 })
 
-const vectors = Vectors.parse(JSON.parse(readFileSync(join(root, 'docs/secure-channel-vectors.json'), 'utf8')))
+const vectors = Vectors.parse(
+  JSON.parse(readFileSync(join(root, 'docs/reference/secure-channel-vectors.json'), 'utf8')),
+)
 const { opening, session, ...sealed } = vectors
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(text, 'base64url'))
 const direct = z.record(z.string(), z.union([z.string(), z.int()]))

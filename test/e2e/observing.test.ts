@@ -68,8 +68,8 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('docs/metrics.md tells of every metric of our own, and of none that is not there', () => {
-    const told = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+  test('docs/reference/metrics.md describes every metric of ours, and no other', () => {
+    const told = namesIn(readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
     expect(own.filter((name) => !told.has(name))).toEqual([])
     expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
