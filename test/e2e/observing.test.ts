@@ -75,6 +75,16 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
   })
 
+  test('docs/reference/metrics.md states the type of each metric', async () => {
+    const types = new Map(
+      [...(await metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
+    )
+    const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `(portico_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => [name, type])
+    expect(rows.length).toBeGreaterThan(10)
+    expect(rows.filter(([name, type]) => types.get(name) !== type)).toEqual([])
+  })
+
   test.each(['/health/live/', '/Health/live', '/METRICS', '/mail.json/'])(
     '404 of the operations listener for %s: a path has one spelling',
     async (path) => {
