@@ -1,5 +1,5 @@
 # The gateway, and `portico serve --role domains`, as one image: Node, a build of the sources, and what it needs at run
-# time. docs/production.md says how to run it; scripts/test-image.sh builds and runs it without an engine.
+# time. docs/guides/deploy.md describes how to run it; scripts/test-image.sh builds and runs it without an engine.
 ARG BASE=docker.io/library/node:26.10.0-bookworm-slim
 
 # What the server imports, exactly as locked; no package's script runs.

@@ -42,7 +42,7 @@ export const serve: Command = {
   help: [
     '  --role gateway|domains   what to serve (gateway)',
     '',
-    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
+    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/reference/configuration.md).',
     'SIGHUP, or a change of that file, reloads `backends`; other changes need a restart.',
     'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
     'most shutdown.timeoutMs), exit code 0. While it starts, and the second time, they end it at once (143 and 130). It ends by',

@@ -14,7 +14,7 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 const kubernetes = textOf('deploy/kubernetes/portico.yaml')
 const compose = textOf('compose.yaml')
 const image = textOf('Dockerfile')
-const documented = textOf('docs/production.md')
+const documented = textOf('docs/guides/deploy.md')
 
 /** The gateway's own file, as it stands within an orchestrator's; one that runs by it has these variables beside it. */
 const settingsBy = (yaml: string, variables: Record<string, string> = {}): Configuration => {
@@ -39,7 +39,7 @@ const number = (text: string, pattern: RegExp): number => Number(pattern.exec(te
 
 const drains = z.object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
 
-/** What `serve` takes at most from SIGTERM to its end, by this configuration: docs/production.md. */
+/** What `serve` takes at most from SIGTERM to its end, by this configuration: docs/guides/deploy.md. */
 const drainSeconds = (yaml: string): number => {
   const { shutdown } = drains.parse(load(yaml))
   return (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5

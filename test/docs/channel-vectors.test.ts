@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { decryptJwe, importSessionKey } from '../../src/client/channel/jwe.ts'
-import { decryptDirect, encryptDirect, parseCompactJwe } from '../../src/identity/secure-channel/compact-jwe.ts'
+import { parseCompactJwe } from '../../src/identity/secure-channel/compact-jwe.ts'
+import { decryptDirect, encryptDirect } from '../../src/identity/secure-channel/direct-encryption.ts'
 import { KeyExchangeReader } from '../../src/identity/secure-channel/key-exchange.ts'
 import { toInstant } from '../../src/kernel/index.ts'
 import { systemRandomness } from '../../src/platform/runtime/index.ts'
@@ -29,7 +30,9 @@ const Vectors = z.strictObject({
   replyWithoutBody: Sealed,
 })
 
-const vectors = Vectors.parse(JSON.parse(readFileSync(join(root, 'docs/secure-channel-vectors.json'), 'utf8')))
+const vectors = Vectors.parse(
+  JSON.parse(readFileSync(join(root, 'docs/reference/secure-channel-vectors.json'), 'utf8')),
+)
 const { opening, session, ...sealed } = vectors
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(text, 'base64url'))
 const direct = z.record(z.string(), z.union([z.string(), z.int()]))

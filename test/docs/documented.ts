@@ -1,52 +1,68 @@
-/** What becomes of a block of commands in the documentation; `begins` is how its script begins. */
+/** How the tests treat a block of commands in the documentation. `begins` is the start of its script. */
 export type Documented = { file: string; begins: string } & (
   | { prints: RegExp; adds?: (gateway: { url: string; operationsUrl: string }) => string }
   | { notRun: string }
 )
 
-/** Every block, either run against a gateway of this test's own, or with the reason why it is not. */
+/** Every block: run against a gateway that the test starts, or with the reason why it is not run. */
 export const documented: Documented[] = [
   {
     file: 'README.md',
     begins: 'npm ci && npm start',
     notRun:
-      'it installs anew into the folder that this test runs in; .ci/run does, and process.ts starts what npm start starts',
+      'npm ci would replace the packages that this test runs on; .ci/run runs it, and process.ts starts the gateway',
+  },
+  { file: 'README.md', begins: 'npm run tour', prints: /That was the whole way/ },
+  {
+    file: 'docs/quickstart.md',
+    begins: 'npm ci',
+    notRun: 'as in README.md',
   },
   {
-    file: 'README.md',
-    begins: 'npm run tour',
-    prints: /That was the whole way/,
+    file: 'docs/quickstart.md',
+    begins: 'curl -s http://127.0.0.1:9090/health/ready',
+    prints: /^\{"status":"ready","checks":\{"store":"ok","ledger":"ok"\}\}$/,
   },
-  { file: 'README.md', begins: 'portico() {', prints: /"walletName":"Main USD"/ },
+  { file: 'docs/quickstart.md', begins: 'portico() {', prints: /"walletName":"Main USD"/ },
   {
-    file: 'docs/upstreams.md',
+    file: 'docs/quickstart.md',
+    begins: 'npx node examples/client/transfer.mjs',
+    adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,
+    prints: /^TRF-\S+: Completed\nWALLET\.INSUFFICIENT_FUNDS: insufficient funds$/m,
+  },
+  { file: 'docs/quickstart.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
+  {
+    file: 'docs/guides/service-behind-portico.md',
     begins: 'PORT=8081',
     notRun: 'a service that runs until it is stopped: test/e2e/example-service.test.ts runs it behind a gateway',
   },
   {
-    file: 'docs/secure-channel.md',
-    begins: 'node docs/example-secure-channel.mjs',
+    file: 'docs/reference/secure-channel.md',
+    begins: 'node examples/secure-channel/client.mjs',
     adds: ({ url }) => ` ${url}`,
     prints: /EMAIL offered.*replay {4}SECURE_CHANNEL\.INVALID_PAYLOAD.*closed {4}SECURE_CHANNEL\.INVALID_PAYLOAD/s,
   },
   {
-    file: 'docs/production.md',
+    file: 'docs/guides/deploy.md',
     begins: 'docker build',
-    notRun:
-      'no container engine runs here: scripts/test-image.sh builds the Dockerfile with buildah and starts its root',
+    notRun: 'there is no container engine here: scripts/test-image.sh builds the image with buildah and runs it',
   },
   {
-    file: 'docs/production.md',
+    file: 'docs/guides/redis.md',
     begins: 'redis-cli ACL SETUSER',
     notRun:
-      'it asks a Redis of one’s own: all end-to-end tests with replicas do with these rights (harness/global-setup.ts)',
+      'it needs a Redis server: the end-to-end tests with replicas run with these permissions (harness/rights.ts)',
   },
-  { file: 'docs/portals.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
-  { file: 'docs/configuration.md', begins: 'npx portico config check', prints: /^profile: development$/m },
+  { file: 'docs/guides/rotate-keys.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
   {
-    file: 'docs/metrics.md',
+    file: 'docs/reference/configuration.md',
+    begins: 'npx portico config check',
+    prints: /^profile: development$/m,
+  },
+  {
+    file: 'docs/guides/monitor.md',
     begins: 'curl -s http://127.0.0.1:9090/metrics',
     prints: /^portico_request_duration_seconds_/m,
   },
-  { file: 'docs/metrics.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
+  { file: 'docs/guides/monitor.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
 ]

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../harness/settings.ts'
 
@@ -7,19 +7,17 @@ export interface ShellBlock {
   script: string
 }
 
-/** What users and contributors read. */
+/** Every page of the documentation, with the pages of the root. */
 export const documentationFiles = (): string[] => [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...globSync('docs/**/*.md', { cwd: root }).sort(),
 ]
 
-/** Everything fenced as sh in what users read. */
+/** Every block that is fenced as sh. */
 export const shellBlocks = (): ShellBlock[] =>
   documentationFiles().flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
-    return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => ({ file, script }))
+    return [...text.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, script = '']) => ({ file, script }))
   })

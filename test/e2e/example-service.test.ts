@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
@@ -10,8 +10,34 @@ const behind = `data:text/javascript,${encodeURIComponent(
   'const { now } = Date; globalThis.Date = class extends Date { constructor(at = now() - 3_000) { super(at) } }',
 )}`
 
-/** docs/upstreams.md promises that its example works. */
-describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/upstreams.md', () => {
+const succeeds = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
+
+/** The examples of docs/guides/service-behind-portico.md, and whether this machine can run each. */
+const examples = [
+  {
+    name: 'node.mjs, with a clock that is behind',
+    command: [process.execPath, '--import', behind, 'examples/services/node.mjs'],
+    isRunnable: true,
+  },
+  {
+    name: 'python.py',
+    command: ['python3', 'examples/services/python.py'],
+    isRunnable: succeeds('python3', '-c', 'import jwt, cryptography'),
+  },
+  { name: 'go/main.go', command: ['go', 'run', 'examples/services/go/main.go'], isRunnable: succeeds('go', 'version') },
+]
+const isEmbedded = inject('topology') === 'embedded'
+
+test.skipIf(!isEmbedded)(
+  'the example in Node.js runs everywhere; those in Python and Go where their runtime is',
+  () => {
+    expect(examples.filter(({ isRunnable }) => isRunnable).length).toBeGreaterThan(0)
+  },
+)
+
+const runnable = (each: (typeof examples)[number]): boolean => isEmbedded && each.isRunnable
+
+describe.each(examples.filter(runnable))('the example service $name', ({ command: [program = '', ...args] }) => {
   let portico: Portico
   let session: Session
   let service: ChildProcess
@@ -27,7 +53,9 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
         settings.backends = { profile, constants: { ...profile, audience: 'another-service' } }
       },
     })
-    service = spawn(process.execPath, ['--import', behind, 'docs/example-service.mjs'], {
+    service = spawn(program, args, {
+      // `go run` starts the service as a child: a group of their own ends both.
+      detached: true,
       cwd: root,
       env: {
         ...process.env,
@@ -40,11 +68,11 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     session = await signIn(portico)
   })
   afterAll(async () => {
-    service?.kill()
+    if (service?.pid) process.kill(-service.pid)
     await portico?.stop()
   })
 
-  test('profile.read and profile.update 200: served by it, in the gateway’s envelope, though its clock is behind', async () => {
+  test('profile.read and profile.update 200: served by the example, in the gateway’s envelope', async () => {
     const { accessToken: token } = session
     const before = await portico.call('GET', '/web/v1/consumer/profile', { token })
     expect(before.body, before.text).toMatchObject({
@@ -59,7 +87,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     expect(changed.body.data.accountName).toBe('Somebody')
   })
 
-  test('constants.countries 502, and no refusal of a right, where it is called by an audience that it does not go by', async () => {
+  test('constants.countries 502: the example rejects a call assertion for another audience', async () => {
     portico.expectFault(({ internal }) => internal === 'status 401, type ')
     expect(await portico.call('GET', '/web/v1/consumer/constants/countries')).toMatchObject({
       status: 502,
@@ -67,7 +95,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     })
   })
 
-  test('401 in no envelope for whoever asks it without an assertion for it', async () => {
+  test('the example answers 401 without an envelope to a caller without a call assertion', async () => {
     const { accessToken } = session
     for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }]) {
       const answer = await fetch(`${url}/web/v1/consumer/profile`, { headers })

@@ -68,11 +68,21 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('docs/metrics.md tells of every metric of our own, and of none that is not there', () => {
-    const told = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+  test('docs/reference/metrics.md describes every metric of ours, and no other', () => {
+    const told = namesIn(readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
     expect(own.filter((name) => !told.has(name))).toEqual([])
     expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
+  })
+
+  test('docs/reference/metrics.md states the type of each metric', async () => {
+    const types = new Map(
+      [...(await metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
+    )
+    const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `(portico_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => [name, type])
+    expect(rows.length).toBeGreaterThan(10)
+    expect(rows.filter(([name, type]) => types.get(name) !== type)).toEqual([])
   })
 
   test.each(['/health/live/', '/Health/live', '/METRICS', '/mail.json/'])(

@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** docs/upstreams.md: what keeps a service from being asked, the circuit breaker and the wait for a place. */
+/** docs/concepts/backends.md: what keeps a service from being asked, the circuit breaker and the wait for a place. */
 describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', () => {
   let portico: Portico
   let member: Session

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'
 
-/** The role that replicas serve as, with what docs/production.md grants to one that makes no tables. */
+/** The role that replicas serve as, with what docs/guides/postgresql.md grants to a role that cannot create tables. */
 export const servingRole = 'serving'
 export const servingRights = [
   `CREATE ROLE ${servingRole} LOGIN`,
@@ -11,10 +11,10 @@ export const servingRights = [
   `GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${servingRole}`,
 ]
 
-/** What docs/production.md grants to Portico's user of Redis. */
+/** The permissions that docs/guides/redis.md grants to Portico's Redis user. */
 export const redisRights = (): string => {
-  const text = readFileSync(join(root, 'docs/production.md'), 'utf8')
+  const text = readFileSync(join(root, 'docs/guides/redis.md'), 'utf8')
   const granted = /ACL SETUSER portico on '>…' ([^`]*)/.exec(text)?.[1]
-  if (!granted) throw new Error('docs/production.md grants nothing')
+  if (!granted) throw new Error('docs/guides/redis.md grants nothing')
   return granted.replace(/['\\\n]/g, ' ')
 }

@@ -1,5 +1,5 @@
 /*
- * npm run bench: Portico beside its peers, each a process of its own, in one run (docs/performance.md).
+ * npm run bench: Portico beside its peers, each a process of its own, in one run (docs/guides/load-test.md).
  */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'

@@ -1,0 +1,99 @@
+/*
+ * A client of the secure channel (docs/reference/secure-channel.md) with plain WebCrypto, for Node 20 or newer. It opens a
+ * session, starts a sign-in with a sealed body, opens the sealed reply, and shows that a body is valid once.
+ *
+ *   node examples/secure-channel/client.mjs [http://127.0.0.1:8080]
+ */
+const baseUrl = process.argv[2] ?? 'http://127.0.0.1:8080'
+const clientHash = 'example-client'
+const chain = '/web/v1/consumer'
+
+const utf8 = (text) => new TextEncoder().encode(text)
+const toBase64url = (bytes) =>
+  btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+const fromBase64 = (text) =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
+
+/** Behind a real edge, X-Forwarded-Proto and the CF fields are the edge's to set. */
+const call = async (method, path, body, fields = {}) => {
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: {
+      'X-PORTAL-ACCESS-CODE': 'consumer-dev',
+      'X-Request-Id': crypto.randomUUID(),
+      'X-Forwarded-Proto': 'https',
+      'CF-Connecting-IP': '203.0.113.7',
+      'Cf-Ray': '8f2a1b3c4d5e6f70-FRA',
+      'cf-ipcountry': 'DE',
+      'X-Client-Hash': clientHash,
+      'X-LOCALE': 'en',
+      'Content-Type': 'application/json',
+      ...fields,
+    },
+    body: body && JSON.stringify(body),
+  })
+  return response.json()
+}
+
+/** The last three parts of a compact JWE: nonce, ciphertext, tag. The header is authenticated with them. */
+const encrypt = async (header, key, text) => {
+  const iv = crypto.getRandomValues(new Uint8Array(12))
+  const gcm = { name: 'AES-GCM', iv, additionalData: utf8(header) }
+  const sealed = new Uint8Array(await crypto.subtle.encrypt(gcm, key, utf8(text)))
+  return [iv, sealed.subarray(0, -16), sealed.subarray(-16)].map(toBase64url).join('.')
+}
+
+const aesKey = (bytes) => crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
+const headerOf = (members) => toBase64url(utf8(JSON.stringify(members)))
+
+/** 1 and 2: the gateway's public key, and a session under a key of our own. */
+const openSession = async () => {
+  const { data: offered, timestamp } = await call('GET', `${chain}/secure-channel/public-key`)
+  const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
+  const publicKey = await crypto.subtle.importKey('spki', fromBase64(offered.publicKey), rsa, false, ['encrypt'])
+  const contentKey = crypto.getRandomValues(new Uint8Array(32))
+  const sessionKey = crypto.getRandomValues(new Uint8Array(32))
+  const encryptedKey = new Uint8Array(await crypto.subtle.encrypt(rsa, publicKey, contentKey))
+  const header = headerOf({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId })
+  // The gateway's own clock (the envelope's timestamp), so that a wrong one at this end does no harm.
+  const proposal = { key: toBase64url(sessionKey), clientHash, iat: Math.floor(timestamp / 1000) }
+  const rest = await encrypt(header, await aesKey(contentKey), JSON.stringify(proposal))
+  const payload = `${header}.${toBase64url(encryptedKey)}.${rest}`
+  const opened = await call('POST', `${chain}/secure-channel/session`, { payload })
+  return { id: opened.data.sessionId, key: await aesKey(sessionKey), seq: 0 }
+}
+
+/** 3: a body for one method and path. Every body takes the next number. */
+const seal = async (session, method, path, body) => {
+  session.seq += 1
+  const members = { alg: 'dir', enc: 'A256GCM', kid: session.id, seq: session.seq, htm: method, htu: path }
+  const header = headerOf(members)
+  return { payload: `${header}..${await encrypt(header, session.key, JSON.stringify(body))}` }
+}
+
+/** 4: a reply, which has to name the session and the number of the body that it answers. */
+const open = async (session, seq, { payload }) => {
+  const [header, , iv, ciphertext, tag] = payload.split('.')
+  const { alg, kid, seq: answered } = JSON.parse(new TextDecoder().decode(fromBase64(header)))
+  if (alg !== 'dir' || kid !== session.id || answered !== seq) throw new Error('the reply answers something else')
+  const sealed = new Uint8Array([...fromBase64(ciphertext), ...fromBase64(tag)])
+  const gcm = { name: 'AES-GCM', iv: fromBase64(iv), additionalData: utf8(header) }
+  return JSON.parse(new TextDecoder().decode(await crypto.subtle.decrypt(gcm, session.key, sealed)))
+}
+
+const session = await openSession()
+console.log(`session   open, ${session.id.slice(0, 8)}…`)
+
+const path = `${chain}/auth/login/initiate`
+const sealed = await seal(session, 'POST', path, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
+const inChannel = { 'X-Secure-Channel-Session-Id': session.id, 'X-Secure-Channel-Reply': 'encrypted' }
+const answer = await call('POST', path, sealed, inChannel)
+const login = await open(session, 1, answer.data)
+console.log(`sign-in   ${login.mfaMethods.map(({ code }) => code).join(', ')} offered, ${login.expiresIn} s`)
+
+const replayed = await call('POST', path, sealed, inChannel)
+console.log(`replay    ${replayed.code}`)
+
+await call('POST', `${chain}/secure-channel/session/close`, undefined, { 'X-Secure-Channel-Session-Id': session.id })
+const late = await call('POST', path, await seal(session, 'POST', path, {}), inChannel)
+console.log(`closed    ${late.code}`)

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from '../harness/settings.ts'
+import { documentationFiles } from './shell-blocks.ts'
+
+const maxWords = 25
+
+/** Settings are described in their schema. */
+const isWritten = (file: string): boolean => file !== 'docs/reference/configuration.md'
+
+/** Paragraphs, list items and table cells of a page, without code and the targets of links. */
+const textsOf = (markdown: string): string[] =>
+  markdown
+    .replaceAll(/^ *```.*?^ *```$/gms, '')
+    .replaceAll(/<!--.*?-->/gs, '')
+    .replaceAll(/`[^`]*`/g, 'code')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .split(/\n\s*\n|\n(?=\s*(?:[-#|]|\d+\.)\s?)| \| /)
+    .map((text) => text.replaceAll(/\s+/g, ' ').trim())
+
+const sentencesOf = (markdown: string): string[] =>
+  textsOf(markdown).flatMap((text) => text.split(/(?<=[.:!?])\s+(?=\S)/))
+
+test.each(
+  documentationFiles()
+    .filter((file) => file.startsWith('docs/') || file === 'README.md')
+    .filter(isWritten),
+)(`%s has no sentence of more than ${maxWords} words`, (file) => {
+  const sentences = sentencesOf(readFileSync(join(root, file), 'utf8'))
+  expect(sentences.filter((sentence) => sentence.split(' ').length > maxWords)).toEqual([])
+})
