@@ -169,7 +169,7 @@ describe('an operation', () => {
 
   it('tells of an observed 500 on the chains that answer it, and on no other', () => {
     const failure = (chain: ChainId) => at(operationOf(chain, 'transfers.list'), 'responses', '500', 'description')
-    const note = 'the documented answer to a call without any query parameter'
+    const note = 'the documented response to a call without query parameters'
     expect(failure('consumer')).toContain(note)
     expect(failure('api')).not.toContain(note)
   })

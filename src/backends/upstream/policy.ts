@@ -91,7 +91,7 @@ class UpstreamPolicy {
   }
 
   #report(isFailure: boolean, outcome: Attempt): Promise<unknown> {
-    // A call from before the circuit opened does not tell whether the upstream has recovered.
+    // A call that started before the circuit opened does not show whether the upstream has recovered.
     if (this.circuit.state !== CircuitState.Closed) return outcome()
     this.#hasFailures = isFailure
     return this.#throughCircuit(outcome)

@@ -68,7 +68,7 @@ test('a stream longer than announced is not read further, and its source is dest
 test('a client that closes the connection causes no server error, and the source is destroyed', async () => {
   const endless = endlessly()
   const { sent } = send(null, endless, 'goes away')
-  expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client went away' } })
+  expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client disconnected' } })
   expect(endless.destroyed).toBe(true)
 })
 
