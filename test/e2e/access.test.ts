@@ -47,7 +47,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     )
   })
 
-  test('workspaces: created, entered, made the default, left alone by strangers', async () => {
+  test('workspaces 200: created, entered and made the default; 403 for other accounts', async () => {
     const mine = await world.workspace(world.member, 'Mine')
     const current = (workspace?: string) =>
       world.call(world.member, 'GET', '/workspaces/current', workspace ? { workspace } : {})
@@ -69,7 +69,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     await world.data(world.member, 'POST', '/workspaces/current/default', { workspace: shared })
   })
 
-  test('roles: a changed role counts at the next request', async () => {
+  test('roles 200: a changed role takes effect with the next request', async () => {
     const tree = await world.data(world.owner, 'GET', '/roles/permissions/tree', { workspace: shared })
     const codes = tree.flatMap((root: { permissionCode: string; children: { permissionCode: string }[] }) => [
       root.permissionCode,
@@ -104,7 +104,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     expect(told(await remove(role.bizId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('transfers.create 403 ACCESS.PERMISSION_DENIED: a body kept back outlives no right', async () => {
+  test('transfers.create 403 ACCESS.PERMISSION_DENIED: a delayed body does not outlive the right', async () => {
     const role = { roleName: 'Onlooker', permissionCodes: ['wallet:read'] }
     const { bizId: roleBizId } = await world.data(world.owner, 'POST', '/roles', { workspace: shared, body: role })
     const { bizId: userBizId } = await world.data(world.member, 'GET', '/profile')
@@ -122,7 +122,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
       { headers, bytes: Buffer.from(JSON.stringify(order)) },
       taken.promise,
     )
-    // Until it is let in.
+    // Until the member has been let into the workspace.
     await pause(100)
     await change(roleBizId)
     await pause(world.portico.settings.access.leaseMs + 50)
@@ -131,7 +131,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     await change(developmentIds.memberRole)
   })
 
-  test('invitations: mailed, seen by the invited alone, accepted', async () => {
+  test('invitations 200: mailed, visible to the invited account only, accepted', async () => {
     const workspace = await world.workspace(world.member, 'Open house')
     const role = await world.data(world.member, 'POST', '/roles', {
       workspace,
@@ -164,7 +164,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     expect((await world.call(world.owner, 'GET', '/workspaces/current', { workspace })).status).toBe(403)
   })
 
-  test('API keys: let a machine in on the second chain, and nowhere else', async () => {
+  test('API keys 200 on the machine chain, 403 on every other one', async () => {
     const made = await world.data(world.owner, 'POST', '/api-keys', {
       workspace: shared,
       body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'] },
@@ -187,7 +187,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     expect(list.items).toHaveLength(1)
   })
 
-  test('sandbox.reset: 403 in a LIVE workspace; a sandbox gets its play money back', async () => {
+  test('sandbox.reset 200: restores the opening balances of a sandbox; 403 in a LIVE workspace', async () => {
     const live = await world.call(world.owner, 'POST', '/sandbox/reset', { workspace: shared })
     expect(told(live)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     const [from, to] = [

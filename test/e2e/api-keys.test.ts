@@ -28,7 +28,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
       headers: { authorization: `Bearer ${secret}`, 'cf-connecting-ip': ip },
     })
 
-  test('apiKeys.list 200: found by the beginning of their public part, which is all that is searched by', async () => {
+  test('apiKeys.list 200: searches the beginning of the public part only', async () => {
     const made = await create('Searched')
     const { keyPrefix, bizId, secret } = made
     for (const part of [keyPrefix, keyPrefix.slice(0, 9)]) {
@@ -42,7 +42,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     }
   })
 
-  test('apiKeys.list 200: the last use is told, and where it came from', async () => {
+  test('apiKeys.list 200: shows time and address of the last use', async () => {
     const { secret, bizId } = await create('Used')
     expect((await use(secret, '198.51.100.23')).status).toBe(200)
     await expect
@@ -50,7 +50,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
       .toBe('198.51.100.23')
   })
 
-  test('transfers.create 200 by a key: the audit log names the key beside the person, and what the key was given', async () => {
+  test('transfers.create 200: the audit log names the key, its creator and its permissions', async () => {
     const { accessToken: token } = await signIn(portico)
     const { workspace: demo, mainUsd, savingsUsd } = developmentIds
     const permissionCodes = ['transfer:create', 'wallet:read']
@@ -71,7 +71,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     ])
   })
 
-  test('403 ACCESS.IP_NOT_ALLOWED: a key’s own list counts, else its creator’s whitelist', async () => {
+  test('403 ACCESS.IP_NOT_ALLOWED: the list of the key applies, or else the whitelist of its creator', async () => {
     const free = (await create('Free')).secret
     const bound = (await create('Bound', { ipAllowlist: ['192.0.2.0/24'] })).secret
     const away = client(portico).ip
@@ -85,7 +85,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     expect((await use(free, away)).status).toBe(200)
   })
 
-  test('apiKeys.create 400: an end in the past, an unknown right, a right that keys never have', async () => {
+  test('apiKeys.create 400: an expiry in the past, an unknown permission, one that keys cannot have', async () => {
     const body = { apiKeyName: 'Wrong', permissionCodes: ['wallet:read'] }
     const wrong = [
       { expiresAt: '2020-01-01T00:00:00Z' },
@@ -101,7 +101,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an API key that somebody else has', () => {
+describe.skipIf(!storeIsAvailable())('a leaked API key', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -113,7 +113,7 @@ describe.skipIf(!storeIsAvailable())('an API key that somebody else has', () => 
   })
   afterAll(() => portico?.stop())
 
-  test('apiKeys.disable 200: by however much a key is used, its maker is not kept from ending it', async () => {
+  test('apiKeys.disable 200: the owner can disable a key however much it is used', async () => {
     const at = await newcomer(portico)
     const workspace = data(await at.by.get('/workspaces/current', at.token)).bizId
     const post = (path: string, body: object) => at.by.post(path, body, at.token, { 'x-workspace-id': workspace })

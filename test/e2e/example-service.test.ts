@@ -5,12 +5,12 @@ import { freePort } from '../harness/postgres.ts'
 import { root, upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
-/** Loaded before the service: its clock is three seconds behind the gateway's. */
+/** Loaded before the service: sets its clock three seconds behind the gateway's. */
 const behind = `data:text/javascript,${encodeURIComponent(
   'const { now } = Date; globalThis.Date = class extends Date { constructor(at = now() - 3_000) { super(at) } }',
 )}`
 
-/** docs/upstreams.md promises that its example works. */
+/** The example of docs/upstreams.md runs as written. */
 describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/upstreams.md', () => {
   let portico: Portico
   let session: Session
@@ -44,7 +44,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     await portico?.stop()
   })
 
-  test('profile.read and profile.update 200: served by it, in the gateway’s envelope, though its clock is behind', async () => {
+  test("profile.read and profile.update 200: in the gateway's envelope, although its clock is behind", async () => {
     const { accessToken: token } = session
     const before = await portico.call('GET', '/web/v1/consumer/profile', { token })
     expect(before.body, before.text).toMatchObject({
@@ -59,7 +59,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     expect(changed.body.data.accountName).toBe('Somebody')
   })
 
-  test('constants.countries 502, and no refusal of a right, where it is called by an audience that it does not go by', async () => {
+  test('constants.countries 502 for a service that expects another audience', async () => {
     portico.expectFault(({ internal }) => internal === 'status 401, type ')
     expect(await portico.call('GET', '/web/v1/consumer/constants/countries')).toMatchObject({
       status: 502,
@@ -67,7 +67,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     })
   })
 
-  test('401 in no envelope for whoever asks it without an assertion for it', async () => {
+  test('401 without an envelope for a request without a call assertion', async () => {
     const { accessToken } = session
     for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }]) {
       const answer = await fetch(`${url}/web/v1/consumer/profile`, { headers })

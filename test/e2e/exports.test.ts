@@ -72,7 +72,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   }
   const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
 
-  test('exports.create 200, read 200, download 200: transfers as CSV, cells neutralised', async () => {
+  test('exports.create, read, download 200: transfers as CSV, formulas neutralized', async () => {
     const made = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
     expect(made).toMatchObject({ rowCount: remarks.length, failureCode: null, exportType: { code: 'TRANSFERS' } })
     const { status, headers, bytes } = await download(made.bizId)
@@ -92,7 +92,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(lines.join()).toContain('"a,""b"""')
   })
 
-  test('exports.download 200: a line in the audit log for whoever gets the bytes, and none for HEAD, with which nobody does', async () => {
+  test('exports.download 200: one audit entry per download, none for HEAD', async () => {
     const { bizId } = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const log = `/web/v1/system/audit-log?action=exports.download&targetId=${bizId}`
@@ -126,7 +126,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(await rowsOf({ startTime: last })).toEqual(all.filter(({ createdAt }) => createdAt === last))
   })
 
-  test('exports.create 200: one’s own logins as XLSX, seen by nobody else', async () => {
+  test("exports.create 200: the caller's own logins as XLSX, visible to nobody else", async () => {
     const member = await signIn(portico, 'member@demo.test')
     const made = await completed({ exportType: 'LOGIN_HISTORY', format: 'XLSX' })
     const { headers, bytes } = await download(made.bizId)
@@ -145,7 +145,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect((await call('GET', `/exports/${shared.bizId}`, { token: member.accessToken })).status).toBe(200)
   })
 
-  test('exports.create 200: a recharge whose time has run out is EXPIRED, before any job has written that down', async () => {
+  test('exports.create 200: a recharge past its expiry is EXPIRED before any job has run', async () => {
     const body = { walletBizId: mainUsd, channelCode: 'BANK_USD', amount: '100.00' }
     const { bizId } = (await call('POST', '/recharges', { body })).body.data
     const read = async () => (await call('GET', `/recharges/${bizId}`)).body.data
@@ -162,14 +162,14 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(await rows('EXPIRED')).toMatchObject([{ bizId, rechargeStatus: 'EXPIRED', updatedAt: expiresAt }])
   })
 
-  test('exports.list 200: by filter, the newest first', async () => {
+  test('exports.list 200: by filter, newest first', async () => {
     const made = await completed({ exportType: 'EXCHANGES', format: 'CSV' })
     const list = await call('GET', '/exports?exportType=EXCHANGES&exportStatus=COMPLETED')
     expect(list.body.data.items[0]).toMatchObject({ bizId: made.bizId, rowCount: 0 })
     expect(list.body.data.pagination).toMatchObject({ totalRecords: 1 })
   })
 
-  test('exports.read 404 and exports.download 404: unknown, foreign and malformed ids are alike', async () => {
+  test('exports.read 404 and exports.download 404: the same for unknown, foreign and malformed ids', async () => {
     const made = await completed({ exportType: 'RECHARGES', format: 'CSV' })
     const other = await call('POST', '/workspaces', { body: { workspaceName: 'Elsewhere' } })
     const elsewhere = { token: owner.accessToken, workspace: other.body.data.bizId }
@@ -212,7 +212,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(await rowsOf({ targetCurrency: 'USD' })).toBe(0)
   })
 
-  test('exports.create 403 and exports.download 403: the list’s own right is asked for, then and again', async () => {
+  test("exports.create 403 and exports.download 403: requires the list's own permission each time", async () => {
     const member = await signIn(portico, 'member@demo.test')
     const denied = await call('POST', '/exports', {
       token: member.accessToken,
@@ -238,7 +238,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an export that no job has begun', () => {
+describe.skipIf(!storeIsAvailable())('a pending export', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -249,7 +249,7 @@ describe.skipIf(!storeIsAvailable())('an export that no job has begun', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('exports.download 409: what is not completed has no bytes', async () => {
+  test('exports.download 409 before completion', async () => {
     const asked = { token: (await signIn(portico)).accessToken, workspace: developmentIds.workspace }
     const body = { exportType: 'FLOWS', format: 'XLSX' }
     const made = await portico.call('POST', '/web/v1/consumer/exports', { ...asked, body })
@@ -259,12 +259,12 @@ describe.skipIf(!storeIsAvailable())('an export that no job has begun', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
+describe.skipIf(!storeIsAvailable())('exports with a short expiry', () => {
   let portico: Portico
   let owner: Session
   beforeAll(async () => {
     portico = await startPortico({
-      // 20 a window: the limit itself, and not a thousand times as much.
+      // 20 per window: without the scale of the other tests.
       variables: { PORTICO_RATE_LIMIT_SCALE: '1' },
       adjust: (settings) => {
         settings.jobs.pollMs = 50
@@ -276,7 +276,7 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('exports.create 429: of a hundred at once as many as the limit says, and each of those is carried out; exports.download 409 once expired', async () => {
+  test('exports.create 429 above the limit, all others complete; exports.download 409 once expired', async () => {
     const asked = Array.from({ length: 100 }, () =>
       portico.call('POST', '/web/v1/consumer/exports', {
         token: owner.accessToken,
@@ -306,7 +306,7 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an export whose time is over, before any job', () => {
+describe.skipIf(!storeIsAvailable())('an expired export, before any job has run', () => {
   let portico: Portico
   let owner: Session
   beforeAll(async () => {

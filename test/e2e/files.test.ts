@@ -62,7 +62,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
-  test('files.upload 200: typed by content, measured and hashed', async () => {
+  test('files.upload 200: type by content, size and hash', async () => {
     const content = pdf(100_000)
     const answer = await upload([file({ content }), purpose('RECHARGE_PROOF')])
     expect(answer.status, answer.text).toBe(200)
@@ -78,7 +78,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(again.body.data).toEqual(answer.body.data)
   })
 
-  test('files.upload 200: the purpose may come first, and a file may be one byte', async () => {
+  test('files.upload 200: the purpose can come first, and a file can have one byte', async () => {
     const small = file({ content: 'x', fileName: 'note.txt', type: 'text/plain' })
     expect(await uploaded([purpose(), small])).toMatchObject({ sizeBytes: 1, contentType: 'text/plain' })
   })
@@ -90,7 +90,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ['.pdf', 'file.pdf'],
     ['...', 'file.pdf'],
     ['Übersicht Q3.PDF', 'Übersicht Q3.pdf'],
-  ])('files.upload 200: the name %j is kept as %j', async (fileName, kept) => {
+  ])('files.upload 200: the name %j is stored as %j', async (fileName, kept) => {
     expect((await uploaded([file({ fileName }), purpose()])).fileName).toBe(kept)
   })
 
@@ -129,7 +129,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(await upload(parts))).toEqual(invalid)
   })
 
-  test('files.upload 413: one byte over the purpose’s limit, and 200 at it', async () => {
+  test('files.upload 413: one byte above the limit of the purpose; 200 at the limit', async () => {
     const limit = portico.settings.files.purposes.AVATAR.maxBytes
     const avatar = (size: number) => [
       file({ content: png(size), type: 'image/png', fileName: 'me.png' }),
@@ -139,12 +139,12 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(await upload(avatar(limit + 1)))).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
-  test('files.upload 413: one byte over every limit', async () => {
+  test('files.upload 413: one byte above every limit', async () => {
     const limit = portico.settings.files.purposes.DOCUMENT.maxBytes
     expect(code(await upload([purpose(), file({ content: pdf(limit + 1) })]))).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
-  test('files.upload 413: what stands before the file is bounded too', async () => {
+  test('files.upload 413: the parts before the file are limited, too', async () => {
     const { headers, body } = formOf([file(), purpose()])
     const preamble = Buffer.alloc(26 * 1024 * 1024, 'no form yet\r\n')
     const call = { token: session.accessToken, workspace, headers, body: Buffer.concat([preamble, body]) }
@@ -152,7 +152,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
-  test('files.upload 400: a form that has no end or no boundary', async () => {
+  test('files.upload 400: a form without an end or a boundary', async () => {
     const post = (headers: Record<string, string>, body: Uint8Array) =>
       portico.call('POST', '/web/v1/consumer/files/upload', { token: session.accessToken, workspace, headers, body })
     const { headers, body } = formOf([file(), purpose()])
@@ -164,7 +164,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ])
   })
 
-  test('files.read 404: unknown, foreign and malformed ids are alike', async () => {
+  test('files.read 404: the same for unknown, foreign and malformed ids', async () => {
     const { bizId } = await uploaded()
     const other = await portico.call('POST', '/web/v1/consumer/workspaces', {
       token: session.accessToken,
@@ -183,7 +183,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(foreign)).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('files.upload 403: a member without the right uploads nothing', async () => {
+  test('files.upload 403: a member without the permission', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const { headers, body } = formOf([file(), purpose()])
     const answer = await portico.call('POST', '/web/v1/consumer/files/upload', {
@@ -195,7 +195,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(answer)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
   })
 
-  test('files.download 200: an attachment that no browser guesses about', async () => {
+  test('files.download 200: an attachment that browsers do not sniff', async () => {
     const content = pdf(300_000)
     const { bizId = '' } = await uploaded([
       file({ content, fileName: 'Übersicht "Q3".pdf'.replaceAll('"', "'") }),
@@ -216,13 +216,13 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(headers.has('set-cookie')).toBe(false)
     const head = await download(bizId, {}, 'HEAD')
     expect([head.status, head.bytes.length, head.headers.get('content-length')]).toEqual([200, 0, '300000'])
-    // What a range means is defined for GET alone (RFC 9110, 14.2).
+    // Range is defined for GET only (RFC 9110, 14.2).
     const ranged = await download(bizId, { range: 'bytes=0-9', 'if-range': '"other"' }, 'HEAD')
     expect([ranged.status, ranged.headers.get('content-length')]).toEqual([200, '300000'])
     expect((await download(bizId, { range: 'bytes=999999-' }, 'HEAD')).status).toBe(200)
   })
 
-  test('files.download 206: one range, bounded by the file', async () => {
+  test('files.download 206: one range, clamped to the file', async () => {
     const content = Buffer.concat([pdf(100), Buffer.from('0123456789')])
     const { bizId = '' } = await uploaded([file({ content }), purpose()])
     const part = async (range: string) => {
@@ -257,7 +257,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect((await download(bizId, { range: 'bytes=0-0', 'if-range': '"other"' })).status).toBe(200)
   })
 
-  test('sandbox.reset 200: a sandbox forgets its files', async () => {
+  test('sandbox.reset 200: deletes the files of a sandbox', async () => {
     const made = await portico.call('POST', '/web/v1/consumer/workspaces', {
       token: session.accessToken,
       body: { workspaceName: 'Playground', workspaceKind: 'SANDBOX' },
@@ -272,7 +272,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(gone)).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('files.upload: an upload that breaks off leaves nothing behind', async () => {
+  test('files.upload: an aborted upload leaves nothing behind', async () => {
     const { hostname, port } = new URL(portico.url)
     const { headers, body } = formOf([file({ content: pdf(200_000) }), purpose()])
     const head = Object.entries({
@@ -298,7 +298,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(status).toBe(200)
   })
 
-  test('files.upload, files.download 503: a blob store that is not to be had is nobody’s bad request', async () => {
+  test('files.upload, files.download 503 when the blob store is unavailable', async () => {
     const { bizId = '' } = await uploaded()
     portico.expectFault(({ operation }) => /^files\.(upload|download)$/.test(String(operation)))
     const folder = `${portico.settings.dataDirectory}/blobs`
@@ -314,11 +314,11 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       await rm(folder)
       await rename(`${folder}.away`, folder)
     }
-    // So many failures in a row have opened the circuit of a service behind HTTP, for half a second.
+    // The failures in a row have opened the circuit of a remote domain for half a second.
     await expect.poll(async () => (await download(bizId)).status).toBe(200)
   })
 
-  test('files.download 503: bytes that are not there; of another length than was promised they end the connection', async () => {
+  test('files.download 503 for missing bytes; bytes of another length abort the connection', async () => {
     const promised = pdf(300_000)
     const { bizId = '' } = await uploaded([file({ content: promised }), purpose()])
     portico.expectFault(({ operation }) => operation === 'files.download')
@@ -337,7 +337,7 @@ const blobs = async (directory: string): Promise<string[]> => {
   return entries.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`)
 }
 
-/** Their names begin with the time. */
+/** Names begin with the time. */
 const newestBlob = async (directory: string): Promise<string> =>
   (await blobs(directory)).toSorted((one, other) => basename(one).localeCompare(basename(other))).at(-1) ?? ''
 

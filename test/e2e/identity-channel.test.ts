@@ -46,7 +46,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
   }
 
   test.each(['', '/web/v1'])(
-    'opens under %s/secure-channel, carries a login there and its reply back',
+    'opens under %s/secure-channel and carries a sign-in and its reply',
     async (prefix) => {
       const { email } = await register(portico)
       const { key, seal, post } = await open(prefix)
@@ -60,7 +60,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     },
   )
 
-  test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, one that is no JSON too', async () => {
+  test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, also invalid JSON', async () => {
     const bodies = ['', 'null', '[]', '{}', { payload: 5 }, { payload: 'x', more: 1 }, '{"payload":', '{"a":1,"a":2}']
     for (const body of bodies) {
       const answer = await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body })
@@ -68,7 +68,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     }
   })
 
-  test('a body that breaks the schema is 400 VALIDATION.INVALID_PARAMETER once it is opened', async () => {
+  test('400 VALIDATION.INVALID_PARAMETER for an opened body that violates the schema', async () => {
     const { seal, post } = await open()
     const bodies = [
       { email: newEmail(), password: 'x', zzz: 1 },
@@ -82,7 +82,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
       expect(refusal(await post(await seal(body)))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
-  test('every failure is one refusal in the same bytes, and a body that is too big is 413', async () => {
+  test('every failure gets the same refusal in the same bytes; 413 for a body above the limit', async () => {
     const [one, two] = [await open(), await open()]
     const body = { email: newEmail(), password: 'x' }
     const used = await one.seal(body)
@@ -111,7 +111,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     expect((await one.post(await one.seal({ email: 'x'.repeat(300_000) }))).status).toBe(413)
   })
 
-  test('secureChannel.close 500 where no session is named: documented, also by fields that are empty', async () => {
+  test('secureChannel.close 500 without a session or with empty fields: documented', async () => {
     const close = (headers: Record<string, string>) =>
       client(portico).post('/secure-channel/session/close', undefined, undefined, headers)
     const nothing = { 'x-secure-channel-session-id': '', 'x-sc-session-id': '' }
@@ -122,7 +122,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     expect(refusal(await post(await seal({ email: newEmail(), password: 'x' })))).toEqual(invalid)
   })
 
-  test('another’s session is closed by nobody else', async () => {
+  test('secureChannel.close: only its owner can close a session', async () => {
     const { seal, post, headers } = await open()
     const other = client(portico)
     const answer = await other.post('/secure-channel/session/close', undefined, undefined, headers)
@@ -134,7 +134,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the secure channel under the limits of a deployment', () => {
+describe.skipIf(!storeIsAvailable())('the secure channel under production limits', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -155,13 +155,13 @@ describe.skipIf(!storeIsAvailable())('the secure channel under the limits of a d
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('where the channel is mandatory a body in the clear is refused', async () => {
+  test('400 for a plain body where the channel is mandatory', async () => {
     const answer = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
     expect(refusal(answer)).toEqual(invalid)
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the second chain, which has no secure channel', () => {
+describe.skipIf(!storeIsAvailable())('the machine chain, which has no secure channel', () => {
   const { workspace, mainUsd, savingsUsd } = developmentIds
   const path = '/api/v1/consumer/transfer/command/create'
   let portico: Portico
@@ -178,7 +178,7 @@ describe.skipIf(!storeIsAvailable())('the second chain, which has no secure chan
   })
   afterAll(() => portico?.stop())
 
-  test('transfers.create 200: what a portal demands of people is not demanded of machines', async () => {
+  test('transfers.create 200: the channel that a portal requires is not required of machines', async () => {
     const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
     expect((await portico.call('POST', path, { token: secret, body })).status).toBe(200)
   })
@@ -194,7 +194,7 @@ describe.skipIf(!storeIsAvailable())('the second chain, which has no secure chan
   })
 
   test.each(['x-secure-channel-session-id', 'x-secure-channel-reply'])(
-    'wallets.list 400: %s is refused, not passed over',
+    'wallets.list 400: %s is rejected, not ignored',
     async (name) => {
       const headers = { [name]: 'encrypted' }
       const answer = await portico.call('GET', '/api/v1/consumer/wallets', { token: secret, headers })

@@ -25,7 +25,7 @@ interface Times {
 const quantile = (values: number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0
 const median = (values: number[]): number => quantile(values, 0.5)
-/** What the machine's other work has added least to. */
+/** The fastest of several runs: other work on the machine has added least to it. */
 const quiet = (values: number[]): number => quantile(values, 0.2)
 
 describe.skipIf(!storeIsAvailable())('signing in', () => {
@@ -43,7 +43,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     text: text.replace(/"timestamp":\d+/, ''),
   })
 
-  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: the same bytes for an unknown address and a wrong password', async () => {
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: same bytes for unknown address and wrong password', async () => {
     const by = client(portico)
     const known = await by.post(initiate, { email, password: 'wrong' })
     const unknown = await by.post(initiate, { email: newEmail(), password: 'wrong' })
@@ -57,8 +57,8 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 
   /**
-   * Four measurements of both in turn, or none, where one of them was not far: what else runs on the machine slows one or the
-   * other for a while, a difference of our own is there each time.
+   * Measures both alternately up to four times, and returns none once a measurement is close: load on the machine slows one
+   * or the other temporarily, while a real difference shows every time.
    */
   const measuredFar = async (
     isFar: (times: Times) => boolean,
@@ -73,7 +73,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
           const started = performance.now()
           await ask(kind === 'known' ? email : newEmail())
           times[kind].push(performance.now() - started)
-          // What an answer leaves to be done does not slow the next one.
+          // Work that a response leaves behind must not slow the next one.
           await new Promise((resolve) => setTimeout(resolve, 20))
         }
       }
@@ -83,7 +83,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     return far
   }
 
-  test('auth.loginInitiate takes about as long for an unknown address as for a known one', async () => {
+  test('auth.loginInitiate takes equally long for an unknown and a known address', async () => {
     const by = client(portico)
     const isFar = ({ known, unknown }: Times) => Math.abs(Math.log(quiet(known) / quiet(unknown))) > Math.log(1.7)
     const ask = (email: string) => by.post(initiate, { email, password: 'wrong' })
@@ -91,7 +91,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 
   test.each(['/auth/password/forgot', '/auth/register/initiate'])(
-    '%s takes about as long for a known address as for an unknown one',
+    '%s takes equally long for a known and an unknown address',
     async (path) => {
       const isFar = ({ known, unknown }: Times) =>
         Math.abs(median(known) - median(unknown)) > Math.max(8, median(unknown))
@@ -108,7 +108,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     },
   )
 
-  test('auth.loginInitiate 413 for a password of a megabyte, before it is hashed', async () => {
+  test('auth.loginInitiate 413 for a password of 1 MB, before hashing', async () => {
     const started = performance.now()
     const answer = await client(portico).post(initiate, { email, password: 'x'.repeat(1_000_000) })
     expect(refusal(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
@@ -125,7 +125,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
       expect(refusal(await by.post(path, { sessionId: unknown, ...body }))).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test('auth.loginComplete 401 AUTH.CODE_INVALID; of parallel completes one opens a session, round after round', async () => {
+  test('auth.loginComplete 401 AUTH.CODE_INVALID: of concurrent requests one opens a session', async () => {
     for (let round = 0; round < 8; round++) {
       const by = client(portico)
       const { sessionId, code } = await begin(portico, by, email)
@@ -139,7 +139,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     }
   })
 
-  test('a new device is told of by mail, in the account’s language, once; a device that is known is not', async () => {
+  test("a new device is reported by mail once, in the account's language; a known device is not", async () => {
     const at = await newcomer(portico)
     const mails = async () => (await portico.mailsTo(at.email)).filter(({ template }) => template === 'new-device')
     await portico.mailTo(at.email, 'new-device')
@@ -151,7 +151,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect((await mails())[0]?.text).toMatch(new RegExp(`Address: ${device.ip}\nDevice: node\n`))
   })
 
-  test('auth.refresh 404 AUTH.SESSION_NOT_FOUND for garbage; a stolen token of another client ends nothing', async () => {
+  test("auth.refresh 404 AUTH.SESSION_NOT_FOUND for garbage; another client's token ends no session", async () => {
     const at = await newcomer(portico)
     const { refreshToken } = at.session
     for (const text of ['x', 'A'.repeat(43), at.token])
@@ -165,7 +165,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect(new Set(tabs.map((tab) => data(tab).refreshToken)).size).toBe(1)
   })
 
-  test('a session id that the client chose is never adopted', async () => {
+  test('a session id chosen by the client is never adopted', async () => {
     const by = client(portico)
     const sessionId = 'C'.repeat(43)
     const chosen = await by.post(initiate, { email, password: goodPassword, sessionId })
@@ -176,12 +176,12 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])('«%s» is no token', async (authorization) => {
+  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])('401 for «%s» instead of a token', async (authorization) => {
     const answer = await client(portico).get('/profile', undefined, { authorization })
     expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
   })
 
-  test('tokens in the query, a cookie or the body are none', async () => {
+  test('401 for tokens in the query, a cookie or the body', async () => {
     const at = await newcomer(portico)
     const asked = [
       await at.by.get(`/profile?access_token=${at.token}`),
@@ -191,7 +191,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     for (const answer of asked) expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
   })
 
-  test('200 parallel logins leave other routes responsive, and all of them are answered', async () => {
+  test('200 concurrent logins are all answered and leave other routes responsive', async () => {
     const { token, by } = await newcomer(portico)
     const logins = Array.from({ length: 200 }, () =>
       client(portico).post(initiate, { email: newEmail(), password: 'wrong' }),
@@ -213,7 +213,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('signing in under the limits of a deployment', () => {
+describe.skipIf(!storeIsAvailable())('sign-in under production limits', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -225,7 +225,7 @@ describe.skipIf(!storeIsAvailable())('signing in under the limits of a deploymen
   })
   afterAll(() => portico?.stop())
 
-  test('auth.loginInitiate 429 ACCESS.RATE_LIMITED from the eleventh failure on, from any address, known or not', async () => {
+  test('auth.loginInitiate 429 ACCESS.RATE_LIMITED from the 11th failure, from any address, known or not', async () => {
     for (const email of ['member@demo.test', newEmail()]) {
       for (let failure = 0; failure < 10; failure++) {
         const wrong = await client(portico).post(initiate, { email, password: 'wrong' })
@@ -238,7 +238,7 @@ describe.skipIf(!storeIsAvailable())('signing in under the limits of a deploymen
     }
   })
 
-  test('registration.verifyEmail 429 from the eleventh wrong code for an address on, in whichever registration, known or not', async () => {
+  test('registration.verifyEmail 429 from the 11th wrong code for an address, across registrations', async () => {
     for (const email of ['member@demo.test', newEmail()]) {
       const began = async () => {
         const by = client(portico)

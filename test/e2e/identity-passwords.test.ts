@@ -33,7 +33,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** What the audit log holds of an act upon an account; some of it follows the answer. */
+  /** The audit entries of an account. Some are written after the response. */
   const audited = async (action: string, accountId: string) => {
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const path = `/web/v1/system/audit-log?action=${action}&targetId=${accountId}`
@@ -50,7 +50,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     return linkToken((await links())[0]?.text ?? '')
   }
 
-  test('password.forgot 200: the same bytes, known or not; the link leads to the configured address, whatever Host says', async () => {
+  test('password.forgot 200: same bytes, known or not; the link has the configured origin, whatever the Host', async () => {
     const { email } = await register(portico)
     const by = client(portico)
     const strip = ({ status, headers, text }: Awaited<ReturnType<typeof by.post>>) => ({
@@ -69,7 +69,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(portico.rawLog.join('')).not.toContain(linkToken(mail.text))
   })
 
-  test('password.forgot 200: the audit log says for whom a link was mailed, and from where it was asked for', async () => {
+  test("password.forgot 200: the audit log has the account and the client's address", async () => {
     const { email, accountId } = await register(portico)
     const by = client(portico)
     data(await by.post(forgot, { email, turnstileToken: '' }))
@@ -77,7 +77,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(entries).toMatchObject([{ actorBizId: null, clientIp: by.ip, outcome: { code: 'SUCCESS' } }])
   })
 
-  test('password.forgot: a poisoned Host reaches no mail', async () => {
+  test('password.forgot: a forged Host never reaches a mail', async () => {
     const { email } = await register(portico)
     const headers = { ...requiredHeaders(), host: 'evil.test' }
     const { hostname, port } = new URL(portico.url)
@@ -96,14 +96,14 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(mail.text + mail.html).not.toContain('evil.test')
   })
 
-  test('password.forgot speaks the language of whoever asks', async () => {
+  test('password.forgot: the mail is in the language of the request', async () => {
     const { email } = await register(portico)
     const answer = await client(portico).post(forgot, { email, turnstileToken: '' }, undefined, { 'x-locale': 'vi' })
     expect(data(answer).message).toMatch(/liên kết đặt mật khẩu/)
     expect((await portico.mailTo(email, 'password-reset')).subject).toBe('Đặt mật khẩu mới')
   })
 
-  test('password.reset 200 ends every session, leaves second factors in force, and tells by mail', async () => {
+  test('password.reset 200 ends every session, leaves second factors in force, and sends a mail', async () => {
     const { email, by, token } = await newcomer(portico)
     const other = client(portico)
     const second = await signInAs(portico, other, email)
@@ -123,7 +123,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     await toldOf(portico, email, 'by a link that was mailed')
   })
 
-  test('password.reset 404 AUTH.SESSION_NOT_FOUND: unknown, spent, another portal’s; every other link dies with it', async () => {
+  test('password.reset 404 AUTH.SESSION_NOT_FOUND: unknown, spent, of another portal; revokes other links', async () => {
     const { email } = await register(portico)
     const by = client(portico)
     const [first, second] = [await mailedToken(email), await mailedToken(email)]
@@ -147,7 +147,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
 
   test.each(['reset', 'init'])(
-    'password.%s 400 for less than eight characters, whatever the token is',
+    'password.%s 400 for fewer than eight characters, whatever the token',
     async (step) => {
       const answer = await client(portico).post(`/auth/password/${step}`, {
         token: 'A'.repeat(43),
@@ -157,7 +157,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     },
   )
 
-  test('password.change 200 ends the other sessions, keeps this one, and tells by mail', async () => {
+  test('password.change 200 ends the other sessions, not this one, and sends a mail', async () => {
     const { email, by, token } = await newcomer(portico)
     const other = client(portico)
     const second = await signInAs(portico, other, email)
@@ -172,7 +172,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     await toldOf(portico, email, 'password of your account has been changed')
   })
 
-  test('password.change 200 ends the logins that the old password began: auth.loginComplete 404 AUTH.SESSION_NOT_FOUND', async () => {
+  test('password.change 200 ends pending sign-ins: auth.loginComplete 404 AUTH.SESSION_NOT_FOUND', async () => {
     const { email, by, token } = await newcomer(portico)
     const thief = client(portico)
     const { sessionId, code } = await begin(portico, thief, email)
@@ -193,7 +193,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     }
   })
 
-  test('password.change: of parallel changes exactly one wins, round after round', async () => {
+  test('password.change: of concurrent changes exactly one succeeds', async () => {
     const { by, token } = await newcomer(portico)
     let current = goodPassword
     for (let round = 0; round < 5; round++) {
@@ -206,7 +206,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     }
   })
 
-  test('a password is taken whole and in NFKC: 64 characters and more are not cut off', async () => {
+  test('a password is used completely and in NFKC: 64 characters and more are not truncated', async () => {
     const { by, email, token } = await newcomer(portico)
     const long = `${'Zürich-Ångström '.repeat(8)}tail-`
     data(await by.post(change, { currentPassword: goodPassword, newPassword: `${long}a` }, token))
@@ -216,7 +216,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect((await by.post('/auth/login/initiate', { email, password: decomposed })).status).toBe(200)
   })
 
-  test('operators’ passwords are forgotten, reset and changed on their own portal', async () => {
+  test('operators reset and change passwords on their own portal', async () => {
     const system = client(portico, { chain: '/web/v1/system' })
     const email = 'checker@demo.test'
     data(await system.post(forgot, { email, turnstileToken: '' }))
@@ -232,7 +232,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on', () => {
+describe.skipIf(!storeIsAvailable())('the breach check, where enabled', () => {
   let portico: Portico
   let server: Server
   const asked: string[] = []
@@ -259,7 +259,7 @@ describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on'
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('a breached password is 400; five digits of its SHA-1 are all that leaves; without an answer it passes, and is logged', async () => {
+  test('400 for a breached password: sends five hex digits of its SHA-1; passes, with a log line, on failure', async () => {
     const { accessToken } = await signIn(portico)
     const body = { currentPassword: 'Portico-demo-2026', newPassword: breached }
     const call = () => portico.call('POST', '/web/v1/consumer/auth/password/change', { body, token: accessToken })

@@ -3,7 +3,7 @@ import { begin, client, data, goodPassword, register, signInAs } from '../harnes
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
+describe.skipIf(!storeIsAvailable())('concurrent sign-ins', () => {
   let portico: Portico
   let email: string
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
       Array.from({ length: 30 }, () => client(portico).post('/auth/login/initiate', { email, password: goodPassword })),
     )
 
-  test('auth.loginInitiate 503 beyond those that wait, with a time to try again, and none of them counts as a failure', async () => {
+  test('auth.loginInitiate 503 with Retry-After above the queue limit; none of them counts as a failure', async () => {
     const answers = await rush()
     const served = answers.filter(({ status }) => status === 200)
     const refused = answers.filter(({ status }) => status !== 200)
@@ -34,7 +34,7 @@ describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
     expect((await signInAs(portico, client(portico), email)).accessToken).toEqual(expect.any(String))
   })
 
-  test('portico_waiting: who waits is counted while he waits', async () => {
+  test('portico_waiting counts queued sign-ins', async () => {
     const waiting = async () => {
       const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
       return Number(/^portico_waiting\{queue="login-begin"\} (\d+)$/m.exec(text)?.[1])
@@ -51,7 +51,7 @@ describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
     await expect.poll(waiting).toBe(0)
   })
 
-  test('auth.loginComplete 200 while more would begin than may wait', async () => {
+  test('auth.loginComplete 200 while the queue of new sign-ins is full', async () => {
     const by = client(portico)
     const { sessionId, code } = await begin(portico, by, email)
     const [answers, completed] = await Promise.all([

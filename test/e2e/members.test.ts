@@ -33,7 +33,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
   const asMember = (path: string, call: Call = {}, method: 'GET' | 'POST' = 'GET') =>
     world.call(world.member, method, path, call)
 
-  test('workspaces.listMembers 200: who is in the workspace, with the ids that change their roles', async () => {
+  test('workspaces.listMembers 200: the members, with the ids that change their roles', async () => {
     const { items, pagination } = await world.data(world.owner, 'GET', '/roles/members', { workspace })
     expect(pagination).toMatchObject({ totalRecords: 2, paginated: true })
     const one = items.find(({ accountEmail }: { accountEmail: string }) => accountEmail === 'member@demo.test')
@@ -51,7 +51,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect((await world.call(world.owner, 'POST', '/roles/members/role/change', { workspace, body })).status).toBe(200)
   })
 
-  test('workspaces.listMembers 200: by role, part of a name, part of an address, page and order', async () => {
+  test('workspaces.listMembers 200: by role, part of a name or address, page and order', async () => {
     expect(await found('?accountEmail=MEMBER@')).toEqual(['member@demo.test'])
     expect(await found(`?roleBizId=${developmentIds.memberRole}`)).toEqual(['member@demo.test'])
     expect(await found(`?roleBizId=${unknownId}`)).toEqual([])
@@ -65,7 +65,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect(await found('?accountEmail=%25')).toEqual([])
   })
 
-  test('workspaces.listMembers 400, 403: malformed filters, strangers, and roles without the right', async () => {
+  test('workspaces.listMembers 400, 403: malformed filters, non-members, roles without the permission', async () => {
     for (const query of ['?roleBizId=x', '?email=a', '?pageSize=0', '?sortBy=accountEmail', '?accountName=']) {
       const answer = await world.call(world.owner, 'GET', `/roles/members${query}`, { workspace })
       expect(told(answer), query).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
@@ -83,7 +83,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect(await found('', world.member)).toHaveLength(2)
   })
 
-  test('workspaces.limitMember 200: read only, at the next request, and lifted again', async () => {
+  test('workspaces.limitMember 200: read-only from the next request on, until lifted', async () => {
     const update = () => asMember('/transfer/command/create', { workspace, body: {} }, 'POST')
     expect((await update()).status).toBe(400)
     const limited = await limit({ readOnly: true })
@@ -94,7 +94,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect((await update()).status).toBe(400)
   })
 
-  test('workspaces.limitMember 200: enterable and defaultEligible mean what they say', async () => {
+  test('workspaces.limitMember 200: enterable and defaultEligible take effect', async () => {
     const mine = async () => {
       const list = await world.data(world.member, 'GET', '/workspaces/mine')
       return list.find(({ workspaceBizId }: { workspaceBizId: string }) => workspaceBizId === workspace)
@@ -115,7 +115,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect((await preferred()).body.data.bizId).toBe(workspace)
   })
 
-  test('workspaces.limitMember 400, 404: an unknown limit, nothing at all, no such member or workspace', async () => {
+  test('workspaces.limitMember 400, 404: an unknown limit, an empty body, an unknown member or workspace', async () => {
     for (const config of [{}, { enterable: 'no' }, { maximum: 1 }, [], 'x']) {
       expect(told(await limit(config as object)), JSON.stringify(config)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
@@ -126,7 +126,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     }
   })
 
-  test('workspaces.limitMember 200: the audit log tells who limited whom, how and why', async () => {
+  test('workspaces.limitMember 200: the audit log has the operator, the member, the limits and the reason', async () => {
     await limit({ readOnly: false })
     await limit(null)
     const { body } = await system('GET', `/audit-log?targetId=${userBizId}`)
@@ -134,7 +134,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect(JSON.stringify(body.data.items)).toContain('a court order')
   })
 
-  test('workspaces.listMembersOf 200, 404: operators see the members of any workspace', async () => {
+  test('workspaces.listMembersOf 200, 404: operators can list the members of any workspace', async () => {
     const list = await system('GET', `/workspaces/${workspace}/members?accountEmail=member`)
     expect(list.body.data.items).toMatchObject([{ userBizId, workspaceRoleName: 'Member' }])
     for (const where of [unknownId, 'x']) {

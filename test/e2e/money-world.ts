@@ -15,7 +15,7 @@ export const reused = [422, 'REQUEST.ID_REUSED']
 
 export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
 
-/** A Portico with its owner and its operator signed in, and what tests of orders ask of it again and again. */
+/** A running Portico with a signed-in owner and operator, and helpers that the tests of orders share. */
 export const startMoneyWorld = async (adjust?: Adjust) => {
   const portico = await startPortico({ ...(adjust && { adjust }) })
   const owner = await signIn(portico)
@@ -38,7 +38,7 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
     expect(answer.status, answer.text).toBe(200)
     return answer.body.data
   }
-  /** The sides of an order's bookings: which account, and how much. */
+  /** The postings of an order: account and amount. */
   const sidesOf = async (order: string): Promise<[account: string, amount: string][]> => {
     const postings: { ledgerAccount: string; amount: string }[] = await data(
       system('GET', `/ledger/orders/${order}/postings`),
@@ -48,7 +48,7 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
   return { portico, owner, operator, web, system, data, sidesOf }
 }
 
-/** Of rivals exactly one is done, which is answered; the others find that the order has moved on. */
+/** Asserts that exactly one of the concurrent requests succeeded, and returns it. The others got a conflict. */
 export const onlyOne = async (asking: Promise<Answer>[]): Promise<Answer> => {
   const answers = await Promise.all(asking)
   const [won, ...more] = answers.filter(({ status }) => status === 200)

@@ -23,7 +23,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     portico.call('POST', initiate, { body, headers })
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
-  test('the good body is good: wrong credentials, nothing else', async () => {
+  test('a well-formed body with wrong credentials gets 401 only', async () => {
     const answer = await post(`{${good}}`)
     expect([answer.status, answer.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
   })
@@ -71,7 +71,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
       'filters',
     ],
     ['a name that is none of ours', '/workspaces/current/update', { 'ü ': 1 }, 'body'],
-  ])('400 names the innermost field that it can: %s', async (_name, path, body, field) => {
+  ])('400 names the innermost field possible: %s', async (_name, path, body, field) => {
     const call = { body, token: session.accessToken, workspace }
     const answer = await portico.call('POST', `/web/v1/consumer${path}`, call)
     expect([answer.status, answer.body.message]).toEqual([400, `invalid request parameters: ${field}`])
@@ -84,12 +84,12 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     ['charset utf-16', '{}', 'application/json; charset=utf-16', 415],
     ['a form', 'a=1', 'application/x-www-form-urlencoded', 415],
   ])('REQUEST.UNSUPPORTED_MEDIA_TYPE for %s', async (_name, body, type, status) => {
-    // fetch gives a string a type of its own; bytes it does not.
+    // fetch adds a content type to a string but not to bytes.
     const answer = await post(new TextEncoder().encode(String(body)), { 'content-type': type })
     expect([answer.status, answer.body.code]).toEqual([status, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
   })
 
-  test('a compressed body is 415 whatever it would become; one too large is 413', async () => {
+  test('415 for a compressed body, whatever its content; 413 for one above the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024))
     expect((await post(bomb, { 'content-encoding': 'gzip' })).status).toBe(415)
     const large = await post(`{"email":"${'x'.repeat(300_000)}"}`)
@@ -124,7 +124,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect([answer.status, answer.body.code]).toEqual(invalid)
   })
 
-  test('500 SYSTEM.INTERNAL_ERROR for orders without parameters: documented, and no fault', async () => {
+  test('500 SYSTEM.INTERNAL_ERROR for orders without parameters: documented, not logged as an error', async () => {
     const answer = await list('')
     expect([answer.status, answer.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
     expect((await list('pageSize=5')).status).toBe(200)
@@ -162,7 +162,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     '.5',
     '0.001',
     '9'.repeat(40),
-  ])('400 VALIDATION.INVALID_PARAMETER for the amount %s, named', async (amount) => {
+  ])('400 VALIDATION.INVALID_PARAMETER for the amount %s, with its field', async (amount) => {
     const answer = await transfer({ amount })
     expect([answer.status, answer.body.code]).toEqual(invalid)
     expect(answer.body.message).toContain('amount')
@@ -176,7 +176,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect([self.status, self.body.code]).toEqual(invalid)
   })
 
-  test('an unknown locale falls back to English, a known one speaks; a code never changes', async () => {
+  test('an unknown locale falls back to English; codes are the same in every locale', async () => {
     const ask = (locale: string) => portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
     const [odd, english, japanese] = [await ask('../../x'), await ask('en'), await ask('ja')]
     expect(odd.body.message).toBe(english.body.message)
@@ -193,7 +193,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect(japanese.body.code).toBe(english.body.code)
   })
 
-  test('every answer carries the security headers, an envelope and no trace of its maker', async () => {
+  test('every response has the security headers and an envelope, and no server header', async () => {
     for (const answer of [await ask404(), await post('{'), await list('pageSize=1')]) {
       expect(answer.headers.get('cache-control')).toBe('no-store')
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
@@ -205,7 +205,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
   })
   const ask404 = () => portico.call('GET', '/web/v1/consumer/nothing-here')
 
-  test('a request id that is none is not said back: the answer has one of ours', async () => {
+  test('an invalid request id is not echoed: the response has a generated one', async () => {
     const idOf = async (id: string) =>
       (await portico.call('GET', '/web/v1/consumer/nothing-here', { headers: { 'x-request-id': id } })).headers.get(
         'x-request-id',
@@ -214,7 +214,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     for (const none of ['a'.repeat(129), 'a b', '\u00e9']) expect(await idOf(none)).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('line breaks and control characters of a client leave the log one JSON line', async () => {
+  test('control characters of a client leave each log entry one JSON line', async () => {
     await post('{"email":"a\\nb\\u001b[31m@demo.test","password":"x"}', { 'user-agent': 'evil\u0085 \u009b31magent' })
     expect(portico.rawLog.length).toBeGreaterThan(0)
     for (const line of portico.rawLog) {

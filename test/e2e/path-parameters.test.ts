@@ -8,7 +8,7 @@ import { type Recorder, startRecorder } from '../harness/recorder.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
 
-/** As they appear in the request line. */
+/** Values as they appear in the request line. */
 const hostile = [
   '..%2f..%2fx',
   '..%2F..%2F..%2Finternal%2Fusers',
@@ -45,7 +45,7 @@ const pathWith = ({ chainId, operation }: Route, name: string, value: string): s
   chains[chainId].prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, each: string) => (each === name ? value : unknownId))
 
-describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its declared form', () => {
+describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', () => {
   let portico: Portico
   let recorder: Recorder
   let consumer: Session
@@ -67,7 +67,7 @@ describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its
     recorder = await startRecorder()
     portico = await startPortico({
       adjust: (settings) => {
-        // The API key of this test is created in this process.
+        // This process creates the API key of the test.
         settings.backends = { default: upstreamAt(recorder.url), apiKeys: 'in-process' }
       },
     })

@@ -51,7 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded' || !nginxIsInstalled())('a bac
     ['files.download', 'GET', '/files/{}/download', '/download'],
   ] as const
 
-  test.each(cases)('%s: the encoded path would leave the location in nginx', async (_, method, path, rest) => {
+  test.each(cases)('%s: nginx would decode the path and leave its location', async (_, method, path, rest) => {
     const response = await fetch(`${nginx.url}/portal/web/v1/consumer${path.replace('{}', climb)}`, { method })
     expect(await response.json()).toEqual({ users: ['internal'] })
     expect(recorder.requests).toEqual([`${method} /internal/users${rest}`])

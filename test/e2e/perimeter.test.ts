@@ -5,7 +5,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** What the policy of every operation implies, asked of every operation on every chain. */
+/** The checks that the policy of every operation implies, on every chain. */
 describe.skipIf(!storeIsAvailable())('the perimeter', () => {
   let portico: Portico
   const tokens = { consumer: '', system: '' }
@@ -21,7 +21,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
   const ask = (route: Route, call: Call): Promise<Answer> => portico.call(route.method, route.path, call)
   const outcome = ({ status, body }: Answer) => [status, body?.code]
 
-  /** Asks of every route, and names those that answered otherwise. */
+  /** Calls every route and returns those with another response. */
   const everyOne = async (asked: Route[], expected: unknown[], call: (route: Route) => Call): Promise<void> => {
     expect(asked.length).toBeGreaterThan(0)
     const others: string[] = []
@@ -32,7 +32,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
       const { success, data, version, timestamp, message } = answer.body
       if (success !== false || data !== null || !version || !timestamp || !message)
         others.push(`${route.name}: no envelope`)
-      // Who is refused for want of credentials is told which are wanted (RFC 9110, 15.5.2).
+      // A 401 names the required scheme (RFC 9110, 15.5.2).
       const challenge = answer.headers.get('www-authenticate')
       if (challenge !== (answer.status === 401 ? 'Bearer' : null)) others.push(`${route.name}: challenge ${challenge}`)
     }
@@ -47,7 +47,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     ['of another case', { 'x-portal-access-code': 'Consumer-Dev' }],
     ['repeated', { 'x-portal-access-code': 'consumer-dev, consumer-dev' }],
   ])(
-    '403 ACCESS.PORTAL_MISMATCH where the access code is %s, before anything else is looked at',
+    '403 ACCESS.PORTAL_MISMATCH for %s as access code, before any other check',
     async (_, headers) => {
       await everyOne(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
         headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
@@ -71,7 +71,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     'cf-ipcountry',
     'x-locale',
   ]
-  test.each(demanded)('400 VALIDATION.INVALID_PARAMETER without %s, which is named', async (name) => {
+  test.each(demanded)('400 VALIDATION.INVALID_PARAMETER without %s, with its field', async (name) => {
     await everyOne(portalRoutes, [400, 'VALIDATION.INVALID_PARAMETER'], () => ({ headers: { [name]: null } }))
     const [route] = portalRoutes
     if (route) expect((await ask(route, { headers: { [name]: null } })).body.message).toContain(name)
@@ -92,7 +92,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], () => ({ headers: { authorization: 'Basic eDp5' } }))
   })
 
-  test('401 ACCESS.TOKEN_INVALID with garbage for a token, whatever the body', async () => {
+  test('401 ACCESS.TOKEN_INVALID for garbage as token, whatever the body', async () => {
     await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ method }) => ({
       token: 'garbage',
       ...(method === 'POST' && { body: '[' }),
@@ -109,13 +109,13 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     }))
   })
 
-  test('401 ACCESS.TOKEN_INVALID with anything after a good token', async () => {
+  test('401 ACCESS.TOKEN_INVALID for a valid token with a suffix', async () => {
     await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({ token: `${tokenFor(route)} more` }))
   })
 
   const inWorkspace = accountRoutes.filter(({ operation }) => operation.policy.workspace !== 'none')
 
-  test('400 ACCESS.WORKSPACE_REQUIRED where the interface demands the header', async () => {
+  test('400 ACCESS.WORKSPACE_REQUIRED where the policy requires the header', async () => {
     const required = inWorkspace.filter(({ operation }) => operation.policy.workspace === 'required')
     await everyOne(required, [400, 'ACCESS.WORKSPACE_REQUIRED'], (route) => ({ token: tokenFor(route) }))
   })
@@ -124,7 +124,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     await everyOne(inWorkspace, [403, 'ACCESS.PERMISSION_DENIED'], (route) => ({ token: tokenFor(route), workspace }))
   })
 
-  test('400 VALIDATION.INVALID_PARAMETER for a query parameter that nobody declared', async () => {
+  test('400 VALIDATION.INVALID_PARAMETER for an undeclared query parameter', async () => {
     const open = portalRoutes.filter(
       ({ operation: { method, policy, id } }) => method === 'GET' && !policy.stepUp && id !== '',
     )
@@ -140,7 +140,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     expect(others).toEqual([])
   })
 
-  test('a field that nobody declared is 400 and named; so is an operation without body given one', async () => {
+  test('400 for an undeclared field, with its name, and for a body where the operation has none', async () => {
     const posts = portalRoutes.filter(
       ({ operation: { method, body, policy, id } }) =>
         method === 'POST' &&
@@ -162,7 +162,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     expect(others).toEqual([])
   })
 
-  test('the second chain asks for no portal headers, but for a token all the same', async () => {
+  test('the machine chain requires a token but no portal headers', async () => {
     const machine = routes.filter(({ chainId }) => chainId === 'api')
     expect(machine).toHaveLength(9)
     for (const route of machine) {

@@ -6,7 +6,7 @@ import { cancelReason, type RechargesWorld, reason, startRechargesWorld, stepsOf
 
 const { workspace } = developmentIds
 
-describe.skipIf(!storeIsAvailable())('recharges that are not paid in time', () => {
+describe.skipIf(!storeIsAvailable())('expired recharges', () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld(({ money }) => {
@@ -17,11 +17,11 @@ describe.skipIf(!storeIsAvailable())('recharges that are not paid in time', () =
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.read 200: EXPIRED, by a job in the end; cancel, proof and confirm 409, and its daily share is back', async () => {
+  test('recharges.read 200: EXPIRED; cancel, proof and confirm 409; the daily limit is restored', async () => {
     const { data, web, system, upload, asked, made } = world
     const fileBizId = await upload()
     const { bizId } = await made({ channelCode: 'CARD_USD' })
-    // Beyond the day's share at any time, while that of the first one may be back already.
+    // Above the daily limit in any case; the share of the first recharge may already be restored.
     const most = asked({ channelCode: 'CARD_USD', amount: '100.01' })
     expect(codeOf(await web('POST', '/recharges', most))).toEqual(limit)
     const read = () => data(web('GET', `/recharges/${bizId}`))

@@ -15,7 +15,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.downloadProof 200, 206, 416: the file as an attachment, for the operator; one line each in the audit log', async () => {
+  test('recharges.downloadProof 200, 206, 416: an attachment for the operator; one audit entry per download', async () => {
     const { portico, data, system, proved, operator } = world
     const { bizId, workspaceBizId, proofFileBizId } = await proved()
     const { sha256, sizeBytes } = await data(world.web('GET', `/files/${proofFileBizId}`))
@@ -38,7 +38,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     expect(items).toMatchObject([told, told, told])
   })
 
-  test('recharges.proof 400 for a file of a type that no proof has, whatever it was uploaded for; a receipt may be a document', async () => {
+  test('recharges.proof 400 for a file type that proofs cannot have, whatever its purpose', async () => {
     const { data, made, upload, web } = world
     const { bizId } = await made()
     const table = { content: Buffer.from('=1+1,2\n'), fileName: 'receipt.csv', type: 'text/csv' }
@@ -47,7 +47,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload({ purpose: 'DOCUMENT' }) }))
   })
 
-  test('recharges.downloadProof 200 with HEAD: the same head, and no line in the audit log, for nobody has seen the file', async () => {
+  test('recharges.downloadProof 200 for HEAD: the same headers and no audit entry', async () => {
     const { data, system, proved } = world
     const { bizId } = await proved()
     const { status, headers, text } = await system('HEAD', proofOf(bizId))
@@ -56,7 +56,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     expect(items).toEqual([])
   })
 
-  test('recharges.downloadProof 404: none yet, unknown, malformed, gone with its sandbox; 401 without a token, and with a customer’s', async () => {
+  test("recharges.downloadProof 404: no proof, unknown, malformed, deleted; 401 for a consumer's token", async () => {
     const { portico, data, web, system, upload, made, owner } = world
     const unproved = (await made()).bizId
     for (const id of [unproved, unknownId, 'x']) expect(codeOf(await system('GET', proofOf(id)))).toEqual(notFound)
@@ -76,7 +76,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   })
 
   test.skipIf(inject('topology') === 'embedded')(
-    'recharges.downloadProof 403: who may read recharges and not decide over them',
+    'recharges.downloadProof 403: permission to read recharges without permission to decide',
     async () => {
       const { portico, proved } = world
       const client = new Client({ connectionString: portico.settings.databaseUrl?.reveal() })

@@ -23,7 +23,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.availableChannels 200: the enabled ones, of a currency', async () => {
+  test('recharges.availableChannels 200: the enabled ones of a currency', async () => {
     const { data, web } = world
     const all = await data(web('GET', '/recharges/available-channels'))
     const codes = all.map(({ channelCode }: { channelCode: string }) => channelCode)
@@ -44,7 +44,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(await data(web('GET', '/recharges/available-channels?currency=JPY'))).toEqual([])
   })
 
-  test('recharges.quote 200: the fee by tariff, rounded up; nothing is kept', async () => {
+  test('recharges.quote 200: the fee by tariff, rounded up; nothing is stored', async () => {
     const { data, web, asked } = world
     const card = asked({ channelCode: 'CARD_USD', amount: '33.33' })
     expect(await data(web('POST', '/recharges/quote', card))).toEqual({
@@ -58,7 +58,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect((await data(web('GET', '/recharges'))).items).toEqual([])
   })
 
-  test('recharges.create 200: waits for its payment; the same request is the same answer, other bytes 422', async () => {
+  test('recharges.create 200: awaits payment; a replay returns the same response, another body 422', async () => {
     const { data, web, system, asked, moved } = world
     const id = randomUUID()
     const change = await moved(async () => {
@@ -95,13 +95,13 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
       expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
       await data(web('POST', `/recharges/${first.bizId}/cancel`, cancelReason))
-      // The replay answers as the first time, though the order has moved on since.
+      // The replay returns the first response, although the order has changed since.
       expect(await data(create())).toEqual(first)
     })
     expect(change).toBe(0)
   })
 
-  test.each(['/recharges/quote', '/recharges'])('POST %s refuses: limits, amounts, channels, wallets', async (path) => {
+  test.each(['/recharges/quote', '/recharges'])('POST %s 400, 404, 422: limits, amounts, channels, wallets', async (path) => {
     const { web, asked } = world
     const refused = async (changed: object) => codeOf(await web('POST', path, asked(changed)))
     expect(await refused({ amount: '9.99' })).toEqual(limit)
@@ -110,11 +110,11 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
     for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
       expect(await refused({ channelCode })).toEqual(unavailable)
-    // Another currency than the wallet's is invalid wherever money moves.
+    // A currency other than the wallet's is invalid wherever money moves.
     expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
   })
 
-  test('recharges.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what is cancelled counts no more', async () => {
+  test('recharges.create 422 WALLET.LIMIT_EXCEEDED: daily limit, also concurrently, without cancelled ones', async () => {
     const { data, web, asked, made } = world
     const day = { walletBizId: mainEur, channelCode: 'BANK_EUR' }
     const { bizId } = await made({ ...day, amount: '50.00' })
@@ -128,7 +128,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     for (const answer of answers.filter(({ status }) => status !== 200)) expect(codeOf(answer)).toEqual(limit)
   })
 
-  test('recharges.proof, confirm 200: credited once; replays; 409 without its proof', async () => {
+  test('recharges.proof, confirm 200: credited once; replays; 409 without a proof', async () => {
     const { data, web, system, sidesOf, upload, made, moved } = world
     const { bizId } = await made()
     const confirm = () => system('POST', `/recharges/${bizId}/confirm`, undefined, bizId)
@@ -159,7 +159,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       ).toEqual(conflict)
   })
 
-  test('recharges.confirm 200: without a proof where the channel needs none, less the fee, which goes to the house; with one as well', async () => {
+  test('recharges.confirm 200: without a proof where the channel requires none, less the fee', async () => {
     const { data, system, sidesOf, made, proved, moved } = world
     const card = { channelCode: 'CARD_USD' }
     const change = await moved(async () => {
@@ -179,7 +179,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(change).toBe(193.6)
   })
 
-  test('recharges.cancel, reject 200: each is the last word and moves no money', async () => {
+  test('recharges.cancel, reject 200: final, and no money moves', async () => {
     const { data, web, system, upload, made, proved, moved } = world
     const fileBizId = await upload()
     const cases = [
@@ -207,7 +207,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     }
   })
 
-  test('recharges of another workspace, its wallets and files are as unknown', async () => {
+  test("recharges 404: another workspace's recharges, wallets and files are unknown", async () => {
     const { data, web, upload, asked, made } = world
     const kind = { workspaceName: 'Next door', workspaceKind: 'SANDBOX' }
     const other = (await data(web('POST', '/workspaces', kind))).bizId
@@ -228,7 +228,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     await data(web('POST', `/recharges/${bizId}/cancel`, cancelReason))
   })
 
-  test('recharges.read, cancel and their like 404: unknown and malformed ids', async () => {
+  test('recharges.read, cancel and similar 404: unknown and malformed ids', async () => {
     const { web, system } = world
     for (const id of [unknownId, 'x']) {
       const answers = [
@@ -243,7 +243,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     }
   })
 
-  test('recharges on a frozen wallet: WALLET.NOT_ACTIVE to quote, to begin and to confirm', async () => {
+  test('recharges 422 WALLET.NOT_ACTIVE on a frozen wallet: quote, create and confirm', async () => {
     const { data, web, system, asked, proved } = world
     const { bizId } = await proved()
     await data(system('POST', `/wallets/${mainUsd}/freeze`, { reason: 'review' }))
@@ -257,7 +257,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     await data(system('POST', `/recharges/${bizId}/confirm`))
   })
 
-  test('recharges: of parallel decisions exactly one happens, and the money comes once', async () => {
+  test('recharges: of concurrent decisions exactly one takes effect, and the money is credited once', async () => {
     const { web, system, upload, made, proved, moved } = world
     const fileBizId = await upload()
     let gained = 0
@@ -290,7 +290,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(change).toBe(Math.round(gained * 100) / 100)
   }, 180_000)
 
-  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+  test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     expect(await world.data(world.system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   })
 })

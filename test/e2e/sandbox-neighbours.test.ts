@@ -4,8 +4,8 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** What a sandbox is emptied of lies in tables that all workspaces share. */
-describe.skipIf(!storeIsAvailable())('a sandbox beside one that is emptied', () => {
+/** The data that a sandbox reset deletes is in tables that all workspaces share. */
+describe.skipIf(!storeIsAvailable())('a sandbox next to one that is reset', () => {
   let world: AccessWorld
   let operator: Session
   let emptied: string
@@ -30,7 +30,7 @@ describe.skipIf(!storeIsAvailable())('a sandbox beside one that is emptied', () 
     expect(answer.status, answer.text).toBe(200)
   }
 
-  test('sandbox.reset 200: the other one keeps its money, orders, channels, quotes, exports, files and used limits', async () => {
+  test('sandbox.reset 200: the other sandbox keeps its money, orders, channels, quotes, files and limits', async () => {
     const { get, post } = at(kept)
     const wallets: { currency: string; bizId: string }[] = await get('/wallets')
     const walletBizId = wallets.find(({ currency }) => currency === 'USD')?.bizId

@@ -8,7 +8,7 @@ import { codeIn, signIn } from '../harness/sign-in.ts'
 
 const chain = '/web/v1/consumer'
 
-/** What no line may hold, by what it is. Each is planted in requests that succeed, that are refused, and that are nonsense. */
+/** Values that no log line may contain, by kind. Each is sent in successful, refused and nonsensical requests. */
 const planted = {
   password: 'Portico-demo-2026',
   wrongPassword: 'planted-password-9b1f',
@@ -23,7 +23,7 @@ const planted = {
   code: '918273645546',
 }
 
-describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', () => {
+describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
   let portico: Portico
   const secrets = new Map<string, string>(Object.entries(planted))
   const requestIds: string[] = []
@@ -56,11 +56,11 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
   })
   afterAll(() => portico?.stop())
 
-  /** One text for each name that a schema knows, which nearly none of them takes. */
+  /** One value for each name in a schema; almost no operation accepts it. */
   const filled = (schema: unknown, value: string): Record<string, string> =>
     schema instanceof z.ZodObject ? Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value])) : {}
 
-  /** Commands that are given nothing are carried out: one of them signs out. */
+  /** Commands without a body succeed; one of them signs out. */
   const takesSomething = ({ operation: { body, path, method } }: Route) =>
     method === 'GET' || path.includes('{') || body instanceof z.ZodObject
 
@@ -71,7 +71,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
     return portico.call(method, query.size > 0 ? `${place}?${query}` : place, { token, ...body })
   }
 
-  test('whatever operation refuses a value, neither the log nor the answer has the value in it', async () => {
+  test('a refused value appears neither in the log nor in the response, for every operation', async () => {
     const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
     const asked = portalRoutes.filter(takesSomething)
     const before = portico.log.length
@@ -84,7 +84,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
     expect(portico.rawLog.filter((line) => line.includes('planted-in-'))).toEqual([])
   })
 
-  test('whatever became of the requests, and has one line for each of them', async () => {
+  test('no secret appears in the log, which has one line for each request', async () => {
     const { accessToken: token, refreshToken } = await signInPlanting()
     const { accountNumber, apiKey, password, wrongPassword } = planted
     await call('GET', `${chain}/profile`, { token })

@@ -11,7 +11,7 @@ import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** Every id that a member's command takes in its body: the operation and the field. */
+/** Every id in the body of a member's command: the operation and the field. */
 const named = routes.flatMap(({ chainId, operation }) => {
   const { body, policy } = operation
   if (chainId !== 'consumer' || policy.workspace === 'none' || !(body instanceof ZodObject)) return []
@@ -19,7 +19,7 @@ const named = routes.flatMap(({ chainId, operation }) => {
   return fields.map((field) => ({ name: `${operation.id} ${field}`, operation }))
 })
 
-/** Money may go to another workspace's wallet. */
+/** Money can go to another workspace's wallet. */
 const anybodys = ['transfers.create targetWalletBizId']
 
 const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorld, name: string) => {
@@ -58,7 +58,7 @@ const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorl
 }
 type Place = Awaited<ReturnType<typeof inWorkspace>>
 
-/** What is asked, with the id of something here or elsewhere; whatever else it names is from here. A new id goes in here. */
+/** Builds a request with a local or foreign id; its other ids are local. Add new kinds of ids here. */
 const askedBy: Record<string, (from: Place, here: Place, across: string) => object> = {
   'apiKeys.delete apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[0] }),
   'apiKeys.disable apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[1] }),
@@ -92,7 +92,7 @@ const askedBy: Record<string, (from: Place, here: Place, across: string) => obje
   }),
 }
 
-/** All that a caller can tell one answer from another by, but the time. */
+/** Everything that distinguishes two responses, except the time. */
 const bytes = ({ status, headers, text }: Answer) => [
   status,
   text.replace(/"timestamp":\d+/, ''),
@@ -113,7 +113,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () =>
   })
   afterAll(() => world?.portico.stop())
 
-  test.each(named.filter(({ name }) => !anybodys.includes(name)))('$name: as an unknown one', async (each) => {
+  test.each(named.filter(({ name }) => !anybodys.includes(name)))('$name: same response as for an unknown id', async (each) => {
     const asked = askedBy[each.name]
     if (!asked) throw new Error(`nothing says what ${each.name} is to be asked with`)
     const path = each.operation.path.replace('{recharge_id}', here.recharge)
@@ -125,7 +125,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () =>
     const theirs = await ask(foreign)
     expect(bytes(theirs)).toEqual(bytes(unknown))
     expect(theirs.status).toBe(404)
-    // It is for this id alone that it was refused.
+    // The id is the only reason for the refusal.
     expect((await ask(asked(here, here, across))).status).not.toBe(404)
   })
 })

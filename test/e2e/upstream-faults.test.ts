@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 const secret = 'stack trace of the upstream'
-/** Made beforehand, since the time that it takes is none of the upstream's. */
+/** Compressed beforehand: the time that it takes does not count for the upstream. */
 const huge = Buffer.from(answer('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
 /** Faults of an upstream, and the response that the caller gets. */
@@ -51,7 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     const { running, settings } = portico
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
-  /** For what shall come to the end of its time; all else has more of it than a slow machine takes. */
+  /** For requests that must time out. Others have more time than a slow machine needs. */
   const inHaste = async <T>(ask: () => Promise<T>): Promise<T> => {
     await placed(700)
     return ask().finally(() => placed())
@@ -69,7 +69,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       body: { accountName: 'New name' },
     })
 
-  test('plain data and data in an envelope are both the data, wrapped once', async () => {
+  test('plain data and data in an envelope are both wrapped once', async () => {
     behave = (socket) => socket.write(json([timezone]))
     expect((await get()).body).toMatchObject({ success: true, data: [timezone] })
     behave = (socket) =>
@@ -201,7 +201,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'SYSTEM.UPSTREAM_TIMEOUT',
     ],
   ])(
-    '%s is answered in the gateway’s words, within the deadline, and shows nothing',
+    '%s is answered within the deadline by our own refusal, without any upstream detail',
     async (_name, behaviour, status, code) => {
       behave = behaviour
       const start = performance.now()
@@ -214,7 +214,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     },
   )
 
-  test('a drip is cut off at the total deadline, however lively it is', async () => {
+  test('504 at the total deadline for a response that drips', async () => {
     const timers: NodeJS.Timeout[] = []
     behave = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n[')
@@ -229,14 +229,14 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   test.each([
     [{}, '1'],
     [{ 'retry-after': '17' }, '17'],
-  ])('429 ACCESS.RATE_LIMITED of an upstream with %j names a wait of %s s', async (fields, wait) => {
+  ])('429 ACCESS.RATE_LIMITED of an upstream with %j has a Retry-After of %s s', async (fields, wait) => {
     const body = JSON.stringify({ success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null })
     behave = (socket) => socket.write(answer('429 Slow', { 'content-type': 'application/json', ...fields }, body))
     const { status, headers } = await get()
     expect([status, headers.get('retry-after')]).toEqual([429, wait])
   })
 
-  test('429 ACCESS.RATE_LIMITED of an upstream tells of the limit that the upstream names', async () => {
+  test("429 ACCESS.RATE_LIMITED of an upstream reports the upstream's limit", async () => {
     const fields = { 'retry-after': '17', 'ratelimit-policy': '"exports";q=5;w=3600' }
     const body = { success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null }
     behave = (socket) => socket.write(json(body, '429 Slow', fields))
@@ -260,7 +260,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       expect(headers.get(name)).toBeNull()
   })
 
-  test('a refusal in the upstream’s envelope is said in the gateway’s own sentence', async () => {
+  test("a refusal in the upstream's envelope gets the gateway's own message", async () => {
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: secret, data: null }, '409 Conflict'))
     const got = await post()
@@ -268,7 +268,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(got.text).not.toContain(secret)
   })
 
-  test('a GET is asked once more after a failure, a POST never', async () => {
+  test('a failed GET is retried once, a POST never', async () => {
     let failures = 1
     behave = (socket) => (failures-- > 0 ? socket.resetAndDestroy() : socket.write(json([timezone])))
     expect((await get()).status).toBe(200)
@@ -279,7 +279,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(tries()).toBe(1)
   })
 
-  test('the upstream sees the allow-list and a signed assertion, and nothing else of the client’s', async () => {
+  test('the upstream gets the listed headers and a signed assertion, and no other header of the client', async () => {
     behave = (socket) => socket.write(json([timezone]))
     await portico.call('GET', '/web/v1/consumer/constants/timezones', {
       headers: {
@@ -316,7 +316,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(decodeJwt(token).sub).toBeUndefined()
   })
 
-  test('an account call tells the upstream who calls, where and with which rights', async () => {
+  test('the assertion of an authenticated call has account, workspace and permissions', async () => {
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict'))
     await post()
@@ -329,7 +329,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(claims.at(-1)?.sub).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('more than it takes at once is 503 at once, and the gateway stays well', async () => {
+  test('503 above the concurrency limit, and the gateway stays healthy', async () => {
     behave = () => undefined
     const all = await inHaste(() => Promise.all(Array.from({ length: 12 }, get)))
     const statuses = all.map(({ status }) => status).sort()
@@ -339,7 +339,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect((await get()).status).toBe(200)
   })
 
-  test('metrics tell of each try by its outcome', async () => {
+  test('metrics count each attempt by its outcome', async () => {
     const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
     expect(text).toContain(`portico_upstream_attempt_seconds_count{upstream="${upstream.url}/base",outcome="ok"}`)
     expect(text).toContain('outcome="SYSTEM.UPSTREAM_TIMEOUT"')

@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** docs/upstreams.md: what keeps a service from being asked, the circuit breaker and the wait for a place. */
+/** Circuit breaker and concurrency limit, as docs/upstreams.md describes them. */
 describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', () => {
   let portico: Portico
   let member: Session
@@ -57,7 +57,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     ['a file that is too long', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
     ['413 in no envelope', ask, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
     ['400 in JSON of the upstream’s own', ask, json({ error: 'of its own' }, '400 Bad Request')],
-  ])('%s fails the one call with 502, asked for once, and none of the others', async (_name, call, reply) => {
+  ])('%s fails this call only, with 502 and one attempt', async (_name, call, reply) => {
     behave = (socket) => socket.write(reply)
     for (let index = 0; index < 4; index++) expect((await call()).status).toBe(502)
     expect(tries()).toBe(4)
@@ -65,7 +65,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     expect((await ask()).status).toBe(200)
   })
 
-  test('an answer between two failures breaks their row, be it a refusal', async () => {
+  test('a complete response between two failures, even a refusal, ends the series', async () => {
     const refusal = json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict')
     for (let index = 0; index < 3; index++) {
       behave = (socket) => socket.end('SSH-2.0-OpenSSH\r\n')
@@ -75,7 +75,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     }
   })
 
-  test('what has waited for a connection until its time was up is never sent', async () => {
+  test('a request that waits for a connection past its deadline is never sent', async () => {
     behave = () => undefined
     const rename = () =>
       portico.call('POST', '/web/v1/consumer/profile/update', {
@@ -84,7 +84,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
       })
     const answers = await Promise.all([rename(), rename(), rename()])
     expect(answers.map(({ status }) => status)).toEqual([504, 504, 504])
-    // One whose own time was not quite up may have had the connection for the rest of it; after that nothing comes.
+    // A request within its deadline may have had the connection for the rest of it; no further one is sent.
     const sent = tries()
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))
@@ -92,7 +92,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     expect(tries()).toBe(sent + 1)
   })
 
-  test('the breaker opens after failures in a row, tries again after a while, and closes', async () => {
+  test('the breaker opens after consecutive failures, tries again later, and closes', async () => {
     behave = (socket) => socket.resetAndDestroy()
     for (let index = 0; index < 3; index++) await ask()
     const reached = upstream.requests()

@@ -22,7 +22,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     ['If-None-Match', { 'if-none-match': 'a'.repeat(11_000) }],
     ['If-Range', { 'if-range': 'a'.repeat(11_000), range: 'bytes=0-0' }],
     ['Range', { range: `bytes=${'0-0,'.repeat(2_700)}1-1` }],
-  ])('files.download 200: an %s that is too long for the head of an upstream is left out', async (_name, fields) => {
+  ])('files.download 200: %s is dropped if it is too long for an upstream', async (_name, fields) => {
     const { says, download } = world
     says(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
     const response = await download({ ...wide, ...fields })
@@ -31,7 +31,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(headAt()).not.toMatch(/\r\n(if-none-match|if-range|range):/i)
   })
 
-  test('files.upload 415: a type that is too long for the head of an upstream', async () => {
+  test('files.upload 415 for a content type that is too long for an upstream', async () => {
     const { says, tries, upload } = world
     says(json({ success: true, code: '2000', message: '', data: file }))
     const { status, body } = await upload({
@@ -42,7 +42,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(tries()).toBe(0)
   })
 
-  test('files.upload 200: an envelope is taken off, and the upstream sees an explicit list of headers', async () => {
+  test('files.upload 200: the envelope is removed, and the upstream gets the listed headers', async () => {
     const { session, upstream, says, upload } = world
     says(json({ success: true, code: '2000', message: '', data: file }))
     const {
@@ -84,7 +84,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(sent).toContain('x-client-ip: 203.0.113.7')
   })
 
-  test('files.download 200: of the upstream’s head only what belongs to the bytes is shown', async () => {
+  test('files.download 200: only headers of the file itself are relayed', async () => {
     const { upstream, says, download } = world
     says(
       answer(
@@ -116,7 +116,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(upstream.received.at(-1)).toContain('range: bytes=0-2')
   })
 
-  test('files.download 200 with HEAD: the head alone; an upstream that sends the bytes all the same is left', async () => {
+  test('files.download 200 for HEAD: headers only, even if the upstream sends the file', async () => {
     const { does, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 600_000 })
     const left = Promise.withResolvers<void>()
@@ -131,7 +131,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test.each(['attachment; filename="\u00e9.txt"', 'attachment; filename="\u6f22.txt"', 'inline', 'inline; attachment'])(
-    'files.download 200: a disposition that may not be is an attachment: %s',
+    'files.download 200: the unsafe disposition %s becomes an attachment',
     async (disposition) => {
       const { says, download } = world
       says(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
@@ -141,7 +141,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     },
   )
 
-  test('files.download 200: the names of a coding and of a disposition are the same in capitals', async () => {
+  test('files.download 200: encoding and disposition are case-insensitive', async () => {
     const { says, download } = world
     const fields = 'Content-Disposition: Attachment; filename=a.txt\r\nTransfer-Encoding: Chunked\r\n'
     says(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n${fields}\r\n3\r\nabc\r\n0\r\n\r\n`)
@@ -168,14 +168,14 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
   })
 
-  test('files.upload and files.download 502: another protocol is an answer that nobody promised, and no reason to wait', async () => {
+  test('files.upload and files.download 502 for an upgrade, without waiting for the deadline', async () => {
     const { says, download, upload } = world
     says('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
     expect(await upload()).toMatchObject({ status: 502, body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' } })
   })
 
-  test('files.download 404 and 416: refusals are said again in the gateway’s words', async () => {
+  test("files.download 404 and 416: the upstream's refusals get the gateway's own messages", async () => {
     const { says, download } = world
     const refusal = (code: string) => ({ success: false, code, message: secret, data: null })
     says(json(refusal('RESOURCE.NOT_FOUND'), '404 Not Found'))
@@ -186,7 +186,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(await codeOf(response)).toEqual([416, 'FILE.RANGE_NOT_SATISFIABLE'])
   })
 
-  test('files.download: bytes that break off break the connection, so that nobody takes them for whole', async () => {
+  test('files.download: a truncated body aborts the connection, so that nobody takes it for complete', async () => {
     const { does, download } = world
     does((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\nhalf')
@@ -197,7 +197,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     await expect(response.text()).rejects.toThrow()
   })
 
-  test('files.upload 502: reset, cut short and not JSON; it is never sent twice', async () => {
+  test('files.upload 502: reset, truncated and not JSON; it is never retried', async () => {
     const { does, tries, upload } = world
     const results: unknown[] = []
     const behaviours: Behaviour[] = [

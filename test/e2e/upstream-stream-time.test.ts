@@ -7,8 +7,8 @@ import { codeOf, type StreamsWorld, secret, soonMs, stallMs, startStreamsWorld }
 
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
 
-/** Slow streams: whom the gateway waits for, whom it disconnects, and which response it sends. */
-describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams', () => {
+/** Slow streams: for which side the gateway waits, which it disconnects, and which response it sends. */
+describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () => {
   let world: StreamsWorld
   beforeAll(async () => {
     world = await startStreamsWorld()
@@ -17,7 +17,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
   afterEach(() => world.replaceFiles({}))
   afterAll(() => world?.stop())
 
-  test('files.download: a stream that drips is cut at the total deadline', async () => {
+  test('files.download: a stream that drips is aborted at the total deadline', async () => {
     const { does, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: soonMs })
     const timers: NodeJS.Timeout[] = []
@@ -34,13 +34,13 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
   test.each([
     ['files.download', ({ download }: StreamsWorld) => download().then(codeOf)],
     ['files.upload', ({ upload }: StreamsWorld) => upload().then(({ status, body }) => [status, body.code])],
-  ])('%s 504: no answer within the deadline', async (_name, ask) => {
+  ])('%s 504: no response within the deadline', async (_name, ask) => {
     await world.replaceFiles({ streamTimeoutMs: soonMs })
     world.does(() => undefined)
     expect(await ask(world)).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
   })
 
-  test('files.upload 408: it is the client that is slow, and the upstream is not blamed', async () => {
+  test('files.upload 408 for a slow client: does not count as a failure of the upstream', async () => {
     const { does, says, download, beginUpload, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: soonMs, breaker: { failures: 1, openMs: 60_000 } })
     does(() => undefined)
@@ -54,7 +54,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     ['at the deadline', { streamTimeoutMs: 2_000 }, 'the client was too slow for a stream'],
     ['where it stalls', { streamTimeoutMs: 10_000 }, 'the client does not read the stream'],
   ])(
-    'files.download: whoever takes nothing is cut off %s, and the upstream is not blamed',
+    'files.download: a client that does not read is disconnected %s, and the upstream is not blamed',
     async (_name, set, internal) => {
       const { portico, does, beginDownload, replaceFiles } = world
       await replaceFiles({ maxStreamBytes: 100_000_000, ...set })
@@ -72,7 +72,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     },
   )
 
-  test('files.download 200: an upstream that pauses for longer than a client may is waited for', async () => {
+  test('files.download 200: an upstream may pause for longer than a client', async () => {
     const { does, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 10_000 })
     does(async (socket) => {
@@ -84,7 +84,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     expect([response.status, await response.text()]).toEqual([200, 'half'])
   })
 
-  test('files.read 404 in time: clients that are slow with their uploads take no place of other requests', async () => {
+  test('files.read 404 in time: slow uploads do not occupy the concurrency of other requests', async () => {
     const { does, tries, read, beginUpload, replaceFiles, configuration } = world
     does((socket, request) => {
       if (request.startsWith('GET ')) socket.write(missing)
@@ -96,7 +96,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     for (const each of uploads) each.destroy()
   })
 
-  test('files.download 200: one that is under way is not broken off when the places of the domains are changed', async () => {
+  test('files.download 200: a change of placement does not abort a download in progress', async () => {
     const { does, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 20_000 })
     does((socket) => {
@@ -109,7 +109,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
   })
 
   describe('the circuit breaker', () => {
-    test('files.read 404: streams that fail do not take it away', async () => {
+    test('files.read 404: failed streams do not open it', async () => {
       const { says, download, read, replaceFiles } = world
       await replaceFiles({ breaker: { failures: 1, openMs: 60_000 } })
       says(answer('500 Oops', { 'content-type': 'text/html' }, secret))
@@ -119,7 +119,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     })
 
-    test('files.download 503 at once while a slow upload tries whether the upstream is back', async () => {
+    test('files.download 503 while a slow upload tests the upstream', async () => {
       const { does, says, tries, download, upload, read, beginUpload, replaceFiles } = world
       await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 1, openMs: 100 } })
       does((socket) => void socket.destroy())
@@ -137,9 +137,9 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     })
   })
 
-  test('a client that goes away ends the upstream’s request too', async () => {
+  test('a client that disconnects aborts the request to the upstream', async () => {
     const { does, tries, beginUpload, replaceFiles } = world
-    // Long enough for the deadline not to end it first.
+    // Long enough that the deadline does not abort it first.
     await replaceFiles({ streamTimeoutMs: 20_000 })
     let isClosed = false
     does((socket) => {

@@ -16,7 +16,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('withdrawalChannels.create 200: masked, once per request; 409 for the same account again', async () => {
+  test('withdrawalChannels.create 200: masked, once per request; 409 for a duplicate account', async () => {
     const { data, web, eur } = world
     const body = payoutAccount({ accountNumber: 'DE89 3704 0044 0532 0130 00' })
     const id = randomUUID()
@@ -75,7 +75,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     expect((await data(system('GET', `/withdrawal-channels?workspaceId=${unknownId}`))).items).toEqual([])
   })
 
-  test('withdrawalChannels.create 200: the same request is the first answer, whatever became of the channel', async () => {
+  test("withdrawalChannels.create 200: a replay returns the first response, whatever the channel's status", async () => {
     const { data, web, system } = world
     const [id, body] = [randomUUID(), payoutAccount()]
     const first = await data(web('POST', '/withdrawal-channels', body, { id }))
@@ -90,7 +90,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     expect(await data(web('POST', '/withdrawal-channels', body, gone))).toEqual(before)
   })
 
-  test('withdrawalChannels.create 409: as many as a workspace may have, also at once; one that was rejected makes room', async () => {
+  test('withdrawalChannels.create 409 at the limit, also concurrently; a rejected channel frees a slot', async () => {
     const { data, web, system } = world
     const { bizId: full } = await data(web('POST', '/workspaces', { workspaceName: 'Full' }))
     const one = () => web('POST', '/withdrawal-channels', payoutAccount(), { workspace: full })

@@ -6,7 +6,7 @@ const { mainUsd } = developmentIds
 
 export const mostChannels = 20
 
-/** The world of money with channels to pay out to, and how much of it is available and held. */
+/** The money helpers plus withdrawal channels, and the available and held amounts. */
 export const startWithdrawalsWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld((settings) => {
     const { money } = settings

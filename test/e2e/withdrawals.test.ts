@@ -17,7 +17,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('withdrawals.create 200: the funds are held at once, the fee within them; the same request is the same answer', async () => {
+  test('withdrawals.create 200: holds the funds including the fee; a replay returns the same response', async () => {
     const { data, web, system, usd, asked, moved } = world
     const id = randomUUID()
     const body = asked({ remark: 'rent' })
@@ -54,14 +54,14 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(await listed(`walletId=${mainEur}`)).toEqual([])
     expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
     expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
-    // An id is one operation's: the end of the order may come under that of its beginning.
+    // A request id belongs to one operation: the order can be completed under the id that created it.
     const cancel = () => web('POST', `/withdrawals/${first.bizId}/cancel`, undefined, { id })
     expect(await moved(() => data(cancel()))).toEqual([100, -100])
-    // The replay answers as the first time, though the order has moved on since.
+    // The replay returns the first response, although the order has changed since.
     expect(await data(create())).toEqual(first)
   })
 
-  test('withdrawals.create refuses: limits, funds, unknown, pending and other channels; nothing is held', async () => {
+  test('withdrawals.create 422, 404: limits, funds, unknown or pending channels; nothing is held', async () => {
     const { web, eur, opened, verified, asked, moved } = world
     const create = async (changed: object) => codeOf(await web('POST', '/withdrawals', asked(changed)))
     const pending = (await opened()).bizId
@@ -77,12 +77,12 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       expect(await create({ withdrawalChannelBizId: eur })).toEqual(invalid)
     })
     expect(change).toEqual([0, 0])
-    // A type of channel that the configuration has no payout for in this currency.
+    // The configuration has no payout of this channel type in this currency.
     const token = await verified({ channelType: 'CRYPTO', bankCode: undefined, network: 'ETHEREUM' })
     expect(await create({ withdrawalChannelBizId: token })).toEqual(unavailable)
   })
 
-  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what came to nothing counts no more', async () => {
+  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: daily limit, also concurrently, without failed ones', async () => {
     const { data, web, system, eur, asked, made, balance } = world
     const day = { walletBizId: mainEur, withdrawalChannelBizId: eur }
     const reason = { reason: 'wrong account' }
@@ -106,7 +106,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect((await balance(mainEur))[1]).toBe(60)
   })
 
-  test('withdrawals: another workspace’s channel and wallet are as unknown', async () => {
+  test("withdrawals 404: another workspace's channel and wallet are unknown", async () => {
     const { data, web, system, asked, made } = world
     const kind = { workspaceName: 'Next door', workspaceKind: 'SANDBOX' }
     const other = (await data(web('POST', '/workspaces', kind))).bizId
@@ -161,13 +161,13 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       ['WALLET', '-1.00'],
       ['WALLET', '-99.00'],
     ])
-    // Without a body a payment has no reference.
+    // A payout without a body has no reference.
     const plain = await underWay()
     const { externalReference } = await data(system('POST', `/withdrawals/${plain.bizId}/complete`))
     expect(externalReference).toBeNull()
   })
 
-  test('withdrawals.cancel, approve 422: an id that was used for one order is no other order’s', async () => {
+  test('withdrawals.cancel, approve 422: a request id of one order cannot be used for another', async () => {
     const { data, web, system, made } = world
     const commands = [
       {
@@ -190,7 +190,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     }
   })
 
-  test('withdrawals.cancel, reject, fail 200: each gives the funds back once and is the last word', async () => {
+  test('withdrawals.cancel, reject, fail 200: each releases the funds once and is final', async () => {
     const { data, web, system, made, underWay, moved } = world
     const reason = { reason: 'wrong account' }
     const cases = [
@@ -223,7 +223,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     await data(system('POST', `/withdrawals/${bizId}/fail`, reason))
   })
 
-  test('withdrawals on a frozen wallet 422 WALLET.NOT_ACTIVE: nothing begins or goes on; what was paid is still taken', async () => {
+  test('withdrawals 422 WALLET.NOT_ACTIVE on a frozen wallet; a paid withdrawal can still be completed', async () => {
     const { data, web, system, asked, made, underWay } = world
     const [pending, paid] = [await made(), await underWay()]
     await data(system('POST', `/wallets/${mainUsd}/freeze`, { reason: 'review' }))
@@ -235,7 +235,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     await data(system('POST', `/wallets/${mainUsd}/unfreeze`, { reason: 'done' }))
   })
 
-  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the account was taken back while the order waited', async () => {
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the channel was disabled while the order waited', async () => {
     const { data, system, verified, made, moved } = world
     const channel = await verified()
     const change = await moved(async () => {
@@ -247,7 +247,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(change).toEqual([0, 0])
   })
 
-  test('withdrawals.read, approve and their like 404: unknown and malformed ids', async () => {
+  test('withdrawals.read, approve and similar 404: unknown and malformed ids', async () => {
     const { web, system } = world
     for (const id of [unknownId, 'x']) {
       const answers = [
@@ -263,13 +263,13 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     }
   })
 
-  test('withdrawals: of parallel decisions exactly one happens, and the hold ends once', async () => {
+  test('withdrawals: of concurrent decisions exactly one takes effect, and the hold ends once', async () => {
     const { data, web, system, made, underWay, moved } = world
     const reason = { reason: 'race' }
     const winner = async (asking: Promise<Answer>[]): Promise<string> =>
       (await onlyOne(asking)).body.data.withdrawalStatus.code
     const amount = '10.00'
-    // Each round begins with another one of the rivals.
+    // Each round starts with another of the concurrent requests.
     const rivals = (round: number, asking: (() => Promise<Answer>)[]) =>
       winner([...asking.slice(round % asking.length), ...asking.slice(0, round % asking.length)].map((ask) => ask()))
     const [pending, spent]: [string[], number[]] = [[], []]
@@ -295,7 +295,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(change).toEqual([0 - spent.length * 10, 0])
   })
 
-  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+  test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     const { data, system } = world
     expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   })
