@@ -14,7 +14,7 @@ import { refusalOf } from '../domains/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testClock } from '../identity/clock.ts'
 
-/** A call of nobody's, as it comes in. */
+/** An anonymous call as it is received. */
 const callWith = (headers: Record<string, string>): Call => {
   const call = arrivedCall(listTimezones, { headers: headersOf(headers), receivedAt: testClock().now() })
   call.portal = 'CONSUMER'
@@ -38,7 +38,7 @@ describe('a signed assertion is cached for half its lifetime', () => {
     expect(await assert()).toBe('2')
   })
 
-  test('and dropped once the clock was set back before it', async () => {
+  test('and dropped if the clock is set back to before it was signed', async () => {
     const { clock, assert } = signed()
     expect(await assert()).toBe('1')
     clock.advance(-3_600_000)
@@ -86,7 +86,7 @@ describe('a signed assertion is cached per caller and workspace', () => {
     ['workspace', callBy({}, { id: systemIds.next<'workspace'>() })],
     ['role, which owns nothing', callBy({}, { isOwner: false })],
     ['set of rights, which has shrunk', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
-  ])('and never another %s', async (_what, other) => {
+  ])('and not shared with another %s', async (_what, other) => {
     const sign = async ({ claims }: { claims: Record<string, unknown> }) => JSON.stringify(claims)
     const assert = createAssertionCache({ sign }, 'domains', 60_000, testClock())
     const first = await assert(callBy({}))
@@ -174,7 +174,7 @@ describe('a domain service', () => {
   test.each<[string, Partial<Caller>]>([
     ['a person', { sessionId: systemIds.next<'session'>(), steppedUpAt: testClock().now() }],
     ['an API key', { apiKeyId: systemIds.next() }],
-  ])('knows of %s all that the gateway knows', async (_who, told) => {
+  ])('knows the same of %s as the gateway', async (_who, told) => {
     const call = callWith({})
     call.caller = {
       accountId: systemIds.next<'account'>(),

@@ -3,7 +3,7 @@ import { nameSkipped } from '../harness/global-setup.ts'
 import { createTemplate } from '../harness/template.ts'
 import { chromiumPath } from './chromium.ts'
 
-/** The browser's tests run on the embedded store, whatever the topologies of the others. */
+/** Browser tests run on the embedded store, whatever the topology of the others. */
 export default async (project: TestProject): Promise<() => Promise<void>> => {
   if (chromiumPath === null) {
     if (process.env.CI === 'true') throw new Error('no Chromium to test with')

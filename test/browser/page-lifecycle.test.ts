@@ -20,7 +20,7 @@ const html =
   (_, response) =>
     void response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(text)
 
-describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
+describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', () => {
   let browser: Browser
   let context: BrowserContext
   let script: string
@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
   const open = async () => {
     const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
     const client = await page.evaluateHandle(() => {
-      // As often as a slow machine may keep a page offline.
+      // More retries than a slow machine can need while a page is offline.
       const retry = { attempts: 100, maxDelayMs: 1_000 }
       const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none', retry } as const
       const told = { signedOut: 0 }
@@ -53,7 +53,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
   }
   const stored = (page: Page) => page.evaluate((name) => localStorage.getItem(name), key)
 
-  test('an upload that the browser breaks off with the page’s loading ends as one without an answer', async () => {
+  test('an upload that the browser aborts on navigation fails as one without a response', async () => {
     gateway = await scriptedGateway({ [upload]: never })
     const { page, client } = await open()
     const codes = client.evaluate(({ api }) => {
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await codes).toEqual(['CLIENT.NETWORK', 'CLIENT.NETWORK'])
   })
 
-  test('what a caller gives up on its way ends with the caller’s reason, by fetch and by XMLHttpRequest', async () => {
+  test("a call aborted in flight rejects with the caller's reason, by fetch and by XMLHttpRequest", async () => {
     gateway = await scriptedGateway({ [upload]: never, [wallets]: never })
     const { client } = await open()
     const ends = client.evaluate(({ api }) => {
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await ends).toEqual(['enough', 'enough', 'TimeoutError', 'TimeoutError'])
   })
 
-  test('tabs that wake after hours renew once between them, and none is signed out', async () => {
+  test('tabs that resume after hours renew once between them, and none is signed out', async () => {
     gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: ok(pair('2')) })
     const first = await open()
     const tabs = [first, ...(await Promise.all([open(), open(), open()]))]
@@ -102,7 +102,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(gateway.to('/token/refresh')).toHaveLength(1)
   })
 
-  test('a money command outlives a moment offline under one request id, and nothing is lost of the sign-in', async () => {
+  test('a money command survives a short offline time under one request id, and the sign-in, too', async () => {
     gateway = await scriptedGateway({ [create]: ok(order), [wallets]: forSecond, [refresh]: ok(pair('2')) })
     const { page, client } = await open()
     await client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1'))
@@ -119,7 +119,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     ])
   })
 
-  test('a page that is closed while it renews leaves its tokens to the next one, which is answered the successor', async () => {
+  test('a page closed during a renewal leaves its tokens to the next one, which gets the successor', async () => {
     gateway = await scriptedGateway({
       [wallets]: forSecond,
       [refresh]: [never, ok(pair('2')), refuse(404, 'AUTH.SESSION_NOT_FOUND')],
@@ -142,7 +142,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await stored(next.page)).toBeNull()
   })
 
-  test('another tab that clears everything while a call is under way signs out both, and a new sign-in serves both', async () => {
+  test('another tab that clears the storage during a call signs out both; a new sign-in serves both', async () => {
     const cleared = Promise.withResolvers<void>()
     const late: Step = async (seen, response) => {
       await cleared.promise
@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(new Set(hashes).size).toBe(1)
   })
 
-  test('a storage that is full to the last byte keeps the renewed sign-in in the page', async () => {
+  test("a full storage: the renewed sign-in stays in the page's memory", async () => {
     gateway = await scriptedGateway({
       [wallets]: forSecond,
       [refresh]: ok({ ...pair('2'), refreshToken: 'r'.repeat(4_000) }),
@@ -195,7 +195,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await stored(page)).toBeNull()
   })
 
-  test('a sandboxed page, whose storage and locks the browser forbids, signs in for as long as it lives', async () => {
+  test('a sandboxed page without storage and locks is signed in for as long as it is open', async () => {
     const policy = { 'content-security-policy': 'sandbox allow-scripts' }
     const js: Step = (_, response) => void response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
     gateway = await scriptedGateway({

@@ -4,7 +4,7 @@ import { listWallets } from '../../src/domains/wallets/contract.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-test('a target whose limit never ends is asked for two minutes in all, and then told apart', async () => {
+test('a target whose rate limit does not clear is retried for two minutes, then reported as limited', async () => {
   let asked = 0
   vi.stubGlobal('fetch', async () => {
     asked += 1

@@ -45,20 +45,17 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     return { by, key, sessionId: String(sessionId), headers, seal, post }
   }
 
-  test.each(['', '/web/v1'])(
-    'opens under %s/secure-channel and carries a sign-in and its reply',
-    async (prefix) => {
-      const { email } = await register(portico)
-      const { key, seal, post } = await open(prefix)
-      const answer = await post(await seal({ email, password: goodPassword }), {
-        'x-secure-channel-reply': 'encrypted',
-      })
-      const { payload } = data(answer)
-      const reply = JSON.parse(Buffer.from((await compactDecrypt(payload, key)).plaintext).toString())
-      expect(reply).toMatchObject({ sessionId: expect.any(String), pendingApproval: false })
-      expect(answer.text).not.toContain(reply.sessionId)
-    },
-  )
+  test.each(['', '/web/v1'])('opens under %s/secure-channel and carries a sign-in and its reply', async (prefix) => {
+    const { email } = await register(portico)
+    const { key, seal, post } = await open(prefix)
+    const answer = await post(await seal({ email, password: goodPassword }), {
+      'x-secure-channel-reply': 'encrypted',
+    })
+    const { payload } = data(answer)
+    const reply = JSON.parse(Buffer.from((await compactDecrypt(payload, key)).plaintext).toString())
+    expect(reply).toMatchObject({ sessionId: expect.any(String), pendingApproval: false })
+    expect(answer.text).not.toContain(reply.sessionId)
+  })
 
   test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, also invalid JSON', async () => {
     const bodies = ['', 'null', '[]', '{}', { payload: 5 }, { payload: 'x', more: 1 }, '{"payload":', '{"a":1,"a":2}']

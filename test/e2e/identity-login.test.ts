@@ -176,10 +176,13 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])('401 for «%s» instead of a token', async (authorization) => {
-    const answer = await client(portico).get('/profile', undefined, { authorization })
-    expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
-  })
+  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])(
+    '401 for «%s» instead of a token',
+    async (authorization) => {
+      const answer = await client(portico).get('/profile', undefined, { authorization })
+      expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+    },
+  )
 
   test('401 for tokens in the query, a cookie or the body', async () => {
     const at = await newcomer(portico)

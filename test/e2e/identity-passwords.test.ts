@@ -146,16 +146,13 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(refusal(await by.post(reset, { token: first, newPassword: otherPassword }))[0]).toBe(404)
   })
 
-  test.each(['reset', 'init'])(
-    'password.%s 400 for fewer than eight characters, whatever the token',
-    async (step) => {
-      const answer = await client(portico).post(`/auth/password/${step}`, {
-        token: 'A'.repeat(43),
-        newPassword: 'Short-7',
-      })
-      expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('newPassword')])
-    },
-  )
+  test.each(['reset', 'init'])('password.%s 400 for fewer than eight characters, whatever the token', async (step) => {
+    const answer = await client(portico).post(`/auth/password/${step}`, {
+      token: 'A'.repeat(43),
+      newPassword: 'Short-7',
+    })
+    expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('newPassword')])
+  })
 
   test('password.change 200 ends the other sessions, not this one, and sends a mail', async () => {
     const { email, by, token } = await newcomer(portico)

@@ -301,17 +301,20 @@ describe.skipIf(!available)('Turnstile', () => {
     expect(Object.fromEntries(asked[0] ?? [])).toEqual({ secret: 'the-secret', response: 'good', remoteip: by.ip })
   })
 
-  test.each(paths)('%s 400 with field turnstileToken for an invalid token; an empty one is rejected locally', async (path) => {
-    for (const token of ['bad', '']) {
-      const { reply } = await ask(path, token)
-      expect([...refusal(reply), reply.body.message]).toEqual([
-        400,
-        'VALIDATION.INVALID_PARAMETER',
-        expect.stringContaining('turnstileToken'),
-      ])
-    }
-    expect(asked).toHaveLength(1)
-  })
+  test.each(paths)(
+    '%s 400 with field turnstileToken for an invalid token; an empty one is rejected locally',
+    async (path) => {
+      for (const token of ['bad', '']) {
+        const { reply } = await ask(path, token)
+        expect([...refusal(reply), reply.body.message]).toEqual([
+          400,
+          'VALIDATION.INVALID_PARAMETER',
+          expect.stringContaining('turnstileToken'),
+        ])
+      }
+      expect(asked).toHaveLength(1)
+    },
+  )
 
   test.each([
     ['is silent', { body: '', delayMs: 60_000 }],

@@ -86,14 +86,11 @@ describe.skipIf(!storeIsAvailable())('invalid money input', () => {
     { amount: '1.00' },
   ]
 
-  test.each(Object.entries(withAmount))(
-    '%s 400 for every invalid amount, and no money moves',
-    async (_name, ask) => {
-      const before = await held()
-      for (const amount of bad) expect([amount, ...codeOf(await ask(amount))]).toEqual([amount, ...invalid])
-      expect({ ...(await held()), asOf: '' }).toEqual({ ...before, asOf: '' })
-    },
-  )
+  test.each(Object.entries(withAmount))('%s 400 for every invalid amount, and no money moves', async (_name, ask) => {
+    const before = await held()
+    for (const amount of bad) expect([amount, ...codeOf(await ask(amount))]).toEqual([amount, ...invalid])
+    expect({ ...(await held()), asOf: '' }).toEqual({ ...before, asOf: '' })
+  })
 
   test('transfers.create 400 for a JSON number as amount, in any spelling', async () => {
     for (const number of ['1', '1.00', '9007199254740993', '1e400', '-0', '1E2']) {

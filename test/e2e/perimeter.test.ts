@@ -46,14 +46,11 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     ['wrong', { 'x-portal-access-code': 'consumer-dev2' }],
     ['of another case', { 'x-portal-access-code': 'Consumer-Dev' }],
     ['repeated', { 'x-portal-access-code': 'consumer-dev, consumer-dev' }],
-  ])(
-    '403 ACCESS.PORTAL_MISMATCH for %s as access code, before any other check',
-    async (_, headers) => {
-      await everyOne(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
-        headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
-      }))
-    },
-  )
+  ])('403 ACCESS.PORTAL_MISMATCH for %s as access code, before any other check', async (_, headers) => {
+    await everyOne(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
+      headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
+    }))
+  })
 
   test("403 ACCESS.PORTAL_MISMATCH with the other portal's access code", async () => {
     const bound = portalRoutes.filter(({ chainId }) => chainId !== 'shared')

@@ -101,18 +101,21 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(change).toBe(0)
   })
 
-  test.each(['/recharges/quote', '/recharges'])('POST %s 400, 404, 422: limits, amounts, channels, wallets', async (path) => {
-    const { web, asked } = world
-    const refused = async (changed: object) => codeOf(await web('POST', path, asked(changed)))
-    expect(await refused({ amount: '9.99' })).toEqual(limit)
-    expect(await refused({ amount: '100000.01' })).toEqual(limit)
-    for (const amount of ['20.001', '0.00', '-1.00', '1e3', 'NaN']) expect(await refused({ amount })).toEqual(invalid)
-    expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
-    for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
-      expect(await refused({ channelCode })).toEqual(unavailable)
-    // A currency other than the wallet's is invalid wherever money moves.
-    expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
-  })
+  test.each(['/recharges/quote', '/recharges'])(
+    'POST %s 400, 404, 422: limits, amounts, channels, wallets',
+    async (path) => {
+      const { web, asked } = world
+      const refused = async (changed: object) => codeOf(await web('POST', path, asked(changed)))
+      expect(await refused({ amount: '9.99' })).toEqual(limit)
+      expect(await refused({ amount: '100000.01' })).toEqual(limit)
+      for (const amount of ['20.001', '0.00', '-1.00', '1e3', 'NaN']) expect(await refused({ amount })).toEqual(invalid)
+      expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
+      for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
+        expect(await refused({ channelCode })).toEqual(unavailable)
+      // A currency other than the wallet's is invalid wherever money moves.
+      expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
+    },
+  )
 
   test('recharges.create 422 WALLET.LIMIT_EXCEEDED: daily limit, also concurrently, without cancelled ones', async () => {
     const { data, web, asked, made } = world

@@ -42,24 +42,30 @@ describe.skipIf(!storeIsAvailable())('the machine chain', () => {
     expect(ids.toSorted()).toEqual([...Object.keys(reads('')), 'transfers.create'].toSorted())
   })
 
-  test.each(Object.entries(means))('all nine are 200 with %s and return the same data as on the portal', async (_, withIt) => {
-    const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
-      const answer = await world.portico.call(method, `/api/v1/consumer${path}`, { ...withIt(), ...(body && { body }) })
-      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
-      return answer.body.data
-    }
-    const made = await ask('POST', '/transfer/command/create', {
-      sourceWalletBizId: mainUsd,
-      targetWalletBizId: savingsUsd,
-      amount: '0.25',
-      currency: 'USD',
-    })
-    expect(made).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
-    for (const [id, path] of Object.entries(reads(made.bizId))) {
-      const atThePortal = await world.data(world.owner, 'GET', path, { workspace })
-      const expected = id === 'wallets.balance' ? { ...atThePortal, asOf: expect.any(String) } : atThePortal
-      expect(await ask('GET', path), id).toEqual(expected)
-    }
-    expect(await ask('GET', reads(made.bizId)['transfers.completed'] ?? '')).toBe(true)
-  })
+  test.each(Object.entries(means))(
+    'all nine are 200 with %s and return the same data as on the portal',
+    async (_, withIt) => {
+      const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
+        const answer = await world.portico.call(method, `/api/v1/consumer${path}`, {
+          ...withIt(),
+          ...(body && { body }),
+        })
+        if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
+        return answer.body.data
+      }
+      const made = await ask('POST', '/transfer/command/create', {
+        sourceWalletBizId: mainUsd,
+        targetWalletBizId: savingsUsd,
+        amount: '0.25',
+        currency: 'USD',
+      })
+      expect(made).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
+      for (const [id, path] of Object.entries(reads(made.bizId))) {
+        const atThePortal = await world.data(world.owner, 'GET', path, { workspace })
+        const expected = id === 'wallets.balance' ? { ...atThePortal, asOf: expect.any(String) } : atThePortal
+        expect(await ask('GET', path), id).toEqual(expected)
+      }
+      expect(await ask('GET', reads(made.bizId)['transfers.completed'] ?? '')).toBe(true)
+    },
+  )
 })

@@ -113,19 +113,22 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () =>
   })
   afterAll(() => world?.portico.stop())
 
-  test.each(named.filter(({ name }) => !anybodys.includes(name)))('$name: same response as for an unknown id', async (each) => {
-    const asked = askedBy[each.name]
-    if (!asked) throw new Error(`nothing says what ${each.name} is to be asked with`)
-    const path = each.operation.path.replace('{recharge_id}', here.recharge)
-    expect(pathParamNames(path)).toEqual([])
-    const ask = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
-    const field = each.name.split(' ')[1] ?? ''
-    const foreign = asked(there, here, across)
-    const unknown = await ask({ ...foreign, [field]: unknownId })
-    const theirs = await ask(foreign)
-    expect(bytes(theirs)).toEqual(bytes(unknown))
-    expect(theirs.status).toBe(404)
-    // The id is the only reason for the refusal.
-    expect((await ask(asked(here, here, across))).status).not.toBe(404)
-  })
+  test.each(named.filter(({ name }) => !anybodys.includes(name)))(
+    '$name: same response as for an unknown id',
+    async (each) => {
+      const asked = askedBy[each.name]
+      if (!asked) throw new Error(`nothing says what ${each.name} is to be asked with`)
+      const path = each.operation.path.replace('{recharge_id}', here.recharge)
+      expect(pathParamNames(path)).toEqual([])
+      const ask = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
+      const field = each.name.split(' ')[1] ?? ''
+      const foreign = asked(there, here, across)
+      const unknown = await ask({ ...foreign, [field]: unknownId })
+      const theirs = await ask(foreign)
+      expect(bytes(theirs)).toEqual(bytes(unknown))
+      expect(theirs.status).toBe(404)
+      // The id is the only reason for the refusal.
+      expect((await ask(asked(here, here, across))).status).not.toBe(404)
+    },
+  )
 })

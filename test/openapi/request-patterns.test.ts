@@ -12,7 +12,7 @@ interface Field {
 const isText = (schema: z.ZodType): boolean =>
   toJsonSchema(schema, 'input').type === 'string' && toJsonSchema(schema, 'output').type === 'string'
 
-/** Every field of a request that is a text, in lists and inner objects as well. */
+/** Every text field of a request, including those in lists and nested objects. */
 const textsIn = (name: string, schema: unknown): Field[] => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return textsIn(name, schema.unwrap())
@@ -33,7 +33,7 @@ const patternsOf = ({ pattern, allOf }: JsonObject): Json[] => [
   ...(Array.isArray(allOf) ? allOf.flatMap((each) => (isJsonObject(each) ? patternsOf(each) : [])) : []),
 ]
 
-/** Whether a text meets a schema; none of the probes has any of the formats. */
+/** Whether a schema accepts a text. None of the probes has one of the formats. */
 const allows = (told: JsonObject, text: string): boolean =>
   told.format === undefined &&
   text.length >= Number(told.minLength ?? 0) &&
@@ -45,7 +45,7 @@ const allows = (told: JsonObject, text: string): boolean =>
 
 const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', 'XX', 'XXX', 'Mars/Base', 'a'.repeat(40)]
 
-it('a text that the document’s schema allows is refused only where a description says more', () => {
+it("a text that the document's schema allows is refused only if a description gives a stricter rule", () => {
   expect(texts.length).toBeGreaterThan(100)
   const untold = texts.flatMap(({ name, schema }) => {
     const told = toJsonSchema(schema, 'input')

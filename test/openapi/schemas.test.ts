@@ -5,7 +5,7 @@ import { foldNullable } from '../../src/openapi/schemas.ts'
 const none = { type: 'null' }
 const text = { type: 'string' }
 
-it('a value or null is one schema of two types, and so is what it holds', () => {
+it('a nullable value is one schema with two types, including its members', () => {
   const inner = { anyOf: [text, none], description: 'of it' }
   const record = { type: 'object', properties: { inner } }
   expect(foldNullable({ anyOf: [record, none], title: 'T' })).toEqual({
@@ -21,6 +21,6 @@ it.each<[string, JsonObject]>([
   ['one value', { anyOf: [{ ...text, const: 'a' }, none] }],
   ['two values', { anyOf: [text, { type: 'number' }] }],
   ['a map of anything', { anyOf: [{ type: 'object', additionalProperties: {} }, none] }],
-])('%s stays as it is', (_what, schema) => {
+])('%s is unchanged', (_what, schema) => {
   expect(foldNullable(schema)).toBeUndefined()
 })

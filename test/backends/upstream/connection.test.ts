@@ -10,13 +10,13 @@ const told = (error: unknown) => {
 }
 
 test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
-  '%s: an upstream that is not there is 503, to be asked again in a second',
+  '%s: 503 with Retry-After of one second for an unreachable upstream',
   (code) => {
     expect(told(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE', 1])
   },
 )
 
-test.each(['close', 'destroy'] as const)('%s of the connections: what comes behind it is 503', async (how) => {
+test.each(['close', 'destroy'] as const)('503 for a request after %s of the pool', async (how) => {
   const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }))
   const late = () =>
     sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(told)

@@ -43,7 +43,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
     Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
   )
   expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
-  // One or another may have had its turn in its very last moment.
+  // One of them may have got its turn at the last millisecond.
   expect(asked).toBeLessThan(6)
   await upstream.close()
 })
@@ -78,7 +78,7 @@ test("a reply in the socket's buffer is read after the process was busy; an unse
   expect(first).toEqual({ status: 'fulfilled', value: [] })
   expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
   await upstream.close()
-  // What was sent on their one connection has been read before its end.
+  // The request on their one connection was received before the connection closed.
   await left.promise
   expect(prompt.requests()).toBe(1)
   await prompt.close()
@@ -95,7 +95,7 @@ test('a request that was not sent before its deadline is not sent at the deadlin
     resume: () => undefined,
   }
   const sent: boolean[] = []
-  /** Its connection is there in the same turn of the loop in which the time is up; a request that nobody aborts is sent. */
+  /** Connects in the same turn of the event loop in which the deadline passes. A request that is not aborted is sent. */
   class Late extends Agent {
     override dispatch(_asked: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       setTimeout(() => {
@@ -178,7 +178,7 @@ test('a failure that opens the breaker is not retried', async () => {
   await failing.close()
 })
 
-test('a reply that breaks its schema is an invalid response of the upstream', async () => {
+test('a reply that does not match its schema is an invalid response of the upstream', async () => {
   const upstream = createUpstream(
     upstreamAt('http://127.0.0.1:1'),
     async () => 'an assertion',

@@ -45,7 +45,7 @@ test.each([
   '"a\r\nx: y";q=5;w=3600',
   '"exports";q=-5;w=3600',
   '"exports";q=99999999999;w=3600',
-])('429 of an upstream with the policy %j names no limit of its own', (policy) => {
+])('429 of an upstream with the policy %j has no limit of its own', (policy) => {
   expect(refusedBy('ACCESS.RATE_LIMITED', policy).limit).toBeUndefined()
 })
 
@@ -53,7 +53,7 @@ test('409 of an upstream relays no limit', () => {
   expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
 })
 
-/** What is made of an answer: its data, or the code of the refusal and whether the upstream counts as well. */
+/** The result of a reply: its data, or the code of the refusal and whether it counts as a failure of the upstream. */
 const made = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
@@ -96,7 +96,7 @@ test.each<[string, number, unknown, string | undefined, unknown]>([
   ['no service', 503, {}, undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
   ['no service, by nothing that is called JSON', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
   ['no service, by a page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
-])('an upstream’s %s, %d', (_what, status, body, contentType, result) => {
+])('%s of an upstream, %d', (_what, status, body, contentType, result) => {
   expect(made(status, body, contentType)).toEqual(result)
 })
 

@@ -17,12 +17,12 @@ import { arrivedCall, headersOf } from '../../harness/call.ts'
 import { answer, json, type Misbehaving, startMisbehaving } from '../../harness/misbehaving.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
-/** As many bytes as are taken of an answer. */
+/** The maximum size of a reply, in bytes. */
 const most = 2_048
 const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
 
 let upstream: Upstream
-/** The same for whoever shall come to the end of a stream's time. */
+/** The same with a short stream timeout. */
 let hasty: Upstream
 let misbehaving: Misbehaving
 let behave: (socket: Socket) => void = () => undefined
@@ -50,7 +50,7 @@ afterAll(async () => {
 const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
   arrivedCall(operation, { params: { file_id: 'a b' }, method, headers: headersOf(headers) })
 
-/** What nobody reads of the files of a test is let go after it, as the gateway does. */
+/** Destroys unread file streams after each test, as the gateway does. */
 const replies: StreamReply[] = []
 afterEach(() => {
   for (const { body } of replies.splice(0)) body.destroy()
@@ -88,7 +88,7 @@ describe('a buffered reply', () => {
   test.each([
     ['constants.timezones', () => callOf(listTimezones)],
     ['files.upload', upload],
-  ])('%s: as long as is allowed, and no longer', async (_name, call) => {
+  ])('%s: accepted at the maximum length, rejected above it', async (_name, call) => {
     expect(await asked(call(), json(text(most)))).toBe(text(most))
     expect(await asked(call(), chunked(most))).toBe(text(most))
     expect(await refusalOf(asked(call(), json(text(most + 1))))).toBe(invalid)
@@ -146,7 +146,7 @@ describe('a download', () => {
     expect(await refusalOf(buffer(over.body))).toBe(invalid)
   })
 
-  test('that nobody reads ends at its deadline without crashing the process', async () => {
+  test('destroys an unread stream at its deadline without crashing the process', async () => {
     behave = (socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
     const reply = await hasty.handle(callOf(downloadFile))
     if (!(reply instanceof StreamReply)) throw new Error('no stream')
@@ -237,7 +237,7 @@ describe('a download', () => {
     expect(misbehaving.requests() - before).toBe(1)
   })
 
-  test('that is answered with an upgrade closes the connection', async () => {
+  test('with an upgrade as response closes the connection', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -248,7 +248,7 @@ describe('a download', () => {
     await left
   })
 
-  test('that is refused by its head closes the connection before its body', async () => {
+  test('rejected by its head closes the connection before its body', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -327,7 +327,7 @@ describe('an upload', () => {
     await left
   })
 
-  test('whose rest never arrives after the reply closes the upstream connection, too', async () => {
+  test('whose rest does not arrive after the reply closes the upstream connection, too', async () => {
     const source = new PassThrough()
     const left = new Promise((resolve) => {
       behave = (socket) => {

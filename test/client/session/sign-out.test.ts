@@ -23,14 +23,14 @@ const signedIn: Step = (seen, response) => {
   return step(seen, response)
 }
 
-/** Two tabs, and how often each was told that its sign-in is over. */
+/** Two tabs, with the number of sign-out notifications of each. */
 const tabs = (...told: ReturnType<typeof vi.fn<() => void>>[]) => {
   const storage = sharedStorage()
   return told.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
 }
 
-describe('the end of a sign-in that tabs share', () => {
-  it('is told to each tab that knew of it, once, at its next call', async () => {
+describe('the end of a shared sign-in', () => {
+  it('is reported once to each tab that knew of it, at its next call', async () => {
     gateway = await scriptedGateway({
       [wallets]: signedIn,
       [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }),
@@ -48,7 +48,7 @@ describe('the end of a sign-in that tabs share', () => {
     expect(told[1]).toHaveBeenCalledOnce()
   })
 
-  it('is told to a tab that adopted it, and called nothing since', async () => {
+  it('is reported to a tab that adopted it and made no call since', async () => {
     gateway = await scriptedGateway({ [wallets]: signedIn })
     const told = [vi.fn(), vi.fn()]
     const [one, two] = tabs(...told)
@@ -58,7 +58,7 @@ describe('the end of a sign-in that tabs share', () => {
     expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 0])
   })
 
-  it('is told to all tabs whose renewal it ends, whichever of them asked the gateway', async () => {
+  it('is reported to all tabs whose renewal fails, whichever of them called the gateway', async () => {
     const gone: Step = async (seen, response) => {
       await new Promise((resolve) => setTimeout(resolve, 50))
       await refuse(404, 'AUTH.SESSION_NOT_FOUND')(seen, response)

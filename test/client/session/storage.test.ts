@@ -12,8 +12,8 @@ const full = () => {
   throw new DOMException('full', 'QuotaExceededError')
 }
 
-describe('a storage that fails', () => {
-  it('once is asked again for the client hash by the next call', async () => {
+describe('a failing storage', () => {
+  it('is read again for the client hash by the next call', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
     const items = new Map<string, string>()
     let failures = 1
@@ -30,7 +30,7 @@ describe('a storage that fails', () => {
     expect(await client.listWallets()).toHaveLength(1)
   })
 
-  it('is forbidden altogether, and the sign-in lives in the client’s memory', async () => {
+  it("that is forbidden: the sign-in lives in the client's memory", async () => {
     gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
     const forbidden = () => {
       throw new DOMException('denied', 'SecurityError')
@@ -47,7 +47,7 @@ describe('a storage that fails', () => {
     expect(await client.session.tokens()).toBeNull()
   })
 
-  it('takes nothing more, and the sign-in goes on with the renewed tokens', async () => {
+  it('that is full: the sign-in continues with the renewed tokens', async () => {
     const forSecond: Step = (seen, response) =>
       (seen.headers.authorization === 'Bearer access-2' ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(
         seen,
@@ -70,7 +70,7 @@ describe('a storage that fails', () => {
   })
 })
 
-describe('what a storage refused', () => {
+describe('a rejected value', () => {
   const kept = () => {
     const items = new Map<string, string>([['k', 'before']])
     const storage: Storage = {
@@ -81,7 +81,7 @@ describe('what a storage refused', () => {
     return { items, storage, takes: storage.setItem, anyway: withMemoryFallback(storage) }
   }
 
-  it('is kept once the value of before has left, which is waited for', async () => {
+  it('is stored in memory once its predecessor has been removed', async () => {
     const { items, storage, anyway } = kept()
     storage.setItem = full
     const leaves = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ describe('what a storage refused', () => {
     expect(await read).toBe('own')
   })
 
-  it('is forgotten once it takes a value again, or holds another tab’s', async () => {
+  it("is deleted once the storage accepts a value again or has another tab's", async () => {
     const { items, storage, takes, anyway } = kept()
     storage.setItem = full
     await anyway.setItem('k', 'own')
@@ -119,7 +119,7 @@ describe('what a storage refused', () => {
     expect(await anyway.getItem('k')).toBeNull()
   })
 
-  it('is not forgotten over another tab’s that was being read before', async () => {
+  it("is not deleted for another tab's value that was read before", async () => {
     const { items, storage, anyway } = kept()
     const asked = Promise.withResolvers<void>()
     const told = Promise.withResolvers<string>()

@@ -13,7 +13,7 @@ const server = createServer(async (request, response) => {
     response.end()
     return
   }
-  // As whoever has begun to read it leaves it; what nobody has begun with Node reads away by itself.
+  // Paused, as a reader would leave it: Node discards a body that was never read.
   request.on('data', () => undefined).pause()
   if (request.url !== '/at-once') await turn()
   closeIfBodyUnread(request, response)
@@ -27,12 +27,12 @@ afterAll(() => {
 })
 
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
-/** Neither a connection nor a timer. Without `expect.poll`, by which time that stands still would go on. */
+/** No connection and no timer is left. Does not use `expect.poll`, which would advance the fake time. */
 const nothingIsLeft = async () => {
   while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
 }
 
-/** One that has sent a request, and has its answer. */
+/** A connection that has sent a request and received its response. */
 const answered = async (fields: string, body = '', path = '/') => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
@@ -45,7 +45,7 @@ test.each([
   ['content-length: 0', ''],
   ['content-length: 3', 'abc'],
   ['transfer-encoding: chunked', '3\r\nabc\r\n0\r\n\r\n'],
-])('an answer over a body that is there (%s) leaves its connection to the next request', async (fields, body) => {
+])('a response after a complete body (%s) leaves its connection open for the next request', async (fields, body) => {
   const { socket, answer } = await answered(fields, body)
   expect(answer).toMatch(/\r\nConnection: keep-alive\r\n/)
   socket.destroy()

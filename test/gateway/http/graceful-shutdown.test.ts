@@ -13,7 +13,7 @@ const listening = async (listener: RequestListener) => {
   return { server, port, open: () => connect(port, '127.0.0.1') }
 }
 
-/** What comes on a connection until it ends, an error in place of an order. */
+/** Everything received on a connection until it ends, or its error. */
 const heard = (socket: ReturnType<typeof connect>): Promise<string> =>
   new Promise((resolve) => {
     let text = ''
@@ -27,7 +27,7 @@ test('closeListener answers every connection in the accept backlog and resets no
   const { server, port } = await listening((_request, response) => response.end('served'))
   const told: WaitingClients = { port, clients: 40, made: new Int32Array(new SharedArrayBuffer(4)) }
   const answers = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: told }), 'message')
-  // This thread, which would accept them, stands still until the system has made them all.
+  // This thread would accept the connections, so it blocks until the system has made them all.
   for (let made = 0; made < told.clients; made = Atomics.load(told.made, 0)) Atomics.wait(told.made, 0, made)
   const closed = closeListener(server, 5_000)
   const [heard] = await answers

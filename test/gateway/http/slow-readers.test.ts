@@ -9,14 +9,14 @@ import { sendRaw } from '../../harness/raw.ts'
 import { testSettings } from '../../harness/settings.ts'
 
 const stallMs = 200
-/** More than a socket's own buffers hold. */
+/** More than the buffers of a socket. */
 const long = 'x'.repeat(16 * 1024 * 1024)
 
 let server: Server
 let port = 0
 let served = 0
 
-/** The listener before an app that answers everything with `body`, after a while. */
+/** The server with an app that responds with `body` after a delay. */
 const listen = async (body: string, afterMs = 0): Promise<void> => {
   const app = express()
   app.use(async (_request, response) => {
@@ -65,7 +65,7 @@ test('a response that takes longer to compute is awaited', async () => {
 test.each([
   [10, 10, false],
   [200, 17, true],
-])('of %d requests at once %d are answered, more are for the next connection', async (asked, answered, closed) => {
+])('of %d pipelined requests %d are answered, the rest needs a new connection', async (asked, answered, closed) => {
   await listen('served', 20)
   const answer = await sendRaw(`http://127.0.0.1:${port}`, get.repeat(asked))
   expect([answer.responses, served, answer.closed]).toEqual([answered, answered, closed])

@@ -19,7 +19,7 @@ afterAll(() => {
   server.close()
 })
 
-/** What came of sending it, and what of it arrived with a client that takes all, or goes away at once. */
+/** The result of sending, and the bytes that a reading or a disconnecting client receives. */
 const send = (told: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
   reply = new StreamReply(200, told === null ? {} : { 'content-length': String(told) }, body)
   sent = Promise.withResolvers()

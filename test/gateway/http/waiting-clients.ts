@@ -5,11 +5,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 export interface WaitingClients {
   port: number
   clients: number
-  /** How many connections the system has made, at 0. */
+  /** Index 0: the number of connections that the system has made. */
   made: Int32Array
 }
 
-/** What comes on a connection until it ends, an error in its place. */
+/** Everything received on a connection until it ends, or its error. */
 const ask = async ({ port, made }: WaitingClients): Promise<string> => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   try {
@@ -23,6 +23,6 @@ const ask = async ({ port, made }: WaitingClients): Promise<string> => {
   }
 }
 
-/** A thread of clients whose connections are made while the thread of the server accepts none. */
+/** A thread of clients that connect while the server's thread accepts no connection. */
 const told: WaitingClients = workerData
 parentPort?.postMessage(await Promise.all(Array.from({ length: told.clients }, () => ask(told))))

@@ -52,7 +52,7 @@ describe('an explain log is limited in time and size', () => {
     close()
   })
 
-  test('zero entries keep nothing', () => {
+  test('zero entries store nothing', () => {
     const { record, explain, close } = explaining(0)
     record('one')
     expect(explain('one')).toEqual([])
@@ -60,7 +60,7 @@ describe('an explain log is limited in time and size', () => {
   })
 })
 
-test('an explanation holds the caller, the operation and the duration of each asynchronous stage', () => {
+test('an explanation has the caller, the operation and the duration of each asynchronous stage', () => {
   const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
   const names = ['edge', 'authenticate', 'body', 'serve']
   const { record, explain, close } = createExplainLog({ now: () => toInstant(0) }, names, { entries: 2, ttlMs: 600 })

@@ -29,7 +29,7 @@ test.each([
   ['/explain/%ff', 400],
   ['/.well-known/jwks.json', 500],
   ['/mail', 404],
-])('%s %i is kept by no cache, says its type, and tells nothing of its maker or of a fault', async (path, status) => {
+])('%s %i is not cached, has a content type, and reveals neither the server nor an error', async (path, status) => {
   const answer = await request(app).get(path)
   expect(answer.status).toBe(status)
   expect(answer.headers).toMatchObject({
@@ -47,7 +47,7 @@ test('its pages load nothing and cannot be framed', async () => {
 })
 
 test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
-  'a path has one spelling: %s is 404',
+  '404 for %s: only one spelling of a path matches',
   async (path) => {
     expect((await request(app).get(path)).status).toBe(404)
   },

@@ -16,7 +16,7 @@ const standard: WorkspaceAccess = {
   permissions: new Set(),
 }
 
-/** A gate that knows the default workspace alone. */
+/** Workspaces of which only the default one is known. */
 const createCache = () => {
   const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
@@ -64,11 +64,11 @@ describe('cached rights', () => {
     }
   })
 
-  test('are used on no replica once a change has been acknowledged', async () => {
+  test('are not used by any replica once a change has been acknowledged', async () => {
     const { access } = remembering(100, true)
     const begun = performance.now()
     await access.invalidate()
-    // A timer may be a millisecond early by this clock.
+    // By this clock a timer can fire a millisecond early.
     expect(performance.now() - begun).toBeGreaterThan(98)
   })
 

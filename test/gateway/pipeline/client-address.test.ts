@@ -10,7 +10,7 @@ portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8', 'fd00::
 portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
 const lookAt = createClientResolver(portals)
 
-/** What the edge of a portal makes of a request with these fields, which Node's own reading has joined. */
+/** Resolves the client of a request with these fields, through Node's own header parser. */
 const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) => {
   const headers = new Headers({
     headers: { [name]: values.join(', ') },
@@ -61,7 +61,7 @@ describe('the client behind an edge that forwards', () => {
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['2001:db8::1', '2001:db8::1'],
-  ])('is the peer %s, which is not trusted, whatever it says', (peer, client) => {
+  ])('is the untrusted peer %s, whatever its headers', (peer, client) => {
     expect(forwarded(peer, '203.0.113.9')).toEqual([client, false])
   })
 })
@@ -69,9 +69,12 @@ describe('the client behind an edge that forwards', () => {
 describe('the client behind Cloudflare', () => {
   const connecting = (peer: string, ...values: string[]) => seen('SYSTEM', peer, 'cf-connecting-ip', values)
 
-  test.each(['fe80::1%eth0', '203.0.113.9\u00a0', '\u2003203.0.113.9'])('is the peer where it says %j', (address) => {
-    expect(connecting('10.0.0.1', address)).toEqual(['10.0.0.1', true])
-  })
+  test.each(['fe80::1%eth0', '203.0.113.9\u00a0', '\u2003203.0.113.9'])(
+    'is the peer if CF-Connecting-IP is %j',
+    (address) => {
+      expect(connecting('10.0.0.1', address)).toEqual(['10.0.0.1', true])
+    },
+  )
 
   test('is the address that a trusted peer reports in a single header', () => {
     expect(connecting('10.0.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])

@@ -14,20 +14,20 @@ import { testSettings } from '../../harness/settings.ts'
 const account = '01990000-0000-7000-8000-000000000001'
 const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, permissions: ['wallet:read'] }
 
-/** What a token says of itself, where it is not what the gateway would say. */
+/** Claims of the token that differ from the gateway's. */
 interface Said {
   typ?: string
   issuer?: string
   audience?: string
   times?: 'no beginning' | 'no end'
   key?: 'not named'
-  /** By a key of that algorithm, which stands among the gateway's. */
+  /** Signs with a key of this algorithm, which is one of the gateway's. */
   alg?: 'ES256'
   /** Changes the text of the signed token. */
   spelled?: (token: string) => string
 }
 
-/** What a domain service (`serve --role domains`) lets through to its handlers. */
+/** What a domain service (`serve --role domains`) passes to its handlers. */
 describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string
@@ -134,15 +134,12 @@ describe('the pipeline of a domain service', () => {
     { times: 'no beginning' },
     { key: 'not named' },
     { alg: 'ES256' },
-  ])(
-    '401 ACCESS.TOKEN_INVALID for a token of the gateway that is no call assertion for this service: %j',
-    async (said) => {
-      const claims = { portal: 'CONSUMER', sub: account, workspace }
-      const result = ask('wallets.list', claims, 'one', {}, said)
-      await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
-      expect(served).toEqual([])
-    },
-  )
+  ])('401 ACCESS.TOKEN_INVALID for a gateway token that is not a call assertion for this service: %j', async (said) => {
+    const claims = { portal: 'CONSUMER', sub: account, workspace }
+    const result = ask('wallets.list', claims, 'one', {}, said)
+    await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    expect(served).toEqual([])
+  })
 
   test.each<[string, (token: string) => string]>([
     [
@@ -180,7 +177,7 @@ describe('the pipeline of a domain service', () => {
   })
 
   test.each(['transfers.create', 'roles.create', 'workspaces.update'])(
-    '403 ACCESS.PERMISSION_DENIED for %s with an assertion that gives no right to it',
+    '403 ACCESS.PERMISSION_DENIED for %s with an assertion without the permission',
     async (id) => {
       const result = ask(id, { portal: 'CONSUMER', sub: account, workspace })
       await expect(result).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' })
@@ -198,7 +195,7 @@ describe('the pipeline of a domain service', () => {
   })
 
   test.each(['profile.update', 'workspaces.create', 'invitations.accept', 'roles.list'])(
-    '401 ACCESS.TOKEN_INVALID for %s, which no API key has, with the assertion of one',
+    '401 ACCESS.TOKEN_INVALID for %s, which API keys cannot call, with the assertion of one',
     async (id) => {
       const rights = { ...workspace, permissions: ['wallet:read', 'role:read'] }
       const result = ask(id, { portal: 'CONSUMER', sub: account, key: account, workspace: rights })
@@ -216,7 +213,7 @@ describe('the pipeline of a domain service', () => {
     ['profile.read', { portal: 'CONSUMER' }, 'ACCESS.TOKEN_MISSING'],
     ['wallets.list', { portal: 'CONSUMER', workspace }, 'ACCESS.TOKEN_MISSING'],
     ['wallets.list', { portal: 'CONSUMER', sub: account }, 'ACCESS.WORKSPACE_REQUIRED'],
-  ])('%s with an assertion that lacks what it works by, %j: %s', async (id, claims, code) => {
+  ])('%s with an assertion without a required fact, %j: %s', async (id, claims, code) => {
     await expect(ask(id, claims)).rejects.toMatchObject({ code })
     expect(served).toEqual([])
   })

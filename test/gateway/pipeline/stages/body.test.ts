@@ -24,7 +24,7 @@ const callOf = (operation: Operation, headers: Record<string, string>, body: Rea
 const typed = { 'content-type': 'application/json' }
 const chunked = { ...typed, 'transfer-encoding': 'chunked' }
 
-/** What the stage makes of a body that comes in these pieces: its JSON, or the code of the refusal. */
+/** Reads a body in these chunks: returns its JSON or the code of the refusal. */
 const read = async (headers: Record<string, string>, ...pieces: string[]): Promise<unknown> => {
   const call = callOf(initiateLogin, headers, Readable.from(pieces.map((piece) => Buffer.from(piece))))
   const code = await refusalOf((async () => stage(call))())
@@ -140,7 +140,7 @@ describe('an upload with a minimum pace', () => {
     return { source, through, ended }
   }
 
-  test('continues while each window has enough bytes; 408 in the first that has not', async () => {
+  test('continues while each window has enough bytes; 408 in the first one with fewer', async () => {
     const { source, through, ended } = start()
     through.resume()
     source.write('xxxx')
@@ -163,7 +163,7 @@ describe('an upload with a minimum pace', () => {
     through.destroy()
   })
 
-  test('a slow upload that nobody reads causes no uncaught error', async () => {
+  test('a slow, unread upload causes no uncaught error', async () => {
     const uncaught: unknown[] = []
     const note = (error: unknown) => void uncaught.push(error)
     process.on('uncaughtException', note)

@@ -140,7 +140,7 @@ describe('the limit of the RateLimit headers', () => {
     return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
   }
 
-  test('is the one with the least remaining, of equals the first', async () => {
+  test('is the one with the fewest remaining requests, the first of equal ones', async () => {
     expect(await told({ remaining: 3 }, { remaining: 4 })).toEqual(['none', 'address', 3])
     expect(await told({ remaining: 4 }, { remaining: 3 })).toEqual(['none', 'login-address', 3])
     expect(await told({ remaining: 3 }, { remaining: 3 })).toEqual(['none', 'address', 3])

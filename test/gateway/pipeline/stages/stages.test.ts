@@ -40,7 +40,7 @@ const caller = (portal: Portal): Caller => ({
   permissions: new Set(),
 })
 
-test('stages run in order: authentication and permission come before the body', () => {
+test('stages run in order: authentication and permission precede the body', () => {
   const never = () => {
     throw new Error('no request comes')
   }
@@ -92,7 +92,7 @@ describe('on the machine chain', () => {
   })
 })
 
-describe('repeated headers, of which readers may pick different values', () => {
+describe('repeated headers, of which readers may use different values', () => {
   const twice = (name: string, first: string, second: string): Call =>
     callOf(listTransfers, 'consumer', { [name]: first }, [name, first, name.toUpperCase(), second])
 
@@ -188,7 +188,7 @@ describe('the required headers of a portal', () => {
     ['cf-connecting-ip', '203.0.113.7', '203.0.113.7\u00a0'],
     ['cf-connecting-ip', '203.0.113.7', '\u00a0203.0.113.7'],
     ['cf-connecting-ip', '::ffff:1.2.3.4', '::ffff:01.2.3.4'],
-  ])('%s is as it may be at the most, and no more: %s, %s', async (name, most, more) => {
+  ])('%s has a maximum length: %s, %s', async (name, most, more) => {
     expect(await ask({ [name]: most })).not.toBe(invalid)
     expect(await ask({ [name]: more })).toBe(invalid)
   })
@@ -234,7 +234,7 @@ describe('the required headers of a portal', () => {
   })
 })
 
-test('the user agent is cut to 512 characters', async () => {
+test('the user agent is truncated to 512 characters', async () => {
   const call = callOf(listTransfers, 'consumer', { 'user-agent': `${'a'.repeat(512)}b` })
   await edgeStage(() => undefined)(call)
   expect(call.userAgent).toBe('a'.repeat(512))
