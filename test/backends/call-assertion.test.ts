@@ -68,10 +68,10 @@ describe('a signed assertion is cached per caller and workspace', () => {
   const permissions = new Set(['wallet:read', 'transfer:create'] as const)
   const workspace: WorkspaceAccess = { id: systemIds.next<'workspace'>(), isOwner: true, permissions }
 
-  const callBy = (told: Partial<Caller>, access: Partial<WorkspaceAccess> = {}, portal: Portal = 'CONSUMER'): Call => {
+  const callBy = (facts: Partial<Caller>, access: Partial<WorkspaceAccess> = {}, portal: Portal = 'CONSUMER'): Call => {
     const call = callWith({})
     call.portal = portal
-    call.caller = { ...caller, ...told }
+    call.caller = { ...caller, ...facts }
     call.workspace = { ...workspace, ...access }
     return call
   }
@@ -137,16 +137,16 @@ describe('a domain service', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const service = serviceAt(testClock())
     const next = generateKeyPair('EdDSA')
-    const told = async (by: typeof keys, kid: string) =>
+    const facts = async (by: typeof keys, kid: string) =>
       refusalOf(
         Promise.resolve(
           service(callWith({ authorization: `Bearer ${await signed({ portal: 'CONSUMER' }, by, kid)}` })),
         ),
       )
-    expect(await told(keys, 'one')).toBe('none')
+    expect(await facts(keys, 'one')).toBe('none')
     later.push(await jwkOf((await next).publicKey, 'two'))
     vi.advanceTimersByTime(1_000)
-    expect(await told(next, 'two')).toBe('none')
+    expect(await facts(next, 'two')).toBe('none')
     vi.useRealTimers()
   })
 
@@ -174,7 +174,7 @@ describe('a domain service', () => {
   test.each<[string, Partial<Caller>]>([
     ['a person', { sessionId: systemIds.next<'session'>(), steppedUpAt: testClock().now() }],
     ['an API key', { apiKeyId: systemIds.next() }],
-  ])('knows the same of %s as the gateway', async (_who, told) => {
+  ])('knows the same of %s as the gateway', async (_who, facts) => {
     const call = callWith({})
     call.caller = {
       accountId: systemIds.next<'account'>(),
@@ -183,7 +183,7 @@ describe('a domain service', () => {
       apiKeyId: null,
       steppedUpAt: null,
       permissions: new Set(['audit:read'] as const),
-      ...told,
+      ...facts,
     }
     call.workspace = {
       id: systemIds.next<'workspace'>(),

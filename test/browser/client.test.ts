@@ -64,12 +64,12 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
           },
         })
         const { accountEmail } = await client.readProfile()
-        const kept = localStorage.getItem('portico:CONSUMER:tokens') !== null
+        const stored = localStorage.getItem('portico:CONSUMER:tokens') !== null
         await client.signOut()
         await client.close()
-        return { amount: order.amount, accountEmail, kept, left: localStorage.getItem('portico:CONSUMER:tokens') }
+        return { amount: order.amount, accountEmail, stored, left: localStorage.getItem('portico:CONSUMER:tokens') }
       }, developmentIds)
-      expect(seen).toEqual({ amount: '1.75', accountEmail: 'owner@demo.test', kept: true, left: null })
+      expect(seen).toEqual({ amount: '1.75', accountEmail: 'owner@demo.test', stored: true, left: null })
       expect(sent.join('')).not.toMatch(/Portico-demo-2026|1\.75/)
       expect(complaints).toEqual([])
     })
@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
       const url = await hostApp(context, gateway.baseUrl, script)
       const [first, second] = [await openPage(context, url), await openPage(context, url)]
-      const asked = { tokens: pair('1') }
+      const body = { tokens: pair('1') }
       await first.page.evaluate(async ({ tokens }) => {
         const storage = localStorage
         const options = {
@@ -149,7 +149,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
           seal: 'none',
         } as const
         await globalThis.portico.createClient(options).session.adopt(tokens)
-      }, asked)
+      }, body)
       await storageArrived(first.page, second.page)
       const counts = await Promise.all(
         [first, second].map(({ page }) =>
@@ -178,8 +178,8 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         await frozenStill.promise
         await ok(pair('2'))(seen, response)
       }
-      const answers = [held, ok(pair('2'))]
-      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: answers })
+      const responses = [held, ok(pair('2'))]
+      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: responses })
       const url = await hostApp(context, gateway.baseUrl, script)
       const open = async () => {
         const { page } = await openPage(context, url)
@@ -215,10 +215,10 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         const client = globalThis.portico.createClient(options)
         await client.session.adopt(tokens)
         const { code, status, message } = await client.listWallets().catch((error) => error)
-        return { code, status, message, kept: (await client.session.tokens())?.accessToken }
+        return { code, status, message, stored: (await client.session.tokens())?.accessToken }
       }, pair('1'))
       const message = 'the redirect has no envelope'
-      expect(seen).toEqual({ code: 'CLIENT.INVALID_REPLY', status: 0, message, kept: 'access-1' })
+      expect(seen).toEqual({ code: 'CLIENT.INVALID_REPLY', status: 0, message, stored: 'access-1' })
       expect([gateway.to('/token/refresh').length, gateway.to('/elsewhere').length]).toEqual([1, 0])
     })
 

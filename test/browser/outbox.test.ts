@@ -38,9 +38,9 @@ describe.skipIf(chromiumPath === null)('the development outbox in Chromium', () 
   })
   test('every mail with an endless link or name fits a screen of 320 pixels, also in dark mode', async () => {
     const [outbox, long] = [createOutbox(texts, testClock(), 100), 'w'.repeat(300)]
-    const told = { change: long, time: long, address: long, device: long, decision: long, reason: long }
+    const common = { change: long, time: long, address: long, device: long, decision: long, reason: long }
     const values = {
-      ...told,
+      ...common,
       code: '012345',
       minutes: '10',
       days: '7',

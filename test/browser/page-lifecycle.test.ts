@@ -45,9 +45,9 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
       // More retries than a slow machine can need while a page is offline.
       const retry = { attempts: 100, maxDelayMs: 1_000 }
       const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none', retry } as const
-      const told = { signedOut: 0 }
-      const onSignedOut = () => void told.signedOut++
-      return { told, api: globalThis.portico.createClient({ ...options, storage: localStorage, onSignedOut }) }
+      const events = { signedOut: 0 }
+      const onSignedOut = () => void events.signedOut++
+      return { events, api: globalThis.portico.createClient({ ...options, storage: localStorage, onSignedOut }) }
     })
     return { page, client }
   }
@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
     for (const session of sessions) await session.send('Page.setWebLifecycleState', { state: 'frozen' })
     for (const session of sessions) await session.send('Page.setWebLifecycleState', { state: 'active' })
     const seen = await Promise.all(
-      tabs.map(({ client }) => client.evaluate(async ({ api, told }) => [(await api.listWallets()).length, told])),
+      tabs.map(({ client }) => client.evaluate(async ({ api, events }) => [(await api.listWallets()).length, events])),
     )
     expect(seen).toEqual(Array(4).fill([1, { signedOut: 0 }]))
     expect(gateway.to('/token/refresh')).toHaveLength(1)
@@ -108,15 +108,15 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
     await client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1'))
     await context.setOffline(true)
     expect(await client.evaluate(({ api }) => api.listWallets().catch((error) => error.code))).toBe('CLIENT.NETWORK')
-    const made = client.evaluate(async ({ api }, body) => (await api.createTransfer({ body })).orderNo, transfer)
+    const created = client.evaluate(async ({ api }, body) => (await api.createTransfer({ body })).orderNo, transfer)
     await page.waitForTimeout(600)
     expect(gateway.seen).toEqual([])
     await context.setOffline(false)
-    expect(await made).toBe('TR-1')
+    expect(await created).toBe('TR-1')
     expect(gateway.to('/create')).toHaveLength(1)
-    expect(await client.evaluate(async ({ api, told }) => [(await api.listWallets()).length, told.signedOut])).toEqual([
-      1, 0,
-    ])
+    expect(
+      await client.evaluate(async ({ api, events }) => [(await api.listWallets()).length, events.signedOut]),
+    ).toEqual([1, 0])
   })
 
   test('a page closed during a renewal leaves its tokens to the next one, which gets the successor', async () => {
@@ -131,9 +131,9 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
     await page.close()
     const next = await open()
     const call = () =>
-      next.client.evaluate(async ({ api, told }) => {
+      next.client.evaluate(async ({ api, events }) => {
         const called = await api.listWallets().then(String, (error) => error.code)
-        return [called, told.signedOut]
+        return [called, events.signedOut]
       })
     expect(await call()).toEqual(['[object Object]', 0])
     expect(gateway.to('/token/refresh').map(({ body }) => body)).toEqual(Array(2).fill({ refreshToken: 'refresh-1' }))
@@ -144,11 +144,11 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
 
   test('another tab that clears the storage during a call signs out both; a new sign-in serves both', async () => {
     const cleared = Promise.withResolvers<void>()
-    const late: Step = async (seen, response) => {
+    const delayed: Step = async (seen, response) => {
       await cleared.promise
       await ok(pair('2'))(seen, response)
     }
-    gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: late })
+    gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: delayed })
     const [one, two] = [await open(), await open()]
     await one.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1'))
     const called = one.client.evaluate(({ api }) => api.listWallets().then(String, (error) => error.code))
@@ -157,7 +157,7 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
     await storageArrived(two.page, one.page)
     cleared.resolve()
     expect(await called).toBe('ACCESS.TOKEN_INVALID')
-    expect(await one.client.evaluate(({ told }) => told.signedOut)).toBe(1)
+    expect(await one.client.evaluate(({ events }) => events.signedOut)).toBe(1)
     expect(await stored(one.page)).toBeNull()
     await two.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('2'))
     await storageArrived(two.page, one.page)
@@ -203,7 +203,7 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
       'GET /app.js': js,
     })
     const { page } = await openPage(context, `${gateway.baseUrl}/sandboxed`)
-    const seen = await page.evaluate(async (tokens) => {
+    const seen = await page.evaluate(async (adopted) => {
       const storage = {
         getItem: (name: string) => localStorage.getItem(name),
         setItem: (name: string, value: string) => localStorage.setItem(name, value),
@@ -213,9 +213,9 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
       const options = { baseUrl: 'http://127.0.0.1:9', portal: 'CONSUMER', accessCode: 'x', storage } as const
       const client = globalThis.portico.createClient(options)
       const hash = await client.clientHash()
-      await client.session.adopt(tokens)
-      const kept = await client.session.tokens()
-      return { isForbidden, isSame: kept?.clientHash === hash, accessToken: kept?.accessToken }
+      await client.session.adopt(adopted)
+      const tokens = await client.session.tokens()
+      return { isForbidden, isSame: tokens?.clientHash === hash, accessToken: tokens?.accessToken }
     }, pair('1'))
     expect(seen).toEqual({ isForbidden: 'SecurityError', isSame: true, accessToken: 'access-1' })
   })

@@ -27,8 +27,8 @@ describe('a page without a secure context', () => {
   it('rejects sealed calls with the reason, before anything is sent', async () => {
     bereave()
     gateway = await scriptedGateway({})
-    const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
-    const signingIn = consumer(gateway.baseUrl, { seal: 'sensitive' }).signIn(asked)
+    const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+    const signingIn = consumer(gateway.baseUrl, { seal: 'sensitive' }).signIn(credentials)
     await expect(signingIn).rejects.toThrow(/^the secure channel needs crypto.subtle, .* by seal: 'none'$/)
     expect(gateway.seen).toEqual([])
   })

@@ -60,9 +60,9 @@ describe('the exported client package', () => {
     )
     expect(telling.length).toBeLessThan(2_000)
     const calling = await bundleOf(folder, `import { createClient } from 'portico/client'; console.log(createClient)`)
-    const told = calling.indexOf('jitless:!0')
-    expect(told).toBeGreaterThan(0)
-    expect(told).toBeLessThan(calling.indexOf('/transfer/command/create'))
+    const disabledAt = calling.indexOf('jitless:!0')
+    expect(disabledAt).toBeGreaterThan(0)
+    expect(disabledAt).toBeLessThan(calling.indexOf('/transfer/command/create'))
   })
 
   it("has types that a browser project checks without Node's, also with TypeScript before 5.7", {

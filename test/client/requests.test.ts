@@ -100,9 +100,9 @@ describe('a request', () => {
       ['x-request-id', { requestId: '口座' }],
       ['bad name', { headers: { 'bad name': 'x' } }],
     ] as const
-    for (const [name, given] of fields) {
+    for (const [name, value] of fields) {
       const complaint = `transfers.create: the value of header '${name}' is invalid`
-      await expect(client.createTransfer({ body: transfer, ...given })).rejects.toThrow(new TypeError(complaint))
+      await expect(client.createTransfer({ body: transfer, ...value })).rejects.toThrow(new TypeError(complaint))
     }
     expect(gateway.seen).toEqual([])
   })
@@ -178,7 +178,8 @@ describe('a failure', () => {
     const left = await failure(consumer(gateway.baseUrl, { fetch: () => Promise.reject(cause) }).listWallets())
     expect([left.code, left.cause]).toEqual(['CLIENT.NETWORK', cause])
     // WebKit reports every aborted signal so, and Firefox once the response has begun.
-    const fetch: typeof globalThis.fetch = (...asked) => globalThis.fetch(...asked).catch(() => Promise.reject(cause))
+    const fetch: typeof globalThis.fetch = (...expected) =>
+      globalThis.fetch(...expected).catch(() => Promise.reject(cause))
     const late = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
     expect([late.code, late.cause]).toEqual(['CLIENT.TIMEOUT', cause])
   })
@@ -192,8 +193,8 @@ describe('a failure', () => {
     const givenUp = async (call: (signal: AbortSignal) => Promise<unknown>): Promise<void> => {
       const caller = new AbortController()
       const called = call(caller.signal)
-      const asked = gateway.seen.length + 1
-      await expect.poll(() => gateway.seen.length).toBe(asked)
+      const expected = gateway.seen.length + 1
+      await expect.poll(() => gateway.seen.length).toBe(expected)
       caller.abort(reason)
       await expect(called).rejects.toBe(reason)
     }
@@ -221,8 +222,8 @@ describe('a money command', () => {
       ok(order),
     ]
     gateway = await scriptedGateway({ [create]: steps })
-    const made = await consumer(gateway.baseUrl).createTransfer({ body: transfer })
-    expect(made.orderNo).toBe('TR-1')
+    const created = await consumer(gateway.baseUrl).createTransfer({ body: transfer })
+    expect(created.orderNo).toBe('TR-1')
     expect(gateway.seen).toHaveLength(5)
     expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(1)
     expect(gateway.seen.at(-1)?.body).toEqual(transfer)
@@ -274,12 +275,12 @@ describe('a money command', () => {
     // The fake wait ends only when the test ends it.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const call = client.createTransfer({ body: transfer, signal: caller.signal })
-    const given = expect(call).rejects.toThrow('enough')
+    const value = expect(call).rejects.toThrow('enough')
     await expect.poll(() => vi.getTimerCount()).toBe(1)
     // The next attempt would renew the tokens first.
     now += 900_000
     caller.abort(new Error('enough'))
-    await given
+    await value
     vi.advanceTimersByTime(100)
     vi.useRealTimers()
     await new Promise((resolve) => setTimeout(resolve, 200))

@@ -59,18 +59,18 @@ describe('a response', () => {
     const page: Step = (_, response) => void response.setHeader('content-type', 'text/html').end('<h1>Sign in</h1>')
     gateway = await scriptedGateway({ [download]: [attached('bytes'), raw(304, null), page, ok(null)] })
     const client = consumer(gateway.baseUrl)
-    const ask = () => client.downloadFile({ params: { file_id: walletId }, headers: { 'if-none-match': '"one"' } })
-    expect(await (await ask()).text()).toBe('bytes')
-    expect((await ask()).status).toBe(304)
+    const send = () => client.downloadFile({ params: { file_id: walletId }, headers: { 'if-none-match': '"one"' } })
+    expect(await (await send()).text()).toBe('bytes')
+    expect((await send()).status).toBe(304)
     for (let round = 0; round < 2; round++)
-      await expect(ask()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 200 })
+      await expect(send()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 200 })
   })
 
   it('to a download is a refusal by its status, even with an attachment header', async () => {
     const attachment = raw(429, refusal, { 'content-disposition': 'attachment' })
     gateway = await scriptedGateway({ [download]: attachment })
-    const asked = consumer(gateway.baseUrl).downloadFile({ params: { file_id: walletId } })
-    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.RATE_LIMITED', status: 429 })
+    const credentials = consumer(gateway.baseUrl).downloadFile({ params: { file_id: walletId } })
+    await expect(credentials).rejects.toMatchObject({ code: 'ACCESS.RATE_LIMITED', status: 429 })
   })
 
   it('must match the schema; undeclared members are dropped', async () => {
@@ -82,16 +82,16 @@ describe('a response', () => {
     gateway = await scriptedGateway({ [wallets]: [raw(200, { ...frame, timestamp: 1_700 }), raw(200, frame)] })
     const client = consumer(gateway.baseUrl)
     const { listWallets } = resources.wallets
-    const answers = [await client.answer(listWallets, {}), await client.answer(listWallets, {})]
-    expect(answers.map(({ timestamp }) => timestamp)).toEqual([1_700, null])
+    const responses = [await client.answer(listWallets, {}), await client.answer(listWallets, {})]
+    expect(responses.map(({ timestamp }) => timestamp)).toEqual([1_700, null])
   })
 
   it('that redirects, such as to a sign-in page, is not followed, and no money command is retried', async () => {
     const elsewhere: Step = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end()
     const created = 'POST /web/v1/consumer/transfer/command/create'
     gateway = await scriptedGateway({ [created]: elsewhere, 'POST /elsewhere': ok(order), 'GET /elsewhere': ok(order) })
-    const answer = consumer(gateway.baseUrl).createTransfer({ body: transfer })
-    await expect(answer).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 302 })
+    const reply = consumer(gateway.baseUrl).createTransfer({ body: transfer })
+    await expect(reply).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 302 })
     expect(gateway.seen).toHaveLength(1)
   })
 })
@@ -184,8 +184,8 @@ describe('sign-in and sign-out', () => {
       [`${auth}/login/mfa/send`]: ok(sent),
       [`${auth}/login/complete`]: ok(completed),
     })
-    const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
-    await consumer(gateway.baseUrl).signIn(asked)
+    const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+    await consumer(gateway.baseUrl).signIn(credentials)
     expect(gateway.to('/mfa/send')).toEqual([])
     expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: code })
   })

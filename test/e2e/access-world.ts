@@ -22,9 +22,9 @@ export const startAccessWorld = async (): Promise<AccessWorld> => {
   const call: AccessWorld['call'] = (who, method, path, more) =>
     portico.call(method, `/web/v1/consumer${path}`, { token: who.accessToken, ...more })
   const data: AccessWorld['data'] = async (who, method, path, more) => {
-    const answer = await call(who, method, path, more)
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
-    return answer.body.data
+    const response = await call(who, method, path, more)
+    if (response.status !== 200) throw new Error(`${method} ${path}: ${response.status} ${response.text}`)
+    return response.body.data
   }
   const workspace: AccessWorld['workspace'] = async (who, workspaceName, workspaceKind = 'LIVE') =>
     (await data(who, 'POST', '/workspaces', { body: { workspaceName, workspaceKind } })).bizId

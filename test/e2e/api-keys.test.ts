@@ -6,7 +6,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-const told = ({ status, body }: Answer) => [status, body.code]
+const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
 describe.skipIf(!storeIsAvailable())('API keys', () => {
   let portico: Portico
@@ -29,8 +29,8 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     })
 
   test('apiKeys.list 200: searches the beginning of the public part only', async () => {
-    const made = await create('Searched')
-    const { keyPrefix, bizId, secret } = made
+    const created = await create('Searched')
+    const { keyPrefix, bizId, secret } = created
     for (const part of [keyPrefix, keyPrefix.slice(0, 9)]) {
       const { items } = data(await get(`/api-keys?keyPrefix=${part}`))
       expect(items.map((key: { bizId: string }) => key.bizId)).toContain(bizId)
@@ -38,7 +38,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     const other = keyPrefix.endsWith('0') ? `${keyPrefix.slice(0, -1)}1` : `${keyPrefix.slice(0, -1)}0`
     expect(data(await get(`/api-keys?keyPrefix=${other}`)).items).toEqual([])
     for (const wrong of ['', 'ptk', 'ptk_%25', 'ptk_XY', keyPrefix.toUpperCase(), `${keyPrefix}0`, secret]) {
-      expect(told(await get(`/api-keys?keyPrefix=${wrong}`)), wrong).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      expect(outcomeOf(await get(`/api-keys?keyPrefix=${wrong}`)), wrong).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
   })
 
@@ -60,13 +60,13 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     const path = '/api/v1/consumer/transfer/command/create'
     const order = data(await portico.call('POST', path, { token: key.secret, body: transfer }))
     const { accessToken: operator } = await signIn(portico, 'operator@demo.test')
-    const acts = async (targetId: string) =>
+    const listActs = async (targetId: string) =>
       data(await portico.call('GET', `/web/v1/system/audit-log?targetId=${targetId}`, { token: operator })).items
-    expect(await acts(key.bizId)).toMatchObject([
+    expect(await listActs(key.bizId)).toMatchObject([
       { action: 'apiKeys.create', detail: { permissions: permissionCodes.join(',') } },
     ])
     const { bizId: owner } = data(await portico.call('GET', '/web/v1/consumer/profile', { token }))
-    expect(await acts(order.bizId)).toMatchObject([
+    expect(await listActs(order.bizId)).toMatchObject([
       { action: 'transfers.create', actorBizId: owner, detail: { apiKey: key.bizId } },
     ])
   })
@@ -76,10 +76,10 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     const bound = (await create('Bound', { ipAllowlist: ['192.0.2.0/24'] })).secret
     const away = client(portico).ip
     expect([(await use(free, away)).status, (await use(bound, '192.0.2.8')).status]).toEqual([200, 200])
-    expect(told(await use(bound))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+    expect(outcomeOf(await use(bound))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
     data(await post('/security/ip-whitelist', { addresses: [at.by.ip] }))
     expect((await post('/security/ip-whitelist/enable', {})).status).toBe(200)
-    expect(told(await use(free, away))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+    expect(outcomeOf(await use(free, away))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
     expect([(await use(free)).status, (await use(bound, '192.0.2.8')).status]).toEqual([200, 200])
     expect((await post('/security/ip-whitelist/disable', {})).status).toBe(200)
     expect((await use(free, away)).status).toBe(200)
@@ -95,8 +95,8 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
       { ipAllowlist: ['192.0.2.0/33'] },
     ]
     for (const each of wrong) {
-      const answer = await post('/api-keys', { ...body, ...each })
-      expect(told(answer), JSON.stringify(each)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await post('/api-keys', { ...body, ...each })
+      expect(outcomeOf(response), JSON.stringify(each)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
   })
 })

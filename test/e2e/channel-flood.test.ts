@@ -23,11 +23,11 @@ const maxKeys = 3 * networks + 20
 const addressOf = (count: number): string => `2001:db8:0:${(count % networks).toString(16)}00::1`
 
 /** Calls `act` for each number below `count`, a few concurrently. */
-const inTurns = async <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> => {
+const inTurns = async <T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> => {
   const results: T[] = []
   let next = 0
   const work = async () => {
-    while (next < count) results.push(await act(next++))
+    while (next < count) results.push(await task(next++))
   }
   await Promise.all(Array.from({ length: inParallel }, work))
   return results
@@ -99,12 +99,12 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
 /** Floods with openings. Returns their statuses and the errors that signed-in users and readiness got meanwhile. */
 const flood = async ({ open, faults }: Scene) => {
   const suffered: number[] = []
-  const answers = await inTurns(openings, async (count) => {
+  const responses = await inTurns(openings, async (count) => {
     if (count % 200 === 0) suffered.push(...(await faults()))
     return open(addressOf(count))
   })
   suffered.push(...(await faults()))
-  return { answers, suffered }
+  return { responses, suffered }
 }
 
 // Remote domains make no difference to the channel.
@@ -118,8 +118,8 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   afterAll(() => scene?.stop())
 
   test('secureChannel.open 429 above 300 per minute: signed-in users get 200 and replicas stay ready', async () => {
-    const { answers, suffered } = await flood(scene)
-    const counts = tally(answers.map(({ status }) => status))
+    const { responses, suffered } = await flood(scene)
+    const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(300)
     // The flood can last into a third minute.
@@ -143,21 +143,21 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   afterAll(() => scene?.stop())
 
   test('secureChannel.open 429 above maxSessions: an opening stores nothing in Redis', async () => {
-    const { answers, suffered } = await flood(scene)
-    const counts = tally(answers.map(({ status }) => status))
+    const { responses, suffered } = await flood(scene)
+    const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(400)
     expect(counts[200]).toBeLessThanOrEqual(1_200)
     expect(suffered).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
-    sessions = answers.flatMap(({ status, body }) => (status === 200 ? [String(body.data.sessionId)] : []))
+    sessions = responses.flatMap(({ status, body }) => (status === 200 ? [String(body.data.sessionId)] : []))
   })
 
   test('auth.loginInitiate: a first body in each session leaves signed-in users and readiness at 200', async () => {
-    const answers = await inTurns(sessions.length, (index) =>
+    const responses = await inTurns(sessions.length, (index) =>
       scene.sendBody(sessions[index] ?? '', 256, addressOf(index)),
     )
-    expect(new Set(answers.map(({ body }) => body.code))).toEqual(new Set(['VALIDATION.INVALID_PARAMETER']))
+    expect(new Set(responses.map(({ body }) => body.code))).toEqual(new Set(['VALIDATION.INVALID_PARAMETER']))
     expect(await scene.faults()).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
   })

@@ -46,12 +46,12 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
       currency: 'USD',
     }
     const requestId = crypto.randomUUID()
-    const made = await client.createTransfer({ body, workspaceId, requestId })
+    const created = await client.createTransfer({ body, workspaceId, requestId })
     const again = await client.createTransfer({ body, workspaceId, requestId, seal: true })
-    expect(again).toEqual(made)
+    expect(again).toEqual(created)
     const other = client.createTransfer({ body: { ...body, amount: '3.26' }, workspaceId, requestId })
     await expect(other).rejects.toMatchObject({ status: 422, code: 'REQUEST.ID_REUSED', requestId })
-    expect(await client.isTransferCompleted({ params: { order_id: made.bizId }, workspaceId })).toBe(true)
+    expect(await client.isTransferCompleted({ params: { order_id: created.bizId }, workspaceId })).toBe(true)
   })
 
   test('renews its tokens and continues', async () => {

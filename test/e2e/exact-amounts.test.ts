@@ -24,9 +24,9 @@ describe.skipIf(!storeIsAvailable())('exact amounts', () => {
   ]
   const web = async (method: string, path: string, body?: object, workspace = here.workspace) => {
     const where = workspace === '' ? {} : { workspace }
-    const answer = await portico.call(method, `/web/v1/consumer${path}`, { token, ...where, ...(body && { body }) })
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const response = await portico.call(method, `/web/v1/consumer${path}`, { token, ...where, ...(body && { body }) })
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
 
   beforeAll(async () => {
@@ -85,14 +85,14 @@ describe.skipIf(!storeIsAvailable())('exact amounts', () => {
       const body = { sourceCurrency: source, targetCurrency: target, amount, fixedSide: 'SOURCE' }
       const { quoteBizId, ...figures } = await web('POST', '/exchanges/quote', body)
       await web('POST', '/exchanges', { quoteBizId })
-      const [given, fee, got] = [
+      const [paid, fee, got] = [
         minor(figures.sourceAmount, source),
         minor(figures.feeAmount, source),
         minor(figures.targetAmount, target),
       ]
-      expect(given).toBe(minor(amount, source))
+      expect(paid).toBe(minor(amount, source))
       expect([await balance(source), await balance(target)]).toEqual([
-        (before[0] ?? 0n) - given - fee,
+        (before[0] ?? 0n) - paid - fee,
         (before[1] ?? 0n) + got,
       ])
     },
@@ -100,7 +100,7 @@ describe.skipIf(!storeIsAvailable())('exact amounts', () => {
 
   test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     const operator = await signIn(portico, 'operator@demo.test')
-    const answer = await portico.call('GET', '/web/v1/system/ledger/invariants', { token: operator.accessToken })
-    expect(answer.body.data).toMatchObject({ holds: true })
+    const response = await portico.call('GET', '/web/v1/system/ledger/invariants', { token: operator.accessToken })
+    expect(response.body.data).toMatchObject({ holds: true })
   })
 })

@@ -70,8 +70,8 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
   test('401 without an envelope for a request without a call assertion', async () => {
     const { accessToken } = session
     for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }]) {
-      const answer = await fetch(`${url}/web/v1/consumer/profile`, { headers })
-      expect([answer.status, await answer.text()]).toEqual([401, ''])
+      const response = await fetch(`${url}/web/v1/consumer/profile`, { headers })
+      expect([response.status, await response.text()]).toEqual([401, ''])
     }
   })
 })

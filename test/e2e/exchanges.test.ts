@@ -38,9 +38,9 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
   const balance = async (wallet: string) => (await web('GET', `/wallets/${wallet}/balance`)).body.data.availableBalance
   const usdToEur = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '100.00', fixedSide: 'SOURCE' }
   const quoted = async (body: object = usdToEur) => {
-    const answer = await web('POST', '/exchanges/quote', body)
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const reply = await web('POST', '/exchanges/quote', body)
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data
   }
 
   test('exchanges.quote 200: exact amounts, rounded in favor of the house', async () => {
@@ -74,26 +74,26 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     const before = { usd: await balance(developmentIds.mainUsd), eur: await balance(developmentIds.mainEur) }
     const { quoteBizId } = await quoted()
     const requestId = randomUUID()
-    const made = await web('POST', '/exchanges', { quoteBizId }, requestId)
-    expect(made.status, made.text).toBe(200)
-    expect(made.body.data).toMatchObject({
+    const created = await web('POST', '/exchanges', { quoteBizId }, requestId)
+    expect(created.status, created.text).toBe(200)
+    expect(created.body.data).toMatchObject({
       quoteBizId,
       sourceAmount: '100.00',
       targetAmount: '91.68',
       exchangeStatus: { code: 'COMPLETED' },
       failureCode: null,
-      completedAt: made.body.data.updatedAt,
+      completedAt: created.body.data.updatedAt,
     })
-    expect((await web('POST', '/exchanges', { quoteBizId }, requestId)).body.data).toEqual(made.body.data)
+    expect((await web('POST', '/exchanges', { quoteBizId }, requestId)).body.data).toEqual(created.body.data)
     const again = await web('POST', '/exchanges', { quoteBizId })
     expect([again.status, again.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
     expect(Number(before.usd) - Number(await balance(developmentIds.mainUsd))).toBeCloseTo(100.1, 6)
     expect(Number(await balance(developmentIds.mainEur)) - Number(before.eur)).toBeCloseTo(91.68, 6)
 
-    const read = await web('GET', `/exchanges/${made.body.data.bizId}`)
-    expect(read.body.data).toEqual(made.body.data)
+    const read = await web('GET', `/exchanges/${created.body.data.bizId}`)
+    expect(read.body.data).toEqual(created.body.data)
     const list = await web('GET', '/exchanges?sourceCurrency=USD&exchangeStatus=COMPLETED')
-    expect(list.body.data.items.map(({ bizId }: { bizId: string }) => bizId)).toContain(made.body.data.bizId)
+    expect(list.body.data.items.map(({ bizId }: { bizId: string }) => bizId)).toContain(created.body.data.bizId)
     expect((await web('GET', '/exchanges?sourceCurrency=EUR')).body.data.items).toEqual([])
   })
 
@@ -111,8 +111,8 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
 
   test('exchanges.create: 20 concurrent requests spend one quote once', async () => {
     const { quoteBizId } = await quoted({ ...usdToEur, amount: '10.00' })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => web('POST', '/exchanges', { quoteBizId })))
-    const codes = answers.map(({ body }) => body.code).sort()
+    const responses = await Promise.all(Array.from({ length: 20 }, () => web('POST', '/exchanges', { quoteBizId })))
+    const codes = responses.map(({ body }) => body.code).sort()
     expect(codes.filter((code) => code === '2000')).toHaveLength(1)
     expect(new Set(codes)).toEqual(new Set(['2000', 'EXCHANGE.QUOTE_UNUSABLE']))
   })
@@ -123,8 +123,8 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     const short = await web('POST', '/exchanges', { quoteBizId: dear.quoteBizId })
     expect([short.status, short.body.code]).toEqual([422, 'WALLET.INSUFFICIENT_FUNDS'])
     await pause(3_200)
-    const late = await web('POST', '/exchanges', { quoteBizId })
-    expect([late.status, late.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
+    const expired = await web('POST', '/exchanges', { quoteBizId })
+    expect([expired.status, expired.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
     const unknown = await web('POST', '/exchanges', { quoteBizId: '01990000-0000-7000-8000-00000000dead' })
     expect([unknown.status, unknown.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
     expect((await web('GET', '/exchanges/01990000-0000-7000-8000-00000000dead')).status).toBe(404)
@@ -137,8 +137,8 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     expect(set.body.data).toMatchObject({ sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.5' })
     expect((await quoted()).rate).toBe('0.4975')
     expect((await quoted({ ...usdToEur, sourceCurrency: 'EUR', targetCurrency: 'USD' })).rate).toBe('1.99')
-    const made = await web('POST', '/exchanges', { quoteBizId: before.quoteBizId })
-    expect(made.body.data.targetAmount).toBe('91.68')
+    const created = await web('POST', '/exchanges', { quoteBizId: before.quoteBizId })
+    expect(created.body.data.targetAmount).toBe('91.68')
     const rates = (await system('GET', '/exchange-rates')).body.data
     const pair = rates.filter(
       (rate: { sourceCurrency: string; targetCurrency: string }) =>

@@ -55,18 +55,18 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
   }
   const uploaded = async (parts = [file(), purpose()]): Promise<Record<string, string>> => {
-    const answer = await upload(parts)
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const reply = await upload(parts)
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data
   }
   const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
   test('files.upload 200: type by content, size and hash', async () => {
     const content = pdf(100_000)
-    const answer = await upload([file({ content }), purpose('RECHARGE_PROOF')])
-    expect(answer.status, answer.text).toBe(200)
-    expect(answer.body.data).toMatchObject({
+    const reply = await upload([file({ content }), purpose('RECHARGE_PROOF')])
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.body.data).toMatchObject({
       fileName: 'contract.pdf',
       contentType: 'application/pdf',
       sizeBytes: 100_000,
@@ -74,8 +74,8 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       purpose: { code: 'RECHARGE_PROOF' },
       fileStatus: { code: 'AVAILABLE' },
     })
-    const again = await read(answer.body.data.bizId)
-    expect(again.body.data).toEqual(answer.body.data)
+    const again = await read(reply.body.data.bizId)
+    expect(again.body.data).toEqual(reply.body.data)
   })
 
   test('files.upload 200: the purpose can come first, and a file can have one byte', async () => {
@@ -90,8 +90,8 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ['.pdf', 'file.pdf'],
     ['...', 'file.pdf'],
     ['Übersicht Q3.PDF', 'Übersicht Q3.pdf'],
-  ])('files.upload 200: the name %j is stored as %j', async (fileName, kept) => {
-    expect((await uploaded([file({ fileName }), purpose()])).fileName).toBe(kept)
+  ])('files.upload 200: the name %j is stored as %j', async (fileName, storage) => {
+    expect((await uploaded([file({ fileName }), purpose()])).fileName).toBe(storage)
   })
 
   test.each<[string, Part[]]>([
@@ -148,8 +148,8 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     const { headers, body } = formOf([file(), purpose()])
     const preamble = Buffer.alloc(26 * 1024 * 1024, 'no form yet\r\n')
     const call = { token: session.accessToken, workspace, headers, body: Buffer.concat([preamble, body]) }
-    const answer = await portico.call('POST', '/web/v1/consumer/files/upload', call)
-    expect(code(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
+    const reply = await portico.call('POST', '/web/v1/consumer/files/upload', call)
+    expect(code(reply)).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
   test('files.upload 400: a form without an end or a boundary', async () => {
@@ -170,12 +170,12 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       token: session.accessToken,
       body: { workspaceName: 'Elsewhere' },
     })
-    const answers = [
+    const responses = [
       await read(bizId ?? '', { workspace: other.body.data.bizId }),
       await read('01990000-0000-7000-8000-00000000dead'),
       await read('nothing'),
     ]
-    for (const answer of answers) expect(code(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    for (const reply of responses) expect(code(reply)).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const foreign = await portico.call('GET', `/web/v1/consumer/files/${bizId}/download`, {
       token: session.accessToken,
       workspace: other.body.data.bizId,
@@ -186,13 +186,13 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   test('files.upload 403: a member without the permission', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const { headers, body } = formOf([file(), purpose()])
-    const answer = await portico.call('POST', '/web/v1/consumer/files/upload', {
+    const reply = await portico.call('POST', '/web/v1/consumer/files/upload', {
       token: member.accessToken,
       workspace,
       headers,
       body,
     })
-    expect(code(answer)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(code(reply)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
   })
 
   test('files.download 200: an attachment that browsers do not sniff', async () => {
@@ -258,11 +258,11 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   })
 
   test('sandbox.reset 200: deletes the files of a sandbox', async () => {
-    const made = await portico.call('POST', '/web/v1/consumer/workspaces', {
+    const created = await portico.call('POST', '/web/v1/consumer/workspaces', {
       token: session.accessToken,
       body: { workspaceName: 'Playground', workspaceKind: 'SANDBOX' },
     })
-    const sandbox = { token: session.accessToken, workspace: made.body.data.bizId }
+    const sandbox = { token: session.accessToken, workspace: created.body.data.bizId }
     const { headers, body } = formOf([file(), purpose()])
     const stored = await portico.call('POST', '/web/v1/consumer/files/upload', { ...sandbox, headers, body })
     expect(stored.status, stored.text).toBe(200)
@@ -306,8 +306,8 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     await writeFile(folder, 'no folder')
     try {
       for (const size of [200, 300_000, 5_000_000]) {
-        const answer = await upload([file({ content: pdf(size) }), purpose()])
-        expect([...code(answer), answer.headers.get('retry-after')]).toEqual([503, 'SYSTEM.UNAVAILABLE', '1'])
+        const reply = await upload([file({ content: pdf(size) }), purpose()])
+        expect([...code(reply), reply.headers.get('retry-after')]).toEqual([503, 'SYSTEM.UNAVAILABLE', '1'])
       }
       expect((await download(bizId)).status).toBe(503)
     } finally {

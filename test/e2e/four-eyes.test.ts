@@ -92,8 +92,8 @@ describe.skipIf(!storeIsAvailable())(
     })
 
     test('withdrawals.approve, reject, complete, fail 403: a withdrawal that they created', async () => {
-      const asked = { walletBizId: wallet, withdrawalChannelBizId: channel, amount: '20.00' }
-      const { bizId } = await own('POST', '/withdrawals', asked)
+      const order = { walletBizId: wallet, withdrawalChannelBizId: channel, amount: '20.00' }
+      const { bizId } = await own('POST', '/withdrawals', order)
       expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/approve`))).toEqual(denied)
       expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/reject`, reason))).toEqual(denied)
       await world.data(checking(`/withdrawals/${bizId}/approve`))
@@ -114,8 +114,8 @@ describe.skipIf(!storeIsAvailable())(
       const partner = await signIn(world.portico, 'member@demo.test')
       const [{ bizId: roleBizId }] = await own('GET', '/roles')
       const { bizId: invitationBizId } = await own('POST', '/invitations', { email: 'member@demo.test', roleBizId })
-      const answer = { token: partner.accessToken, body: { invitationBizId } }
-      await world.data(consumer('POST', '/profile/invitations/accept', answer))
+      const response = { token: partner.accessToken, body: { invitationBizId } }
+      await world.data(consumer('POST', '/profile/invitations/accept', response))
       const { bizId: userBizId } = await world.data(consumer('GET', '/profile', { token: partner.accessToken }))
       const limit = (policyConfig: object | null) => ({ userBizId, policyConfig, ...reason })
       const path = `/workspaces/${workspace}/members/policy`
@@ -137,7 +137,7 @@ describe.skipIf(!storeIsAvailable())(
         const body = { sourceCurrency: 'EUR', targetCurrency: 'USD', rate }
         return world.data(world.portico.call('POST', '/web/v1/system/exchange-rates', { token: by, body }))
       }
-      const asked = (sourceCurrency: string, targetCurrency: string) => ({
+      const order = (sourceCurrency: string, targetCurrency: string) => ({
         sourceCurrency,
         targetCurrency,
         amount: '9.00',
@@ -145,12 +145,12 @@ describe.skipIf(!storeIsAvailable())(
       })
       const quoting = (body: object) => consumer('POST', '/exchanges/quote', { token, workspace, body })
       await set('0.00001', world.operator.accessToken)
-      expect(codeOf(await quoting(asked('USD', 'EUR')))).toEqual(denied)
-      expect(codeOf(await quoting(asked('EUR', 'USD')))).toEqual(denied)
-      await world.data(quoting(asked('USD', 'JPY')))
-      await world.data(world.web('POST', '/exchanges/quote', asked('USD', 'EUR')))
+      expect(codeOf(await quoting(order('USD', 'EUR')))).toEqual(denied)
+      expect(codeOf(await quoting(order('EUR', 'USD')))).toEqual(denied)
+      await world.data(quoting(order('USD', 'JPY')))
+      await world.data(world.web('POST', '/exchanges/quote', order('USD', 'EUR')))
       await set('1.0852', checker.accessToken)
-      await world.data(quoting(asked('USD', 'EUR')))
+      await world.data(quoting(order('USD', 'EUR')))
     })
 
     test('transfers.approve, reject 403: a transfer that they sent', async () => {

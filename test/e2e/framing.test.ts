@@ -92,11 +92,11 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     ['QUERY', () => get(`QUERY ${path} HTTP/1.1`), [404, 405]],
   ])('%s is rejected and nothing is served', async (_name, bytes, statuses) => {
     const before = operationsServed()
-    const answer = await sendRaw(portico.url, bytes())
-    expect(statuses, answer.text).toContain(answer.status)
-    expect(answer.responses).toBe(1)
+    const response = await sendRaw(portico.url, bytes())
+    expect(statuses, response.text).toContain(response.status)
+    expect(response.responses).toBe(1)
     expect(operationsServed()).toBe(before)
-    expect(answer.text).not.toMatch(/node_modules|Error:|at file:/)
+    expect(response.text).not.toMatch(/node_modules|Error:|at file:/)
   })
 
   test('408 for heads and bodies that drip; other requests are served meanwhile', async () => {
@@ -130,7 +130,7 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     async (target) => {
       const document = await (await fetch(`${portico.url}/openapi.json`)).json()
       const token = `authorization: Bearer ${session.accessToken}\r\n`
-      const ask = async (fields: string, body: string) => {
+      const request = async (fields: string, body: string) => {
         const bytes = get(`GET ${target} HTTP/1.1`, token + fields) + body
         const { text, status } = await sendRaw(portico.url, bytes, 1_500)
         return {
@@ -150,7 +150,7 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
         [400, 'Content-Type: application/json\r\nContent-Length: 7\r\n', '{"a":1}'],
       ]
       for (const [status, fields, body] of bodies) {
-        const answered = await ask(fields, body)
+        const answered = await request(fields, body)
         expect(answered.status).toBe(status)
         expect(answered.documented, `${status} of GET ${target}`).toContain(`"${answered.code}"`)
       }
@@ -256,9 +256,9 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     '/web/v1/consumer/files/.%2e/download',
     '/',
   ])('ROUTE.NOT_FOUND 404 for the uncanonical or unknown path %s', async (odd) => {
-    const answer = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
-    expect(answer.status).toBe(404)
-    expect(answer.text).toContain('ROUTE.NOT_FOUND')
+    const response = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
+    expect(response.status).toBe(404)
+    expect(response.text).toContain('ROUTE.NOT_FOUND')
   })
 
   test.each([
@@ -268,11 +268,11 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     ['%ff', 400, 'VALIDATION.INVALID_PARAMETER'],
   ])('an id of %s gets %d %s', async (id, status, code) => {
     const { accessToken: token } = session
-    const answer = await portico.call('GET', `/web/v1/consumer/wallets/${id}`, {
+    const response = await portico.call('GET', `/web/v1/consumer/wallets/${id}`, {
       token,
       workspace: developmentIds.workspace,
     })
-    expect([answer.status, answer.body.code]).toEqual([status, code])
+    expect([response.status, response.body.code]).toEqual([status, code])
   })
 
   test.each([
@@ -309,8 +309,8 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
   })
 
   test('ROUTE.METHOD_NOT_ALLOWED 405 lists the allowed methods; a method override is ignored', async () => {
-    const answer = await portico.call('DELETE', path, { headers: { 'x-http-method-override': 'GET' } })
-    expect([answer.status, answer.body.code, answer.headers.get('allow')]).toEqual([
+    const response = await portico.call('DELETE', path, { headers: { 'x-http-method-override': 'GET' } })
+    expect([response.status, response.body.code, response.headers.get('allow')]).toEqual([
       405,
       'ROUTE.METHOD_NOT_ALLOWED',
       'GET, HEAD',

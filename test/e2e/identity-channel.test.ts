@@ -48,20 +48,20 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
   test.each(['', '/web/v1'])('opens under %s/secure-channel and carries a sign-in and its reply', async (prefix) => {
     const { email } = await register(portico)
     const { key, seal, post } = await open(prefix)
-    const answer = await post(await seal({ email, password: goodPassword }), {
+    const response = await post(await seal({ email, password: goodPassword }), {
       'x-secure-channel-reply': 'encrypted',
     })
-    const { payload } = data(answer)
+    const { payload } = data(response)
     const reply = JSON.parse(Buffer.from((await compactDecrypt(payload, key)).plaintext).toString())
     expect(reply).toMatchObject({ sessionId: expect.any(String), pendingApproval: false })
-    expect(answer.text).not.toContain(reply.sessionId)
+    expect(response.text).not.toContain(reply.sessionId)
   })
 
   test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, also invalid JSON', async () => {
     const bodies = ['', 'null', '[]', '{}', { payload: 5 }, { payload: 'x', more: 1 }, '{"payload":', '{"a":1,"a":2}']
     for (const body of bodies) {
-      const answer = await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body })
-      expect(refusal(answer), String(body)).toEqual(invalid)
+      const response = await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body })
+      expect(refusal(response), String(body)).toEqual(invalid)
     }
   })
 
@@ -89,7 +89,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     expect(
       (await closing.by.post('/secure-channel/session/close', undefined, undefined, closing.headers)).body.data,
     ).toBeNull()
-    const answers = [
+    const responses = [
       await one.post(used),
       await closing.post(closed),
       await one.post(await two.seal(body)),
@@ -103,8 +103,8 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
       await one.by.post(initiate, body, undefined, one.headers),
       await client(portico).post(initiate, { payload: await one.seal(body) }, undefined, one.headers),
     ]
-    for (const answer of answers) expect(refusal(answer)).toEqual(invalid)
-    expect(new Set(answers.map(({ text }) => text.replace(/"timestamp":\d+/, ''))).size).toBe(1)
+    for (const response of responses) expect(refusal(response)).toEqual(invalid)
+    expect(new Set(responses.map(({ text }) => text.replace(/"timestamp":\d+/, ''))).size).toBe(1)
     expect((await one.post(await one.seal({ email: 'x'.repeat(300_000) }))).status).toBe(413)
   })
 
@@ -122,8 +122,8 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
   test('secureChannel.close: only its owner can close a session', async () => {
     const { seal, post, headers } = await open()
     const other = client(portico)
-    const answer = await other.post('/secure-channel/session/close', undefined, undefined, headers)
-    expect([answer.status, answer.body.data]).toEqual([200, null])
+    const response = await other.post('/secure-channel/session/close', undefined, undefined, headers)
+    expect([response.status, response.body.data]).toEqual([200, null])
     expect(refusal(await post(await seal({ email: newEmail(), password: 'x' })))).toEqual([
       401,
       'AUTH.INVALID_CREDENTIALS',
@@ -153,8 +153,8 @@ describe.skipIf(!storeIsAvailable())('the secure channel under production limits
   })
 
   test('400 for a plain body where the channel is mandatory', async () => {
-    const answer = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
-    expect(refusal(answer)).toEqual(invalid)
+    const response = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
+    expect(refusal(response)).toEqual(invalid)
   })
 })
 
@@ -182,8 +182,8 @@ describe.skipIf(!storeIsAvailable())('the machine chain, which has no secure cha
 
   test('secureChannel.publicKey 400 VALIDATION.INVALID_PARAMETER: no sealed reply without a channel', async () => {
     const headers = { 'x-secure-channel-reply': 'encrypted' }
-    const answer = await portico.call('GET', '/web/v1/secure-channel/public-key', { headers })
-    expect([...refusal(answer), answer.body.message]).toEqual([
+    const response = await portico.call('GET', '/web/v1/secure-channel/public-key', { headers })
+    expect([...refusal(response), response.body.message]).toEqual([
       400,
       'VALIDATION.INVALID_PARAMETER',
       'invalid request parameters: x-secure-channel-reply',
@@ -194,8 +194,8 @@ describe.skipIf(!storeIsAvailable())('the machine chain, which has no secure cha
     'wallets.list 400: %s is rejected, not ignored',
     async (name) => {
       const headers = { [name]: 'encrypted' }
-      const answer = await portico.call('GET', '/api/v1/consumer/wallets', { token: secret, headers })
-      expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await portico.call('GET', '/api/v1/consumer/wallets', { token: secret, headers })
+      expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     },
   )
 })

@@ -60,10 +60,10 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
    * Measures both alternately up to four times, and returns none once a measurement is close: load on the machine slows one
    * or the other temporarily, while a real difference shows every time.
    */
-  const measuredFar = async (
+  const measureDifferences = async (
     isFar: (times: Times) => boolean,
     rounds: number,
-    ask: (email: string) => Promise<unknown>,
+    attempt: (email: string) => Promise<unknown>,
   ): Promise<Times[]> => {
     const far: Times[] = []
     while (far.length < 4) {
@@ -71,7 +71,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
       for (let round = 0; round < rounds; round++) {
         for (const kind of ['known', 'unknown'] as const) {
           const started = performance.now()
-          await ask(kind === 'known' ? email : newEmail())
+          await attempt(kind === 'known' ? email : newEmail())
           times[kind].push(performance.now() - started)
           // Work that a response leaves behind must not slow the next one.
           await new Promise((resolve) => setTimeout(resolve, 20))
@@ -86,8 +86,8 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   test('auth.loginInitiate takes equally long for an unknown and a known address', async () => {
     const by = client(portico)
     const isFar = ({ known, unknown }: Times) => Math.abs(Math.log(quiet(known) / quiet(unknown))) > Math.log(1.7)
-    const ask = (email: string) => by.post(initiate, { email, password: 'wrong' })
-    expect(await measuredFar(isFar, 30, ask)).toEqual([])
+    const attempt = (email: string) => by.post(initiate, { email, password: 'wrong' })
+    expect(await measureDifferences(isFar, 30, attempt)).toEqual([])
   })
 
   test.each(['/auth/password/forgot', '/auth/register/initiate'])(
@@ -95,23 +95,23 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     async (path) => {
       const isFar = ({ known, unknown }: Times) =>
         Math.abs(median(known) - median(unknown)) > Math.max(8, median(unknown))
-      const ask = (email: string) => client(portico).post(path, { email, turnstileToken: '' })
-      expect(await measuredFar(isFar, 20, ask)).toEqual([])
+      const attempt = (email: string) => client(portico).post(path, { email, turnstileToken: '' })
+      expect(await measureDifferences(isFar, 20, attempt)).toEqual([])
     },
   )
 
   test.each([1_000_000, ['a'], { a: 1 }, null, '', 'x'.repeat(257)])(
     'auth.loginInitiate 400 for the password %j',
     async (password) => {
-      const answer = await client(portico).post(initiate, { email, password })
-      expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await client(portico).post(initiate, { email, password })
+      expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     },
   )
 
   test('auth.loginInitiate 413 for a password of 1 MB, before hashing', async () => {
     const started = performance.now()
-    const answer = await client(portico).post(initiate, { email, password: 'x'.repeat(1_000_000) })
-    expect(refusal(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
+    const response = await client(portico).post(initiate, { email, password: 'x'.repeat(1_000_000) })
+    expect(refusal(response)).toEqual([413, 'REQUEST.TOO_LARGE'])
     expect(performance.now() - started).toBeLessThan(20_000)
   })
 
@@ -132,10 +132,10 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
       const wrong = code === '000000' ? '111111' : '000000'
       const refused = await by.post(complete, { sessionId, mfaMethod: 'EMAIL', code: wrong })
       expect(refusal(refused)).toEqual([401, 'AUTH.CODE_INVALID'])
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 4 }, () => by.post(complete, { sessionId, mfaMethod: 'EMAIL', code })),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
     }
   })
 
@@ -170,28 +170,28 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     const sessionId = 'C'.repeat(43)
     const chosen = await by.post(initiate, { email, password: goodPassword, sessionId })
     expect(refusal(chosen)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    const { sessionId: given } = data(await by.post(initiate, { email, password: goodPassword }))
-    expect(given).not.toBe(sessionId)
-    const answer = await by.post(send, { sessionId, mfaMethod: 'EMAIL' })
-    expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    const { sessionId: issued } = data(await by.post(initiate, { email, password: goodPassword }))
+    expect(issued).not.toBe(sessionId)
+    const response = await by.post(send, { sessionId, mfaMethod: 'EMAIL' })
+    expect(refusal(response)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
   test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])(
     '401 for «%s» instead of a token',
     async (authorization) => {
-      const answer = await client(portico).get('/profile', undefined, { authorization })
-      expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+      const response = await client(portico).get('/profile', undefined, { authorization })
+      expect(refusal(response)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
     },
   )
 
   test('401 for tokens in the query, a cookie or the body', async () => {
     const at = await newcomer(portico)
-    const asked = [
+    const attempts = [
       await at.by.get(`/profile?access_token=${at.token}`),
       await at.by.get('/profile', undefined, { cookie: `access_token=${at.token}` }),
       await at.by.post('/auth/logout', { access_token: at.token }),
     ]
-    for (const answer of asked) expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+    for (const response of attempts) expect(refusal(response)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
   })
 
   test('200 concurrent logins are all answered and leave other routes responsive', async () => {
@@ -234,8 +234,8 @@ describe.skipIf(!storeIsAvailable())('sign-in under production limits', () => {
         const wrong = await client(portico).post(initiate, { email, password: 'wrong' })
         expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
       }
-      const shouted = ` ${email.toUpperCase()}`
-      const refused = await client(portico).post(initiate, { email: shouted, password: 'Portico-demo-2026' })
+      const upperCased = ` ${email.toUpperCase()}`
+      const refused = await client(portico).post(initiate, { email: upperCased, password: 'Portico-demo-2026' })
       expect(refusal(refused)).toEqual([429, 'ACCESS.RATE_LIMITED'])
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
     }

@@ -59,18 +59,18 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
 
   test('mfa.otpSetup 200: an otpauth URI that authenticators can read; takes effect once verified', async () => {
     const { by, email, token } = await newcomer(portico)
-    const made = data(await by.post(setup, undefined, token))
-    expect(made).toMatchObject({ issuer: 'Portico', accountName: email })
-    const uri = new URL(made.qrCodeUri)
-    expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', made.secret])
+    const created = data(await by.post(setup, undefined, token))
+    expect(created).toMatchObject({ issuer: 'Portico', accountName: email })
+    const uri = new URL(created.qrCodeUri)
+    expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', created.secret])
     expect([decodeURIComponent(uri.pathname), uri.searchParams.get('issuer')]).toEqual([`/Portico:${email}`, 'Portico'])
     expect(methods(data(await by.get('/security/mfa', token)))[1]).toEqual(['OTP', false, false])
-    expect(refusal(await login(client(portico), email, 'OTP', codeOf(made.secret)))[1]).toBe('AUTH.CODE_INVALID')
+    expect(refusal(await login(client(portico), email, 'OTP', codeOf(created.secret)))[1]).toBe('AUTH.CODE_INVALID')
     expect(refusal(await by.post(verify, { code: '000000' }, token))).toEqual([401, 'AUTH.CODE_INVALID'])
-    const entry = data(await by.post(verify, { code: codeOf(made.secret) }, token))
+    const entry = data(await by.post(verify, { code: codeOf(created.secret) }, token))
     expect(entry).toMatchObject({ mfaMethod: { code: 'OTP' }, isEnabled: true, isPrimary: true })
     await toldOf(portico, email, 'authenticator app has been added')
-    expect(portico.rawLog.join('')).not.toContain(made.secret)
+    expect(portico.rawLog.join('')).not.toContain(created.secret)
   })
 
   test('mfa.otpVerify 409 STATE.CONFLICT without a setup, or when already verified', async () => {
@@ -101,10 +101,10 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
       const begun = []
       for (let each = 0; each < 4; each++) begun.push(await begin(portico, by, email))
       const code = codeOf(secret)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         begun.map(({ sessionId }) => by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code })),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
     }
   })
 
@@ -240,9 +240,9 @@ describe.skipIf(!storeIsAvailable())('operations that require a fresh second fac
       const token = (route.chainId === 'system' ? operator : owner).accessToken
       const workspace =
         route.operation.policy.workspace === 'none' ? {} : { workspace: '01990000-0000-7000-8000-000000000002' }
-      const answer = await portico.call(route.method, route.path, { token, ...workspace })
-      if (answer.body?.code !== 'ACCESS.STEP_UP_REQUIRED' || answer.status !== 403)
-        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+      const response = await portico.call(route.method, route.path, { token, ...workspace })
+      if (response.body?.code !== 'ACCESS.STEP_UP_REQUIRED' || response.status !== 403)
+        others.push(`${route.name}: ${response.status} ${response.text}`)
     }
     expect(others).toEqual([])
     expect(refusal(await at.by.post(revoke, undefined, at.token))).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])

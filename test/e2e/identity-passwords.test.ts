@@ -98,8 +98,8 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
 
   test('password.forgot: the mail is in the language of the request', async () => {
     const { email } = await register(portico)
-    const answer = await client(portico).post(forgot, { email, turnstileToken: '' }, undefined, { 'x-locale': 'vi' })
-    expect(data(answer).message).toMatch(/liên kết đặt mật khẩu/)
+    const reply = await client(portico).post(forgot, { email, turnstileToken: '' }, undefined, { 'x-locale': 'vi' })
+    expect(data(reply).message).toMatch(/liên kết đặt mật khẩu/)
     expect((await portico.mailTo(email, 'password-reset')).subject).toBe('Đặt mật khẩu mới')
   })
 
@@ -108,8 +108,8 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const other = client(portico)
     const second = await signInAs(portico, other, email)
     const setup = data(await by.post('/security/mfa/backup-codes/generate', undefined, token))
-    const answer = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
-    expect(data(answer)).toEqual({ success: true, terminatedSessions: 2 })
+    const reply = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
+    expect(data(reply)).toEqual({ success: true, terminatedSessions: 2 })
     expect(refusal(await by.get('/profile', token))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     const refreshed = await other.post('/auth/token/refresh', { refreshToken: second.refreshToken })
@@ -129,29 +129,29 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const [first, second] = [await mailedToken(email), await mailedToken(email)]
     expect(first).not.toBe(second)
     const system = client(portico, { chain: '/web/v1/system' })
-    for (const [asking, token] of [
+    for (const [requester, token] of [
       [by, 'A'.repeat(43)],
       [by, "' OR 1=1"],
       [system, second],
     ] as const) {
-      const answer = await asking.post(reset, { token, newPassword: otherPassword })
-      expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+      const reply = await requester.post(reset, { token, newPassword: otherPassword })
+      expect(refusal(reply)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
     }
     const weak = await by.post(reset, { token: second, newPassword: 'password123' })
     expect(refusal(weak)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, () => by.post(reset, { token: second, newPassword: otherPassword })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404])
     expect(refusal(await by.post(reset, { token: first, newPassword: otherPassword }))[0]).toBe(404)
   })
 
   test.each(['reset', 'init'])('password.%s 400 for fewer than eight characters, whatever the token', async (step) => {
-    const answer = await client(portico).post(`/auth/password/${step}`, {
+    const reply = await client(portico).post(`/auth/password/${step}`, {
       token: 'A'.repeat(43),
       newPassword: 'Short-7',
     })
-    expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('newPassword')])
+    expect([reply.status, reply.body.message]).toEqual([400, expect.stringContaining('newPassword')])
   })
 
   test('password.change 200 ends the other sessions, not this one, and sends a mail', async () => {
@@ -182,11 +182,11 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const { accountId, by, token } = await newcomer(portico)
     const wrong = await by.post(change, { currentPassword: 'wrong', newPassword: otherPassword }, token)
     expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
-    const told = { outcome: { code: 'REFUSED' }, clientIp: by.ip, detail: { reason: 'INVALID_CREDENTIALS' } }
-    expect(await audited('password.change', accountId)).toMatchObject([{ actorBizId: accountId, ...told }])
+    const expected = { outcome: { code: 'REFUSED' }, clientIp: by.ip, detail: { reason: 'INVALID_CREDENTIALS' } }
+    expect(await audited('password.change', accountId)).toMatchObject([{ actorBizId: accountId, ...expected }])
     for (const newPassword of ['short', 'letmein123', goodPassword]) {
-      const answer = await by.post(change, { currentPassword: goodPassword, newPassword }, token)
-      expect([answer.status, answer.body.message], newPassword).toEqual([400, expect.stringContaining('newPassword')])
+      const reply = await by.post(change, { currentPassword: goodPassword, newPassword }, token)
+      expect([reply.status, reply.body.message], newPassword).toEqual([400, expect.stringContaining('newPassword')])
     }
   })
 
@@ -195,11 +195,11 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     let current = goodPassword
     for (let round = 0; round < 5; round++) {
       const wanted = Array.from({ length: 4 }, (_, each) => `${otherPassword}-${round}-${each}`)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         wanted.map((newPassword) => by.post(change, { currentPassword: current, newPassword }, token)),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
-      current = wanted[answers.findIndex(({ status }) => status === 200)] ?? ''
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+      current = wanted[responses.findIndex(({ status }) => status === 200)] ?? ''
     }
   })
 
@@ -232,14 +232,14 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
 describe.skipIf(!storeIsAvailable())('the breach check, where enabled', () => {
   let portico: Portico
   let server: Server
-  const asked: string[] = []
+  const ranges: string[] = []
   const breached = 'Quartz-Lemon-Harbour-9'
   const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
   let broken = false
 
   beforeAll(async () => {
     server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      ranges.push(request.url ?? '')
       if (broken) return response.writeHead(500).end('no')
       return response.end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42\r\n`)
     })
@@ -261,7 +261,7 @@ describe.skipIf(!storeIsAvailable())('the breach check, where enabled', () => {
     const body = { currentPassword: 'Portico-demo-2026', newPassword: breached }
     const call = () => portico.call('POST', '/web/v1/consumer/auth/password/change', { body, token: accessToken })
     expect(refusal(await call())).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    expect(asked).toEqual([`/range/${digest.slice(0, 5)}`])
+    expect(ranges).toEqual([`/range/${digest.slice(0, 5)}`])
     broken = true
     expect((await call()).status).toBe(200)
     expect(portico.log.some(({ msg }) => String(msg).includes('breach check could not be asked'))).toBe(true)

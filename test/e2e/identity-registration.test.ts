@@ -70,17 +70,17 @@ describe.skipIf(!available)('open registration', () => {
 
   test('registration.complete 200: stores the profile', async () => {
     const { by, sessionId, email } = await verified()
-    const told = {
+    const profile = {
       accountName: 'Ann',
       accountPhone: '+49 30 901820',
       defaultLanguage: 'ja',
       defaultTimezone: 'Asia/Tokyo',
       defaultCountry: 'JP',
     }
-    const { passwordInitToken } = data(await by.post(complete, { sessionId, ...told }))
+    const { passwordInitToken } = data(await by.post(complete, { sessionId, ...profile }))
     data(await by.post('/auth/password/init', { token: passwordInitToken, newPassword: goodPassword }))
     const { accessToken } = await signInAs(portico, by, email)
-    expect(data(await by.get('/profile', accessToken))).toMatchObject(told)
+    expect(data(await by.get('/profile', accessToken))).toMatchObject(profile)
     expect((await portico.mailTo(email, 'security-change')).locale).toBe('ja')
   })
 
@@ -135,13 +135,13 @@ describe.skipIf(!available)('open registration', () => {
     const code = codeIn((await portico.mailTo(second.email, 'registration-code')).text)
     const own = codeIn((await portico.mailTo(first.email, 'registration-code')).text)
     if (code !== own) {
-      const answer = await first.by.post(verify, { sessionId: first.sessionId, code })
-      expect(refusal(answer)).toEqual([401, 'AUTH.CODE_INVALID'])
+      const result = await first.by.post(verify, { sessionId: first.sessionId, code })
+      expect(refusal(result)).toEqual([401, 'AUTH.CODE_INVALID'])
     }
     const { email, by } = await newcomer(portico)
     const login = await begin(portico, by, email)
-    const answer = await by.post(verify, { sessionId: login.sessionId, code: login.code })
-    expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    const result = await by.post(verify, { sessionId: login.sessionId, code: login.code })
+    expect(refusal(result)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
     const asLogin = await first.by.post('/auth/login/mfa/send', { sessionId: first.sessionId, mfaMethod: 'EMAIL' })
     expect(refusal(asLogin)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
@@ -160,24 +160,24 @@ describe.skipIf(!available)('open registration', () => {
       for (const code of codes) await at.by.post(verify, { sessionId: at.sessionId, code })
     }
     data(await one.by.post(complete, { sessionId: one.sessionId, accountName: 'One' }))
-    const late = await two.by.post(complete, { sessionId: two.sessionId, accountName: 'Two' })
-    expect(refusal(late)).toEqual([409, 'STATE.CONFLICT'])
+    const second = await two.by.post(complete, { sessionId: two.sessionId, accountName: 'Two' })
+    expect(refusal(second)).toEqual([409, 'STATE.CONFLICT'])
   })
 
   test('registration.complete 400 for an unknown country: the registration stays usable', async () => {
     const { by, sessionId } = await verified()
-    const answer = await by.post(complete, { sessionId, accountName: 'Ann', defaultCountry: 'ZZ' })
-    expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('defaultCountry')])
+    const result = await by.post(complete, { sessionId, accountName: 'Ann', defaultCountry: 'ZZ' })
+    expect([result.status, result.body.message]).toEqual([400, expect.stringContaining('defaultCountry')])
     expect((await by.post(complete, { sessionId, accountName: 'Ann', defaultCountry: 'FR' })).status).toBe(200)
   })
 
   test('registration.complete: of concurrent completions exactly one creates an account', async () => {
     for (let round = 0; round < 8; round++) {
       const { by, sessionId } = await verified()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 6 }, () => by.post(complete, { sessionId, accountName: 'Race' })),
       )
-      const statuses = answers.map(({ status }) => status).sort()
+      const statuses = responses.map(({ status }) => status).sort()
       expect(statuses).toEqual([200, 404, 404, 404, 404, 404])
     }
   })
@@ -246,13 +246,13 @@ describe.skipIf(!available)('closed registration', () => {
 describe.skipIf(!available)('Turnstile', () => {
   let portico: Portico
   let server: Server
-  let answer: (form: URLSearchParams) => { status?: number; body: string; delayMs?: number }
-  const asked: URLSearchParams[] = []
+  let result: (form: URLSearchParams) => { status?: number; body: string; delayMs?: number }
+  const forms: URLSearchParams[] = []
 
   beforeEach(() => {
-    asked.length = 0
+    forms.length = 0
     // The documented responses of Cloudflare.
-    answer = (form) => ({
+    result = (form) => ({
       body: JSON.stringify(
         form.get('response') === 'good'
           ? { success: true, challenge_ts: '2026-01-05T12:00:00Z', hostname: 'example.com', 'error-codes': [] }
@@ -268,8 +268,8 @@ describe.skipIf(!available)('Turnstile', () => {
       })
       request.on('end', () => {
         const form = new URLSearchParams(text)
-        asked.push(form)
-        const { status = 200, body, delayMs = 0 } = answer(form)
+        forms.push(form)
+        const { status = 200, body, delayMs = 0 } = result(form)
         const send = () => response.writeHead(status, { 'content-type': 'application/json' }).end(body)
         setTimeout(send, delayMs).unref()
       })
@@ -290,29 +290,29 @@ describe.skipIf(!available)('Turnstile', () => {
   })
 
   const paths = [initiate, '/auth/password/forgot']
-  const ask = (path: string, turnstileToken: string) => {
+  const call = (path: string, turnstileToken: string) => {
     const by = client(portico)
     return by.post(path, { email: newEmail(), turnstileToken }).then((reply) => ({ reply, by }))
   }
 
   test.each(paths)('%s 200 with a valid token: secret, token and address are sent', async (path) => {
-    const { reply, by } = await ask(path, 'good')
+    const { reply, by } = await call(path, 'good')
     expect(reply.status).toBe(200)
-    expect(Object.fromEntries(asked[0] ?? [])).toEqual({ secret: 'the-secret', response: 'good', remoteip: by.ip })
+    expect(Object.fromEntries(forms[0] ?? [])).toEqual({ secret: 'the-secret', response: 'good', remoteip: by.ip })
   })
 
   test.each(paths)(
     '%s 400 with field turnstileToken for an invalid token; an empty one is rejected locally',
     async (path) => {
       for (const token of ['bad', '']) {
-        const { reply } = await ask(path, token)
+        const { reply } = await call(path, token)
         expect([...refusal(reply), reply.body.message]).toEqual([
           400,
           'VALIDATION.INVALID_PARAMETER',
           expect.stringContaining('turnstileToken'),
         ])
       }
-      expect(asked).toHaveLength(1)
+      expect(forms).toHaveLength(1)
     },
   )
 
@@ -322,10 +322,10 @@ describe.skipIf(!available)('Turnstile', () => {
     ['answers another form', { body: '{"ok":true}' }],
     ['does not know our secret', { body: '{"success":false,"error-codes":["invalid-input-secret"]}' }],
     ['has a fault', { body: '{"success":false,"error-codes":["internal-error"]}' }],
-  ])('503 SYSTEM.UNAVAILABLE when the service %s: fails closed', async (_, told) => {
+  ])('503 SYSTEM.UNAVAILABLE when the service %s: fails closed', async (_, profile) => {
     portico.expectFault((line) => JSON.stringify(line).includes('turnstile'))
-    answer = () => told
-    for (const path of paths) expect(refusal((await ask(path, 'good')).reply)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    result = () => profile
+    for (const path of paths) expect(refusal((await call(path, 'good')).reply)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
   })
 
   afterEach(() => {

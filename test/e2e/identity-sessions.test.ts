@@ -47,9 +47,9 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     await stranger.by.post('/security/sessions/terminate', { sessionId: own.sessionId }, stranger.token)
     const texts = new Set<string>()
     for (const sessionId of [unknownId, own.sessionId, stranger.session.sessionId, 'x', "' OR 1=1 --"]) {
-      const answer = await by.post('/security/sessions/terminate', { sessionId }, token)
-      expect(refusal(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
-      texts.add(answer.text.replace(/"timestamp":\d+/, ''))
+      const response = await by.post('/security/sessions/terminate', { sessionId }, token)
+      expect(refusal(response)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      texts.add(response.text.replace(/"timestamp":\d+/, ''))
     }
     expect(texts.size).toBe(1)
     expect((await stranger.by.get('/profile', stranger.token)).status).toBe(200)
@@ -91,8 +91,8 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       const device = client(portico)
       others.push({ device, session: await signInAs(portico, device, email) })
     }
-    const answer = data(await by.post('/security/sessions/terminate-all', undefined, token))
-    expect(answer).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
+    const response = data(await by.post('/security/sessions/terminate-all', undefined, token))
+    expect(response).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
     for (const { device, session } of others)
       expect((await device.get('/profile', session.accessToken)).status).toBe(401)
     expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
@@ -123,11 +123,11 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
 
   test.each([0, -1, 101, 1e9, 1.5, '2', null, [3]])('sessions.configure 400 for %j', async (maxConcurrentSessions) => {
     const { accessToken } = await signIn(portico)
-    const answer = await portico.call('POST', `/web/v1/consumer${config}`, {
+    const response = await portico.call('POST', `/web/v1/consumer${config}`, {
       token: accessToken,
       body: { maxConcurrentSessions },
     })
-    expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
   test('auth.loginComplete: concurrent sign-ins never exceed the session limit', async () => {
@@ -136,15 +136,17 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       const devices = Array.from({ length: 8 }, () => client(portico))
       const begun: Awaited<ReturnType<typeof begin>>[] = []
       for (const device of devices) begun.push(await begin(portico, device, email))
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         devices.map((device, index) => {
           const { sessionId, code } = begun[index] ?? { sessionId: '', code: '' }
           return device.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
         }),
       )
-      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+      expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
       const alive = await Promise.all(
-        answers.map(async (answer, index) => (await devices[index]?.get('/profile', data(answer).accessToken))?.status),
+        responses.map(
+          async (response, index) => (await devices[index]?.get('/profile', data(response).accessToken))?.status,
+        ),
       )
       expect(alive.filter((status) => status === 200)).toHaveLength(5)
     }
@@ -206,8 +208,8 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
 
     test('sessions.selfConfig 200 in envelope 1.3.0, for accounts of both portals', async () => {
       const { by, accountId, token } = await newcomer(portico)
-      const answer = await by.get(self, token, headers())
-      expect(answer.body).toEqual({
+      const response = await by.get(self, token, headers())
+      expect(response.body).toEqual({
         version: '1.3.0',
         timestamp: expect.any(Number),
         success: true,
@@ -228,17 +230,17 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     })
 
     test('401 has the short form with code 4010, in the language of Accept-Language', async () => {
-      const ask = (more: Record<string, string>) => portico.call('GET', self, { headers: headers(more) })
-      const missing = await ask({})
+      const request = (more: Record<string, string>) => portico.call('GET', self, { headers: headers(more) })
+      const missing = await request({})
       expect([missing.status, missing.body]).toEqual([
         401,
         { success: false, code: '4010', message: 'invalid or expired token' },
       ])
-      const invalid = await ask({ authorization: 'Bearer garbage' })
+      const invalid = await request({ authorization: 'Bearer garbage' })
       expect(invalid.body).toEqual({ success: false, code: '4010', message: 'invalid or expired token' })
       const messages = new Set<string>()
       for (const language of ['en', 'zh', 'zh-Hant', 'ja', 'vi', 'xx', 'vi-VN;q=0.9, ja;q=0.1'])
-        messages.add((await ask({ authorization: 'Bearer garbage', 'accept-language': language })).body.message)
+        messages.add((await request({ authorization: 'Bearer garbage', 'accept-language': language })).body.message)
       expect(messages.size).toBe(5)
     })
 
@@ -264,8 +266,8 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     ])(
       '%i %s %s uses the envelope and codes of its chain, in the language of Accept-Language',
       async (status, method, path) => {
-        const answer = await portico.call(method, path, { headers: { ...headers(), 'accept-language': 'ja' } })
-        expect([answer.status, answer.body]).toEqual([
+        const response = await portico.call(method, path, { headers: { ...headers(), 'accept-language': 'ja' } })
+        expect([response.status, response.body]).toEqual([
           status,
           {
             version: '1.3.0',
@@ -287,10 +289,10 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
 
   test('401 on the machine chain for an access token with another client hash', async () => {
     const { by, token } = await newcomer(portico)
-    const ask = (hash: string | null) =>
+    const request = (hash: string | null) =>
       portico.call('GET', '/api/v1/consumer/wallets', { token, headers: { 'x-client-hash': hash } })
-    expect((await ask(by.hash)).status).toBe(200)
-    expect(refusal(await ask(null))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    expect(refusal(await ask('thief'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect((await request(by.hash)).status).toBe(200)
+    expect(refusal(await request(null))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect(refusal(await request('thief'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
   })
 })

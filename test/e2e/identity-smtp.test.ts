@@ -81,8 +81,8 @@ describe.skipIf(!storeIsAvailable())('sign-in through a real mail server', () =>
     const by = client(portico)
     const email = 'owner@demo.test'
     const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))
-    const answer = await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
-    expect(refusal(answer)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    const response = await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+    expect(refusal(response)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     expect((await by.post('/auth/password/forgot', { email, turnstileToken: '' })).status).toBe(200)
     for (let wait = 0; wait < 400; wait++) {
       if (portico.log.some(({ task }) => task === 'password-forgot')) break

@@ -57,8 +57,8 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     ['10,000 entries', Array.from({ length: 10_000 }, (_, each) => `10.0.${each >> 8}.${each & 255}`)],
   ])('ipWhitelist.replace 400 for %s', async (_, addresses) => {
     const at = await newcomer(portico)
-    const answer = await at.by.post(path, { addresses }, at.token)
-    expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    const response = await at.by.post(path, { addresses }, at.token)
+    expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
   test('ipWhitelist.enable 200 and ipWhitelist.disable 200: applies to requests, sign-ins and refreshes', async () => {
@@ -106,11 +106,15 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     const refused = await at.by.post(`${path}/enable`, { force: false }, at.token)
     expect(refusal(refused)).toEqual([409, 'STATE.CONFLICT'])
     data(await replace(at, [at.by.ip]))
-    data(await at.by.post(`${path}/enable`, undefined, at.token).then((answer) => ({ ...answer, body: { data: 1 } })))
+    data(
+      await at.by.post(`${path}/enable`, undefined, at.token).then((response) => ({ ...response, body: { data: 1 } })),
+    )
     expect(refusal(await replace(at, ['192.0.2.0/24']))).toEqual([409, 'STATE.CONFLICT'])
     expect(refusal(await replace(at, []))).toEqual([409, 'STATE.CONFLICT'])
     expect((await replace(at, ['192.0.2.0/24', at.by.ip])).status).toBe(200)
-    data(await at.by.post(`${path}/disable`, undefined, at.token).then((answer) => ({ ...answer, body: { data: 1 } })))
+    data(
+      await at.by.post(`${path}/disable`, undefined, at.token).then((response) => ({ ...response, body: { data: 1 } })),
+    )
     data(await replace(at, ['192.0.2.0/24']))
     expect((await at.by.post(`${path}/enable`, { force: true }, at.token)).status).toBe(200)
     await inForce(async () => refusal(await at.by.get('/profile', at.token)), [403, 'ACCESS.IP_NOT_ALLOWED'])

@@ -63,11 +63,11 @@ const fields: Record<string, string[]> = {
 }
 
 const Coded = z.object({ code: z.string() }).transform(({ code }) => code)
-const Told = z.union([z.string(), Coded])
+const FilterValue = z.union([z.string(), Coded])
 
 /** The property of an item that a filter matches. */
 const valuesOf = (item: Item, filter: string): string[] =>
-  (fields[filter] ?? [filter]).flatMap((field) => Told.safeParse(item[field]).data ?? [])
+  (fields[filter] ?? [filter]).flatMap((field) => FilterValue.safeParse(item[field]).data ?? [])
 
 const timeOf = (item: Item): string => z.string().parse(item.createdAt ?? item.loginTime ?? item.at)
 const idOf = (item: Item): string => z.string().parse(item.bizId ?? item.userBizId)
@@ -80,11 +80,11 @@ describe.skipIf(!storeIsAvailable())('lists', () => {
     world = await startWithdrawalsWorld(({ money }) => {
       money.transferApprovalFrom = { USD: '2.00' }
     })
-    const { web, data, made, underWay } = world
+    const { web, data, create, createApproved } = world
     const moving = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, currency: 'USD' }
     for (const amount of ['1.00', '2.00']) await data(web('POST', '/transfer/command/create', { ...moving, amount }))
-    await made()
-    await underWay()
+    await create()
+    await createApproved()
     const recharge = { walletBizId: mainEur, channelCode: 'BANK_EUR', amount: '100.00' }
     await data(web('POST', '/recharges', recharge))
     const quoted = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' }

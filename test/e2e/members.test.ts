@@ -7,7 +7,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const workspace = developmentIds.workspace
-const told = ({ status, body }: Answer) => [status, body.code]
+const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
 describe.skipIf(!storeIsAvailable())('members', () => {
   let world: AccessWorld
@@ -67,18 +67,18 @@ describe.skipIf(!storeIsAvailable())('members', () => {
 
   test('workspaces.listMembers 400, 403: malformed filters, non-members, roles without the permission', async () => {
     for (const query of ['?roleBizId=x', '?email=a', '?pageSize=0', '?sortBy=accountEmail', '?accountName=']) {
-      const answer = await world.call(world.owner, 'GET', `/roles/members${query}`, { workspace })
-      expect(told(answer), query).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await world.call(world.owner, 'GET', `/roles/members${query}`, { workspace })
+      expect(outcomeOf(response), query).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
     const elsewhere = await world.workspace(world.owner, 'Elsewhere')
     const foreign = await asMember('/roles/members', { workspace: elsewhere })
-    expect(told(foreign)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(foreign)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     const body = { roleName: 'Blind', permissionCodes: ['wallet:read'] }
     const { bizId: roleBizId } = await world.data(world.owner, 'POST', '/roles', { workspace, body })
     const change = (role: string) =>
       world.data(world.owner, 'POST', '/roles/members/role/change', { workspace, body: { userBizId, roleBizId: role } })
     await change(roleBizId)
-    expect(told(await asMember('/roles/members', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await asMember('/roles/members', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await change(developmentIds.memberRole)
     expect(await found('', world.member)).toHaveLength(2)
   })
@@ -88,7 +88,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect((await update()).status).toBe(400)
     const limited = await limit({ readOnly: true })
     expect(limited.body.data).toMatchObject({ userBizId, policyConfig: { readOnly: true }, enterable: true })
-    expect(told(await update())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await update())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     expect((await asMember('/wallets', { workspace })).status).toBe(200)
     expect((await limit(null)).body.data.policyConfig).toBeNull()
     expect((await update()).status).toBe(400)
@@ -105,11 +105,11 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     await limit({ defaultEligible: false })
     expect(await mine()).toMatchObject({ enterable: true, defaultEligible: false, isDefault: false })
     expect((await asMember('/workspaces/current', { workspace })).status).toBe(200)
-    expect(told(await preferred())).toEqual([400, 'ACCESS.WORKSPACE_REQUIRED'])
-    expect(told(await prefer())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await preferred())).toEqual([400, 'ACCESS.WORKSPACE_REQUIRED'])
+    expect(outcomeOf(await prefer())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await limit({ enterable: false })
     expect(await mine()).toMatchObject({ enterable: false, defaultEligible: false })
-    expect(told(await asMember('/workspaces/current', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await asMember('/workspaces/current', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await limit(null)
     expect((await prefer()).body.data).toMatchObject({ isDefault: true, enterable: true, defaultEligible: true })
     expect((await preferred()).body.data.bizId).toBe(workspace)
@@ -117,12 +117,15 @@ describe.skipIf(!storeIsAvailable())('members', () => {
 
   test('workspaces.limitMember 400, 404: an unknown limit, an empty body, an unknown member or workspace', async () => {
     for (const config of [{}, { enterable: 'no' }, { maximum: 1 }, [], 'x']) {
-      expect(told(await limit(config as object)), JSON.stringify(config)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      expect(outcomeOf(await limit(config as object)), JSON.stringify(config)).toEqual([
+        400,
+        'VALIDATION.INVALID_PARAMETER',
+      ])
     }
-    expect(told(await limit(null, { reason: '' }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    expect(told(await limit(null, { userBizId: unknownId }))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    expect(outcomeOf(await limit(null, { reason: '' }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(outcomeOf(await limit(null, { userBizId: unknownId }))).toEqual([404, 'RESOURCE.NOT_FOUND'])
     for (const where of [unknownId, 'x']) {
-      expect(told(await limit(null, {}, where)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(outcomeOf(await limit(null, {}, where)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
     }
   })
 
@@ -138,7 +141,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     const list = await system('GET', `/workspaces/${workspace}/members?accountEmail=member`)
     expect(list.body.data.items).toMatchObject([{ userBizId, workspaceRoleName: 'Member' }])
     for (const where of [unknownId, 'x']) {
-      expect(told(await system('GET', `/workspaces/${where}/members`)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(outcomeOf(await system('GET', `/workspaces/${where}/members`)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
     }
   })
 })

@@ -86,11 +86,14 @@ describe.skipIf(!storeIsAvailable())('invalid money input', () => {
     { amount: '1.00' },
   ]
 
-  test.each(Object.entries(withAmount))('%s 400 for every invalid amount, and no money moves', async (_name, ask) => {
-    const before = await held()
-    for (const amount of bad) expect([amount, ...codeOf(await ask(amount))]).toEqual([amount, ...invalid])
-    expect({ ...(await held()), asOf: '' }).toEqual({ ...before, asOf: '' })
-  })
+  test.each(Object.entries(withAmount))(
+    '%s 400 for every invalid amount, and no money moves',
+    async (_name, request) => {
+      const before = await held()
+      for (const amount of bad) expect([amount, ...codeOf(await request(amount))]).toEqual([amount, ...invalid])
+      expect({ ...(await held()), asOf: '' }).toEqual({ ...before, asOf: '' })
+    },
+  )
 
   test('transfers.create 400 for a JSON number as amount, in any spelling', async () => {
     for (const number of ['1', '1.00', '9007199254740993', '1e400', '-0', '1E2']) {
@@ -130,10 +133,10 @@ describe.skipIf(!storeIsAvailable())('invalid money input', () => {
     await transfer({ amount: '100.00' })
     const before = await sum()
     const back = { sourceWalletBizId: savingsUsd, targetWalletBizId: mainUsd }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, i) => transfer({ amount: '0.10', ...(i % 2 === 0 && back) })),
     )
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(before - (await sum())).toBe(200n)
   })
 

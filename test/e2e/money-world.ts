@@ -33,27 +33,27 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
       headers: { 'x-request-id': id },
       ...(body !== undefined && { body }),
     })
-  const data = async (asked: Promise<Answer>) => {
-    const answer = await asked
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+  const data = async (request: Promise<Answer>) => {
+    const response = await request
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
   /** The postings of an order: account and amount. */
-  const sidesOf = async (order: string): Promise<[account: string, amount: string][]> => {
+  const postingsOf = async (order: string): Promise<[account: string, amount: string][]> => {
     const postings: { ledgerAccount: string; amount: string }[] = await data(
       system('GET', `/ledger/orders/${order}/postings`),
     )
     return postings.map(({ ledgerAccount, amount }): [string, string] => [ledgerAccount, amount]).sort()
   }
-  return { portico, owner, operator, web, system, data, sidesOf }
+  return { portico, owner, operator, web, system, data, postingsOf }
 }
 
 /** Asserts that exactly one of the concurrent requests succeeded, and returns it. The others got a conflict. */
-export const onlyOne = async (asking: Promise<Answer>[]): Promise<Answer> => {
-  const answers = await Promise.all(asking)
-  const [won, ...more] = answers.filter(({ status }) => status === 200)
-  expect(more, answers.map(({ text }) => text).join('\n')).toEqual([])
-  for (const answer of answers) if (answer !== won) expect(codeOf(answer)).toEqual(conflict)
+export const assertOneSucceeds = async (rivals: Promise<Answer>[]): Promise<Answer> => {
+  const responses = await Promise.all(rivals)
+  const [won, ...more] = responses.filter(({ status }) => status === 200)
+  expect(more, responses.map(({ text }) => text).join('\n')).toEqual([])
+  for (const response of responses) if (response !== won) expect(codeOf(response)).toEqual(conflict)
   if (!won) throw new Error('none of the rivals was done')
   return won
 }

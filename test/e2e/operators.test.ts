@@ -33,9 +33,9 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
   const notFound = [404, 'RESOURCE.NOT_FOUND']
 
   const post = async (path: string, body: object) => {
-    const answer = await portico.call('POST', consumer + path, { body })
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const response = await portico.call('POST', consumer + path, { body })
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
   const password = 'a-rather-long-passphrase-2026'
   /** Registers an account that waits for approval. */
@@ -43,10 +43,10 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: 'x' })
     const { text } = await portico.mailTo(email, 'registration-code')
     await post('/auth/register/verify-email', { sessionId, code: codeIn(text) })
-    const made = await post('/auth/register/complete', { sessionId, accountName: 'New Person', defaultLanguage })
-    expect(made).toMatchObject({ pendingApproval: true, accountStatus: { code: 'PENDING_APPROVAL' } })
-    await post('/auth/password/init', { token: made.passwordInitToken, newPassword: password })
-    return made.accountBizId
+    const create = await post('/auth/register/complete', { sessionId, accountName: 'New Person', defaultLanguage })
+    expect(create).toMatchObject({ pendingApproval: true, accountStatus: { code: 'PENDING_APPROVAL' } })
+    await post('/auth/password/init', { token: create.passwordInitToken, newPassword: password })
+    return create.accountBizId
   }
   const initiate = (email: string) =>
     portico.call('POST', `${consumer}/auth/login/initiate`, { body: { email, password } })
@@ -92,8 +92,8 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const rejected = await call('POST', `/accounts/${id}/reject`, { reason: 'no such person' })
     expect(rejected.body.data).toMatchObject({ accountStatus: { code: 'REJECTED' } })
     expect(await frozen()).toBe(before + 1)
-    const told = (await portico.mailTo('refused@demo.test', 'account-decision')).text
-    expect(told).toContain('Your registration has been refused.\n\nno such person')
+    const text = (await portico.mailTo('refused@demo.test', 'account-decision')).text
+    expect(text).toContain('Your registration has been refused.\n\nno such person')
     expect(code(await initiate('refused@demo.test'))).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
   })
@@ -122,8 +122,8 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
 
   test("operators.suspendAccount 403: an operator's own account", async () => {
     const own = await idOf('operator@demo.test')
-    const answer = await call('POST', `/accounts/${own}/suspend`, { reason: 'holiday' })
-    expect(code(answer)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    const response = await call('POST', `/accounts/${own}/suspend`, { reason: 'holiday' })
+    expect(code(response)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     expect((await call('GET', `/accounts/${own}`)).body.data).toMatchObject({ accountStatus: { code: 'ACTIVE' } })
   })
 
@@ -177,7 +177,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
   })
 
   test('operators.readAccount 404 and similar: unknown and malformed ids', async () => {
-    const answers = [
+    const responses = [
       await call('GET', `/accounts/${unknownId}`),
       await call('GET', '/accounts/nobody'),
       await call('POST', `/accounts/${unknownId}/approve`),
@@ -190,7 +190,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
       await call('GET', `/ledger/orders/${unknownId}/postings`),
       await call('GET', '/ledger/orders/nothing/postings'),
     ]
-    for (const answer of answers) expect(code(answer)).toEqual(notFound)
+    for (const response of responses) expect(code(response)).toEqual(notFound)
   })
 
   test('operators.freezeWorkspace 200: denies access to its members; operators.unfreezeWorkspace 200', async () => {
@@ -237,8 +237,8 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
 
   test("operators.* 401 for a consumer's token", async () => {
     const owner = await signIn(portico)
-    const answer = await portico.call('GET', '/web/v1/system/accounts', { token: owner.accessToken })
-    expect(code(answer)).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    const response = await portico.call('GET', '/web/v1/system/accounts', { token: owner.accessToken })
+    expect(code(response)).toEqual([401, 'ACCESS.TOKEN_INVALID'])
   })
 
   test('operators.listAuditLog 200: actor, action, address and chain seal; operators.verifyAuditLog 200', async () => {

@@ -24,8 +24,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
   test('a well-formed body with wrong credentials gets 401 only', async () => {
-    const answer = await post(`{${good}}`)
-    expect([answer.status, answer.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+    const response = await post(`{${good}}`)
+    expect([response.status, response.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
   })
 
   test.each<[string, unknown]>([
@@ -52,8 +52,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     ['an unknown field', `{${good},"role":"admin"}`],
     ['a password of 200 KB', `{"email":"owner@demo.test","password":"${'x'.repeat(200_000)}"}`],
   ])('400 VALIDATION.INVALID_PARAMETER for %s', async (_name, body) => {
-    const answer = await post(body)
-    expect([answer.status, answer.body.code]).toEqual(invalid)
+    const response = await post(body)
+    expect([response.status, response.body.code]).toEqual(invalid)
     expect(Object.prototype).not.toHaveProperty('admin')
   })
 
@@ -73,8 +73,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     ['a name that is none of ours', '/workspaces/current/update', { 'ü ': 1 }, 'body'],
   ])('400 names the innermost field possible: %s', async (_name, path, body, field) => {
     const call = { body, token: session.accessToken, workspace }
-    const answer = await portico.call('POST', `/web/v1/consumer${path}`, call)
-    expect([answer.status, answer.body.message]).toEqual([400, `invalid request parameters: ${field}`])
+    const response = await portico.call('POST', `/web/v1/consumer${path}`, call)
+    expect([response.status, response.body.message]).toEqual([400, `invalid request parameters: ${field}`])
   })
 
   test.each<[string, unknown, string | null, number]>([
@@ -85,8 +85,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     ['a form', 'a=1', 'application/x-www-form-urlencoded', 415],
   ])('REQUEST.UNSUPPORTED_MEDIA_TYPE for %s', async (_name, body, type, status) => {
     // fetch adds a content type to a string but not to bytes.
-    const answer = await post(new TextEncoder().encode(String(body)), { 'content-type': type })
-    expect([answer.status, answer.body.code]).toEqual([status, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+    const response = await post(new TextEncoder().encode(String(body)), { 'content-type': type })
+    expect([response.status, response.body.code]).toEqual([status, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
   })
 
   test('415 for a compressed body, whatever its content; 413 for one above the limit', async () => {
@@ -120,13 +120,13 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     'currentPage=%ff',
     'currentPage=%00',
   ])('400 VALIDATION.INVALID_PARAMETER for the query %s', async (query) => {
-    const answer = await list(query)
-    expect([answer.status, answer.body.code]).toEqual(invalid)
+    const response = await list(query)
+    expect([response.status, response.body.code]).toEqual(invalid)
   })
 
   test('500 SYSTEM.INTERNAL_ERROR for orders without parameters: documented, not logged as an error', async () => {
-    const answer = await list('')
-    expect([answer.status, answer.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
+    const response = await list('')
+    expect([response.status, response.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
     expect((await list('pageSize=5')).status).toBe(200)
     const lines = portico.log.filter(({ status, operation }) => status === 500 && operation === 'transfers.list')
     expect(lines.map(({ level }) => level)).toEqual(['info'])
@@ -163,9 +163,9 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     '0.001',
     '9'.repeat(40),
   ])('400 VALIDATION.INVALID_PARAMETER for the amount %s, with its field', async (amount) => {
-    const answer = await transfer({ amount })
-    expect([answer.status, answer.body.code]).toEqual(invalid)
-    expect(answer.body.message).toContain('amount')
+    const response = await transfer({ amount })
+    expect([response.status, response.body.code]).toEqual(invalid)
+    expect(response.body.message).toContain('amount')
   })
 
   test('400 VALIDATION.INVALID_PARAMETER for a number, another currency, and a wallet to itself', async () => {
@@ -177,11 +177,12 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
   })
 
   test('an unknown locale falls back to English; codes are the same in every locale', async () => {
-    const ask = (locale: string) => portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
-    const [odd, english, japanese] = [await ask('../../x'), await ask('en'), await ask('ja')]
+    const request = (locale: string) =>
+      portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
+    const [odd, english, japanese] = [await request('../../x'), await request('en'), await request('ja')]
     expect(odd.body.message).toBe(english.body.message)
     for (const inherited of ['constructor', 'toString', 'valueOf-x', '__proto__', 'hasOwnProperty;q=1, ja;q=0.1'])
-      expect([inherited, (await ask(inherited)).status]).toEqual([inherited, 401])
+      expect([inherited, (await request(inherited)).status]).toEqual([inherited, 401])
     const nowhere = { headers: { 'x-locale': 'constructor' } }
     expect((await portico.call('GET', '/web/v1/consumer/nowhere', nowhere)).body.code).toBe('ROUTE.NOT_FOUND')
     const self = { headers: { 'accept-language': 'constructor' } }
@@ -189,21 +190,21 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect([session.status, session.body]).toMatchObject([401, { code: '4010' }])
     expect(japanese.body.message).not.toBe(english.body.message)
     for (const weighed of ['en;q=0.1, ja', 'en;Q=0.1, ja'])
-      expect((await ask(weighed)).text).toContain(japanese.body.message)
+      expect((await request(weighed)).text).toContain(japanese.body.message)
     expect(japanese.body.code).toBe(english.body.code)
   })
 
   test('every response has the security headers and an envelope, and no server header', async () => {
-    for (const answer of [await ask404(), await post('{'), await list('pageSize=1')]) {
-      expect(answer.headers.get('cache-control')).toBe('no-store')
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-      expect(answer.headers.get('x-powered-by')).toBeNull()
-      expect(answer.text).not.toMatch(/at .*\.ts:|node_modules|Zod/)
-      expect(Object.keys(answer.body)).toEqual(['version', 'timestamp', 'success', 'code', 'message', 'data'])
+    for (const response of [await requestUnknown(), await post('{'), await list('pageSize=1')]) {
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(response.headers.get('x-powered-by')).toBeNull()
+      expect(response.text).not.toMatch(/at .*\.ts:|node_modules|Zod/)
+      expect(Object.keys(response.body)).toEqual(['version', 'timestamp', 'success', 'code', 'message', 'data'])
     }
   })
-  const ask404 = () => portico.call('GET', '/web/v1/consumer/nothing-here')
+  const requestUnknown = () => portico.call('GET', '/web/v1/consumer/nothing-here')
 
   test('an invalid request id is not echoed: the response has a generated one', async () => {
     const idOf = async (id: string) =>

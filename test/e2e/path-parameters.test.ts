@@ -56,11 +56,11 @@ describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', 
     const token = session.accessToken
     await portico.call('POST', `${chain}/security/step-up/send`, { token, body: { mfaMethod: 'EMAIL' } })
     const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
-    const answer = await portico.call('POST', `${chain}/security/step-up`, {
+    const response = await portico.call('POST', `${chain}/security/step-up`, {
       token,
       body: { mfaMethod: 'EMAIL', code },
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
   }
 
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', 
     recorder.requests.length = 0
   })
 
-  const ask = ({ method, chainId }: Route, path: string): Promise<Answer> => {
+  const request = ({ method, chainId }: Route, path: string): Promise<Answer> => {
     const body = method === 'POST' ? { body: {} } : {}
     if (chainId === 'api')
       return portico.call(method, path, { headers: { authorization: `Bearer ${apiKey}` }, ...body })
@@ -111,10 +111,10 @@ describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', 
         ? [400, 'VALIDATION.INVALID_PARAMETER', true]
         : [404, 'RESOURCE.NOT_FOUND', false]
       for (const value of hostile) {
-        const { status, body } = await ask(route, pathWith(route, name, value))
+        const { status, body } = await request(route, pathWith(route, name, value))
         expect([status, body.code, body.message.includes(name)], value).toEqual(expected)
       }
-      const undecodable = await ask(route, pathWith(route, name, '%ff'))
+      const undecodable = await request(route, pathWith(route, name, '%ff'))
       expect([undecodable.status, undecodable.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
     expect(recorder.requests).toEqual([])
@@ -124,7 +124,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', 
     ({ operation }) => operation.body === 'none' && !operation.id.startsWith('apiKeys.'),
   )
   test.each(withoutInput)('$name: a UUID reaches the backend', async (route) => {
-    await ask(route, route.path)
+    await request(route, route.path)
     expect(recorder.requests).toHaveLength(1)
     expect(recorder.requests[0]).toContain(unknownId)
   })

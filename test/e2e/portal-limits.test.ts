@@ -30,8 +30,8 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
   })
   afterAll(() => portico?.stop())
 
-  const times = async (count: number, ask: () => Promise<unknown>): Promise<void> => {
-    for (let each = 0; each < count; each++) await ask()
+  const times = async (count: number, request: () => Promise<unknown>): Promise<void> => {
+    for (let each = 0; each < count; each++) await request()
   }
 
   test('auth.loginInitiate 429 for the 4th request of an address at SYSTEM only, not at CONSUMER', async () => {
@@ -48,9 +48,9 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
     const initiate = () => at.post(`${system}/auth/login/initiate`, { email: 'a@b.test', password: 'wrong' })
     await times(3, initiate)
     await times(36, () => at.get(`${system}/secure-channel/public-key`))
-    const answer = await initiate()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toBe(`"login-address";r=0;t=${answer.headers.get('retry-after')}`)
+    const response = await initiate()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toBe(`"login-address";r=0;t=${response.headers.get('retry-after')}`)
   })
 
   test('auth.loginInitiate 429 for the 4th request of an IPv6 /56; its neighbor continues', async () => {
@@ -83,10 +83,10 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
     )
     const send = () => at.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
     data(await send())
-    const answer = await send()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"code-resend";r=0;t=(30|2\d)$/)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
+    const response = await send()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toMatch(/^"code-resend";r=0;t=(30|2\d)$/)
+    expect(response.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
   })
 
   test('mfa.stepUpSend 429 for a second code does not count towards the mail limit of the account', async () => {
@@ -95,20 +95,20 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
       portico.call('POST', '/web/v1/consumer/security/step-up/send', { token, body: { mfaMethod: 'EMAIL' } })
     data(await send())
     await times(6, async () => {
-      const answer = await send()
-      expect(refusal(answer)).toEqual(limited)
-      expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
+      const response = await send()
+      expect(refusal(response)).toEqual(limited)
+      expect(response.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
     })
   })
 
   test('auth.loginInitiate 429 after ten wrong passwords reports the failure limit, not that of the address', async () => {
     const fail = () => client(portico).post('/auth/login/initiate', { email: 'failing@demo.test', password: 'wrong' })
     await times(10, async () => expect((await fail()).status).toBe(401))
-    const answer = await fail()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"failures";r=0;t=\d+$/)
-    expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`t=${answer.headers.get('retry-after')}$`))
-    expect(answer.headers.get('ratelimit-policy')).toBe('"failures";q=10;w=900')
+    const response = await fail()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toMatch(/^"failures";r=0;t=\d+$/)
+    expect(response.headers.get('ratelimit')).toMatch(new RegExp(`t=${response.headers.get('retry-after')}$`))
+    expect(response.headers.get('ratelimit-policy')).toBe('"failures";q=10;w=900')
   })
 
   test('password.forgot 429 reports the limit of mails per address', async () => {
@@ -118,10 +118,10 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
         turnstileToken: '',
       })
     data(await forgot())
-    const answer = await forgot()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"forgot-mails";r=0;t=\d+$/)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"forgot-mails";q=1;w=3600')
+    const response = await forgot()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toMatch(/^"forgot-mails";r=0;t=\d+$/)
+    expect(response.headers.get('ratelimit-policy')).toBe('"forgot-mails";q=1;w=3600')
   })
 
   test('invitations.create 429 reports the limit of invitations per address, across workspaces', async () => {
@@ -134,10 +134,12 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
     const { bizId: roleBizId } = data(roleOf)
     const body = { email: 'guest@demo.test', roleBizId }
     data(await portico.call('POST', `${consumer}/invitations`, { token, body }))
-    const answer = await portico.call('POST', `${consumer}/invitations`, { token, body })
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"invitations-to-address";q=1;w=86400')
-    expect(answer.headers.get('ratelimit')).toBe(`"invitations-to-address";r=0;t=${answer.headers.get('retry-after')}`)
+    const response = await portico.call('POST', `${consumer}/invitations`, { token, body })
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit-policy')).toBe('"invitations-to-address";q=1;w=86400')
+    expect(response.headers.get('ratelimit')).toBe(
+      `"invitations-to-address";r=0;t=${response.headers.get('retry-after')}`,
+    )
   })
 
   test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {
@@ -168,10 +170,10 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
       [403, 'ACCESS.PORTAL_MISMATCH'],
       (at) => at.get(publicKey, undefined, { 'x-portal-access-code': 'guess' }),
     ],
-  ])('429 ACCESS.RATE_LIMITED: %s spends the limit of its own address only', async (_name, refused, ask) => {
+  ])('429 ACCESS.RATE_LIMITED: %s spends the limit of its own address only', async (_name, refused, request) => {
     const at = client(portico)
-    await times(40, async () => expect(refusal(await ask(at))).toEqual(refused))
-    const limitedAnswer = await ask(at)
+    await times(40, async () => expect(refusal(await request(at))).toEqual(refused))
+    const limitedAnswer = await request(at)
     expect(refusal(limitedAnswer)).toEqual(limited)
     expect(limitedAnswer.headers.get('ratelimit')).toBe(`"address";r=0;t=${limitedAnswer.headers.get('retry-after')}`)
     expect(refusal(await at.get(publicKey))).toEqual(limited)

@@ -16,8 +16,8 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   afterAll(() => world?.portico.stop())
 
   test('recharges.downloadProof 200, 206, 416: an attachment for the operator; one audit entry per download', async () => {
-    const { portico, data, system, proved, operator } = world
-    const { bizId, workspaceBizId, proofFileBizId } = await proved()
+    const { portico, data, system, createProved, operator } = world
+    const { bizId, workspaceBizId, proofFileBizId } = await createProved()
     const { sha256, sizeBytes } = await data(world.web('GET', `/files/${proofFileBizId}`))
     const whole = await system('GET', proofOf(bizId))
     expect([whole.status, whole.text.slice(0, 8)]).toEqual([200, '%PDF-1.7'])
@@ -33,14 +33,14 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     const part = await ranged('bytes=0-3')
     expect([part.status, part.text]).toEqual([206, '%PDF'])
     expect((await ranged('bytes=99999-')).status).toBe(416)
-    const told = { workspaceBizId, targetBizId: bizId, outcome: { code: 'SUCCESS' } }
+    const entry = { workspaceBizId, targetBizId: bizId, outcome: { code: 'SUCCESS' } }
     const { items } = await data(system('GET', `/audit-log?action=recharges.downloadProof&targetId=${bizId}`))
-    expect(items).toMatchObject([told, told, told])
+    expect(items).toMatchObject([entry, entry, entry])
   })
 
   test('recharges.proof 400 for a file type that proofs cannot have, whatever its purpose', async () => {
-    const { data, made, upload, web } = world
-    const { bizId } = await made()
+    const { data, create, upload, web } = world
+    const { bizId } = await create()
     const table = { content: Buffer.from('=1+1,2\n'), fileName: 'receipt.csv', type: 'text/csv' }
     const fileBizId = await upload({ purpose: 'DOCUMENT', ...table })
     expect(codeOf(await web('POST', `/recharges/${bizId}/proof`, { fileBizId }))).toEqual(invalid)
@@ -48,8 +48,8 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   })
 
   test('recharges.downloadProof 200 for HEAD: the same headers and no audit entry', async () => {
-    const { data, system, proved } = world
-    const { bizId } = await proved()
+    const { data, system, createProved } = world
+    const { bizId } = await createProved()
     const { status, headers, text } = await system('HEAD', proofOf(bizId))
     expect([status, headers.get('content-type'), text]).toEqual([200, 'application/pdf', ''])
     const { items } = await data(system('GET', `/audit-log?action=recharges.downloadProof&targetId=${bizId}`))
@@ -57,8 +57,8 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   })
 
   test("recharges.downloadProof 404: no proof, unknown, malformed, deleted; 401 for a consumer's token", async () => {
-    const { portico, data, web, system, upload, made, owner } = world
-    const unproved = (await made()).bizId
+    const { portico, data, web, system, upload, create, owner } = world
+    const unproved = (await create()).bizId
     for (const id of [unproved, unknownId, 'x']) expect(codeOf(await system('GET', proofOf(id)))).toEqual(notFound)
     const { bizId: play } = await data(web('POST', '/workspaces', { workspaceName: 'Play', workspaceKind: 'SANDBOX' }))
     const there = { workspace: play }
@@ -78,7 +78,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   test.skipIf(inject('topology') === 'embedded')(
     'recharges.downloadProof 403: permission to read recharges without permission to decide',
     async () => {
-      const { portico, proved } = world
+      const { portico, createProved } = world
       const client = new Client({ connectionString: portico.settings.databaseUrl?.reveal() })
       await client.connect()
       await client.query(
@@ -86,10 +86,10 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
       )
       await client.end()
       const { accessToken: token } = await signIn(portico, 'checker@demo.test')
-      const { bizId } = await proved()
-      const ask = (path: string) => portico.call('GET', `/web/v1/system${path}`, { token })
-      expect((await ask(`/recharges/${bizId}`)).status).toBe(200)
-      expect(codeOf(await ask(proofOf(bizId)))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+      const { bizId } = await createProved()
+      const request = (path: string) => portico.call('GET', `/web/v1/system${path}`, { token })
+      expect((await request(`/recharges/${bizId}`)).status).toBe(200)
+      expect(codeOf(await request(proofOf(bizId)))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     },
   )
 })

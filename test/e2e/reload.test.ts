@@ -79,8 +79,8 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   test('a file with a missing certificate is rejected with the reason', async () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     await writeFile(portico.file, dump({ backends: { constants: { url: 'https://127.0.0.1', tls } } }))
-    const told = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the old one stays/
-    await expect.poll(() => portico.output()).toMatch(told)
+    const reason = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the old one stays/
+    await expect.poll(() => portico.output()).toMatch(reason)
     expect(await label()).toBe('second')
   })
 

@@ -13,12 +13,12 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
 
   const web = (method: 'GET' | 'POST', path: string, body?: object) =>
     world.data(world.owner, method, path, { workspace, ...(body && { body }) })
-  const asked = (method: string, path: string, body?: object): Promise<Answer> =>
+  const request = (method: string, path: string, body?: object): Promise<Answer> =>
     world.portico.call(method, `/web/v1/system${path}`, { token: operator.accessToken, ...(body && { body }) })
   const system = async (method: string, path: string, body?: object) => {
-    const answer = await asked(method, path, body)
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const response = await request(method, path, body)
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
   const balance = async (currency: string): Promise<string> =>
     (await web('GET', `/wallets/${wallets[currency]}/balance`)).availableBalance
@@ -90,7 +90,7 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
       expect(await system('GET', `${list}/${item.bizId}`)).toEqual(item)
     }
     expect((await system('GET', '/transfers/pending?workspaceKind=SANDBOX')).items).toEqual([])
-    expect((await asked('GET', '/recharges?workspaceKind=OTHER')).status).toBe(400)
+    expect((await request('GET', '/recharges?workspaceKind=OTHER')).status).toBe(400)
     expect((await web('GET', '/recharges')).items[0].workspaceKind).toBeUndefined()
   })
 
@@ -109,14 +109,14 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
   })
 
   test('sandbox.reset 200: restarts the daily limits', async () => {
-    const most = { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '5000.00' }
+    const recharge = { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '5000.00' }
     const recharged = async () => {
-      const { bizId } = await web('POST', '/recharges', most)
+      const { bizId } = await web('POST', '/recharges', recharge)
       await system('POST', `/recharges/${bizId}/confirm`)
     }
     for (let times = 0; times < 4; times++) await recharged()
-    const over = await world.call(world.owner, 'POST', '/recharges', { workspace, body: most })
-    expect([over.status, over.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
+    const exceeded = await world.call(world.owner, 'POST', '/recharges', { workspace, body: recharge })
+    expect([exceeded.status, exceeded.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
     await web('POST', '/sandbox/reset')
     await recharged()
   })
@@ -125,12 +125,12 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
     const { bizId: withdrawalChannelBizId } = await channel()
     await system('POST', `/withdrawal-channels/${withdrawalChannelBizId}/verify`)
     const order = { walletBizId: wallets.USD, amount: '10.00' }
-    const going = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
-    await system('POST', `/withdrawals/${going.bizId}/approve`)
+    const pending = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
+    await system('POST', `/withdrawals/${pending.bizId}/approve`)
     const waiting = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
     const unpaid = await web('POST', '/recharges', { ...order, channelCode: 'CARD_USD' })
     await web('POST', '/sandbox/reset')
-    expect(await web('GET', `/withdrawals/${going.bizId}`)).toMatchObject({
+    expect(await web('GET', `/withdrawals/${pending.bizId}`)).toMatchObject({
       withdrawalStatus: { code: 'FAILED' },
       failureReason: 'SANDBOX_RESET',
     })

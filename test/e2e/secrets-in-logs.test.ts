@@ -61,10 +61,10 @@ describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
     schema instanceof z.ZodObject ? Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value])) : {}
 
   /** Commands without a body succeed; one of them signs out. */
-  const takesSomething = ({ operation: { body, path, method } }: Route) =>
+  const hasInput = ({ operation: { body, path, method } }: Route) =>
     method === 'GET' || path.includes('{') || body instanceof z.ZodObject
 
-  const askPlanting = ({ operation, method, path }: Route, token: string) => {
+  const requestWithSecrets = ({ operation, method, path }: Route, token: string) => {
     const query = new URLSearchParams(filled(operation.query, 'planted-in-query'))
     const body = method === 'POST' ? { body: filled(operation.body, 'planted-in-body') } : {}
     const place = path.replace(unknownId, 'planted-in-path')
@@ -73,14 +73,14 @@ describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
 
   test('a refused value appears neither in the log nor in the response, for every operation', async () => {
     const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
-    const asked = portalRoutes.filter(takesSomething)
+    const routes = portalRoutes.filter(hasInput)
     const before = portico.log.length
-    const answers = await Promise.all(
-      asked.map((route) => askPlanting(route, (route.chainId === 'system' ? operator : owner).accessToken)),
+    const responses = await Promise.all(
+      routes.map((route) => requestWithSecrets(route, (route.chainId === 'system' ? operator : owner).accessToken)),
     )
-    expect(portico.log.length - before).toBeGreaterThanOrEqual(asked.length)
-    expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThan(asked.length / 3)
-    expect(answers.map(({ text }) => text).filter((text) => text.includes('planted-in-'))).toEqual([])
+    expect(portico.log.length - before).toBeGreaterThanOrEqual(routes.length)
+    expect(responses.filter(({ status }) => status === 400).length).toBeGreaterThan(routes.length / 3)
+    expect(responses.map(({ text }) => text).filter((text) => text.includes('planted-in-'))).toEqual([])
     expect(portico.rawLog.filter((line) => line.includes('planted-in-'))).toEqual([])
   })
 
@@ -120,7 +120,7 @@ describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
     )
     expect(explanations).not.toContain('[]')
     const metrics = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
-    const told = [...explanations, metrics].join('\n')
-    expect([...secrets].filter(([, secret]) => told.includes(secret)).map(([name]) => name)).toEqual([])
+    const output = [...explanations, metrics].join('\n')
+    expect([...secrets].filter(([, secret]) => output.includes(secret)).map(([name]) => name)).toEqual([])
   })
 })

@@ -108,14 +108,14 @@ export const startStreamsWorld = async () => {
     upstream,
     configuration,
     /** Sets the behavior of the upstream for the following requests. */
-    does: (behaviour: Behaviour): void => {
-      behave = behaviour
+    setBehavior: (behavior: Behaviour): void => {
+      behave = behavior
     },
-    says: (text: string): void => {
+    respondWith: (text: string): void => {
       behave = (socket) => void socket.write(text)
     },
     /** Restarts `tries`, the count of requests that reach the upstream. */
-    countAnew: (): void => {
+    resetTries: (): void => {
       before = upstream.requests()
     },
     tries: (): number => upstream.requests() - before,

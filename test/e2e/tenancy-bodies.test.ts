@@ -20,7 +20,7 @@ const named = routes.flatMap(({ chainId, operation }) => {
 })
 
 /** Money can go to another workspace's wallet. */
-const anybodys = ['transfers.create targetWalletBizId']
+const crossWorkspace = ['transfers.create targetWalletBizId']
 
 const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorld, name: string) => {
   const workspace = await make(owner, name, 'SANDBOX')
@@ -59,7 +59,7 @@ const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorl
 type Place = Awaited<ReturnType<typeof inWorkspace>>
 
 /** Builds a request with a local or foreign id; its other ids are local. Add new kinds of ids here. */
-const askedBy: Record<string, (from: Place, here: Place, across: string) => object> = {
+const requestsBy: Record<string, (from: Place, here: Place, across: string) => object> = {
   'apiKeys.delete apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[0] }),
   'apiKeys.disable apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[1] }),
   'apiKeys.enable apiKeyBizId': ({ asleep }) => ({ apiKeyBizId: asleep }),
@@ -102,33 +102,33 @@ const bytes = ({ status, headers, text }: Answer) => [
 describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () => {
   let world: AccessWorld
   let here: Place
-  let there: Place
+  let foreign: Place
   let across: string
   beforeAll(async () => {
     world = await startAccessWorld()
     here = await inWorkspace(world, 'Here')
-    there = await inWorkspace(world, 'Next door')
+    foreign = await inWorkspace(world, 'Next door')
     const workspace = await world.workspace(world.owner, 'Across the street', 'SANDBOX')
     across = (await world.data(world.owner, 'GET', '/wallets', { workspace }))[0].bizId
   })
   afterAll(() => world?.portico.stop())
 
-  test.each(named.filter(({ name }) => !anybodys.includes(name)))(
+  test.each(named.filter(({ name }) => !crossWorkspace.includes(name)))(
     '$name: same response as for an unknown id',
     async (each) => {
-      const asked = askedBy[each.name]
-      if (!asked) throw new Error(`nothing says what ${each.name} is to be asked with`)
+      const build = requestsBy[each.name]
+      if (!build) throw new Error(`no request for ${each.name}`)
       const path = each.operation.path.replace('{recharge_id}', here.recharge)
       expect(pathParamNames(path)).toEqual([])
-      const ask = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
+      const request = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
       const field = each.name.split(' ')[1] ?? ''
-      const foreign = asked(there, here, across)
-      const unknown = await ask({ ...foreign, [field]: unknownId })
-      const theirs = await ask(foreign)
+      const body = build(foreign, here, across)
+      const unknown = await request({ ...body, [field]: unknownId })
+      const theirs = await request(body)
       expect(bytes(theirs)).toEqual(bytes(unknown))
       expect(theirs.status).toBe(404)
       // The id is the only reason for the refusal.
-      expect((await ask(asked(here, here, across))).status).not.toBe(404)
+      expect((await request(build(here, here, across))).status).not.toBe(404)
     },
   )
 })

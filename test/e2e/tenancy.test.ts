@@ -36,7 +36,7 @@ const fileIn = async ({ owner, data }: AccessWorld, workspace: string): Promise<
 }
 
 /** A workspace without the caller, with one entity of every kind. Add new kinds of ids here. */
-const furnish = async (world: AccessWorld): Promise<Foreign> => {
+const fillWorkspace = async (world: AccessWorld): Promise<Foreign> => {
   const { owner, data } = world
   const workspace = await world.workspace(owner, 'Next door', 'SANDBOX')
   const other = await world.workspace(owner, 'Across the street', 'SANDBOX')
@@ -113,14 +113,14 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
   let key: string
   beforeAll(async () => {
     world = await startAccessWorld()
-    foreign = await furnish(world)
+    foreign = await fillWorkspace(world)
     bodies = bodiesOf(await fileIn(world, developmentIds.workspace))
     const body = { apiKeyName: 'Machine', permissionCodes: ['wallet:read', 'transfer:read', 'transfer:create'] }
     key = (await world.data(world.owner, 'POST', '/api-keys', { workspace: developmentIds.workspace, body })).secret
   })
   afterAll(() => world?.portico.stop())
 
-  const ask = ({ method, path, chainId, operation }: Route) => {
+  const request = ({ method, path, chainId, operation }: Route) => {
     const body = method === 'POST' ? { body: bodies[operation.id] ?? {} } : {}
     return chainId === 'api'
       ? world.portico.call(method, path, { headers: { authorization: `Bearer ${key}` }, ...body })
@@ -137,8 +137,8 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
     const [name = ''] = pathParamNames(route.operation.path)
     const id = foreign[`${domainOf(route.operation.id)} ${name}`]
     if (!id) throw new Error(`furnish() puts nothing into the other workspace for ${route.operation.id}`)
-    const unknown = await ask(route)
-    const theirs = await ask({ ...route, path: route.path.replace(unknownId, id) })
+    const unknown = await request(route)
+    const theirs = await request({ ...route, path: route.path.replace(unknownId, id) })
     expect(bytes(theirs)).toEqual(bytes(unknown))
     expect(theirs.text).not.toContain(id)
     // A request refused for its body has not been looked up.

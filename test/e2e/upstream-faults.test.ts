@@ -52,9 +52,9 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
   /** For requests that must time out. Others have more time than a slow machine needs. */
-  const inHaste = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const withShortTimeout = async <T>(send: () => Promise<T>): Promise<T> => {
     await placed(700)
-    return ask().finally(() => placed())
+    return send().finally(() => placed())
   }
   let before = 0
   beforeEach(() => {
@@ -205,7 +205,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     async (_name, behaviour, status, code) => {
       behave = behaviour
       const start = performance.now()
-      const got = status === 504 ? await inHaste(get) : await get()
+      const got = status === 504 ? await withShortTimeout(get) : await get()
       expect([got.status, got.body.code], got.text).toEqual([status, code])
       expect(performance.now() - start).toBeLessThan(15_000)
       expect(got.text).not.toContain(secret)
@@ -220,7 +220,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n[')
       timers.push(setInterval(() => socket.writable && socket.write(' '), 50))
     }
-    const got = await inHaste(get)
+    const got = await withShortTimeout(get)
     for (const timer of timers) clearInterval(timer)
     expect([got.status, got.body.code]).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
     expect(tries()).toBe(1)
@@ -331,7 +331,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
 
   test('503 above the concurrency limit, and the gateway stays healthy', async () => {
     behave = () => undefined
-    const all = await inHaste(() => Promise.all(Array.from({ length: 12 }, get)))
+    const all = await withShortTimeout(() => Promise.all(Array.from({ length: 12 }, get)))
     const statuses = all.map(({ status }) => status).sort()
     expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(4)
     expect(new Set(statuses)).toEqual(new Set([503, 504]))

@@ -8,7 +8,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   beforeAll(async () => {
     world = await startStreamsWorld()
   })
-  beforeEach(() => world.countAnew())
+  beforeEach(() => world.resetTries())
   afterAll(() => world?.stop())
 
   const wide = { 'user-agent': 'é'.repeat(512) }
@@ -23,8 +23,8 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     ['If-Range', { 'if-range': 'a'.repeat(11_000), range: 'bytes=0-0' }],
     ['Range', { range: `bytes=${'0-0,'.repeat(2_700)}1-1` }],
   ])('files.download 200: %s is dropped if it is too long for an upstream', async (_name, fields) => {
-    const { says, download } = world
-    says(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
+    const { respondWith, download } = world
+    respondWith(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
     const response = await download({ ...wide, ...fields })
     expect([response.status, await response.text()]).toEqual([200, '%PDF'])
     expect(headAt().length).toBeLessThan(8_192)
@@ -32,8 +32,8 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test('files.upload 415 for a content type that is too long for an upstream', async () => {
-    const { says, tries, upload } = world
-    says(json({ success: true, code: '2000', message: '', data: file }))
+    const { respondWith, tries, upload } = world
+    respondWith(json({ success: true, code: '2000', message: '', data: file }))
     const { status, body } = await upload({
       ...wide,
       'content-type': `multipart/form-data; boundary=b; x=${'a'.repeat(11_000)}`,
@@ -43,8 +43,8 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test('files.upload 200: the envelope is removed, and the upstream gets the listed headers', async () => {
-    const { session, upstream, says, upload } = world
-    says(json({ success: true, code: '2000', message: '', data: file }))
+    const { session, upstream, respondWith, upload } = world
+    respondWith(json({ success: true, code: '2000', message: '', data: file }))
     const {
       status,
       body,
@@ -85,8 +85,8 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test('files.download 200: only headers of the file itself are relayed', async () => {
-    const { upstream, says, download } = world
-    says(
+    const { upstream, respondWith, download } = world
+    respondWith(
       answer(
         '200 OK',
         {
@@ -117,10 +117,10 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test('files.download 200 for HEAD: headers only, even if the upstream sends the file', async () => {
-    const { does, download, replaceFiles } = world
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 600_000 })
     const left = Promise.withResolvers<void>()
-    does((socket) => {
+    setBehavior((socket) => {
       socket.on('close', () => left.resolve())
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/pdf\r\ncontent-length: 900000\r\n\r\n%PDF')
     })
@@ -133,8 +133,8 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   test.each(['attachment; filename="\u00e9.txt"', 'attachment; filename="\u6f22.txt"', 'inline', 'inline; attachment'])(
     'files.download 200: the unsafe disposition %s becomes an attachment',
     async (disposition) => {
-      const { says, download } = world
-      says(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
+      const { respondWith, download } = world
+      respondWith(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
       const response = await download()
       expect([response.status, response.headers.get('content-disposition')]).toEqual([200, 'attachment'])
       expect(await response.text()).toBe('abc')
@@ -142,9 +142,9 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   )
 
   test('files.download 200: encoding and disposition are case-insensitive', async () => {
-    const { says, download } = world
+    const { respondWith, download } = world
     const fields = 'Content-Disposition: Attachment; filename=a.txt\r\nTransfer-Encoding: Chunked\r\n'
-    says(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n${fields}\r\n3\r\nabc\r\n0\r\n\r\n`)
+    respondWith(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n${fields}\r\n3\r\nabc\r\n0\r\n\r\n`)
     const response = await download()
     expect([response.status, await response.text()]).toEqual([200, 'abc'])
     expect(response.headers.get('content-disposition')).toBe('Attachment; filename=a.txt')
@@ -163,32 +163,32 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     ['an encoding that nobody asked for', answer('200 OK', { 'content-encoding': 'gzip' }, secret)],
     ['more than is let through', answer('200 OK', { 'content-length': '2000000' }, secret)],
   ])('files.download 502: %s', async (_name, text) => {
-    const { says, download } = world
-    says(text)
+    const { respondWith, download } = world
+    respondWith(text)
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
   })
 
   test('files.upload and files.download 502 for an upgrade, without waiting for the deadline', async () => {
-    const { says, download, upload } = world
-    says('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+    const { respondWith, download, upload } = world
+    respondWith('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
     expect(await upload()).toMatchObject({ status: 502, body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' } })
   })
 
   test("files.download 404 and 416: the upstream's refusals get the gateway's own messages", async () => {
-    const { says, download } = world
+    const { respondWith, download } = world
     const refusal = (code: string) => ({ success: false, code, message: secret, data: null })
-    says(json(refusal('RESOURCE.NOT_FOUND'), '404 Not Found'))
+    respondWith(json(refusal('RESOURCE.NOT_FOUND'), '404 Not Found'))
     expect(await codeOf(await download())).toEqual([404, 'RESOURCE.NOT_FOUND'])
-    says(json(refusal('FILE.RANGE_NOT_SATISFIABLE'), '416 Range', { 'content-range': 'bytes */3' }))
+    respondWith(json(refusal('FILE.RANGE_NOT_SATISFIABLE'), '416 Range', { 'content-range': 'bytes */3' }))
     const response = await download({ range: 'bytes=9-' })
     expect(response.headers.get('content-range')).toBe('bytes */3')
     expect(await codeOf(response)).toEqual([416, 'FILE.RANGE_NOT_SATISFIABLE'])
   })
 
   test('files.download: a truncated body aborts the connection, so that nobody takes it for complete', async () => {
-    const { does, download } = world
-    does((socket) => {
+    const { setBehavior, download } = world
+    setBehavior((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\nhalf')
       setTimeout(() => socket.destroy(), 50)
     })
@@ -198,7 +198,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test('files.upload 502: reset, truncated and not JSON; it is never retried', async () => {
-    const { does, tries, upload } = world
+    const { setBehavior, tries, upload } = world
     const results: unknown[] = []
     const behaviours: Behaviour[] = [
       (socket) => void socket.destroy(),
@@ -206,7 +206,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
       (socket) => void socket.write(answer('200 OK', { 'content-type': 'text/html' }, secret)),
     ]
     for (const each of behaviours) {
-      does(each)
+      setBehavior(each)
       const { status, body } = await upload()
       results.push([status, body.code])
     }

@@ -13,15 +13,15 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
   beforeAll(async () => {
     world = await startStreamsWorld()
   })
-  beforeEach(() => world.countAnew())
+  beforeEach(() => world.resetTries())
   afterEach(() => world.replaceFiles({}))
   afterAll(() => world?.stop())
 
   test('files.download: a stream that drips is aborted at the total deadline', async () => {
-    const { does, download, replaceFiles } = world
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: soonMs })
     const timers: NodeJS.Timeout[] = []
-    does((socket) => {
+    setBehavior((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\n')
       timers.push(setInterval(() => socket.write('x'), 50))
     })
@@ -34,19 +34,19 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
   test.each([
     ['files.download', ({ download }: StreamsWorld) => download().then(codeOf)],
     ['files.upload', ({ upload }: StreamsWorld) => upload().then(({ status, body }) => [status, body.code])],
-  ])('%s 504: no response within the deadline', async (_name, ask) => {
+  ])('%s 504: no response within the deadline', async (_name, call) => {
     await world.replaceFiles({ streamTimeoutMs: soonMs })
-    world.does(() => undefined)
-    expect(await ask(world)).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+    world.setBehavior(() => undefined)
+    expect(await call(world)).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
   })
 
   test('files.upload 408 for a slow client: does not count as a failure of the upstream', async () => {
-    const { does, says, download, beginUpload, replaceFiles } = world
+    const { setBehavior, respondWith, download, beginUpload, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: soonMs, breaker: { failures: 1, openMs: 60_000 } })
-    does(() => undefined)
+    setBehavior(() => undefined)
     const [head] = await once(beginUpload(), 'data')
     expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
-    says(answer('200 OK', { 'content-type': 'text/plain' }, 'abc'))
+    respondWith(answer('200 OK', { 'content-type': 'text/plain' }, 'abc'))
     expect((await download()).status).toBe(200)
   })
 
@@ -56,26 +56,26 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
   ])(
     'files.download: a client that does not read is disconnected %s, and the upstream is not blamed',
     async (_name, set, internal) => {
-      const { portico, does, beginDownload, replaceFiles } = world
+      const { portico, setBehavior, beginDownload, replaceFiles } = world
       await replaceFiles({ maxStreamBytes: 100_000_000, ...set })
       const size = 60_000_000
-      does((socket) => {
+      setBehavior((socket) => {
         socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${size}\r\n\r\n`)
         socket.write(Buffer.alloc(size, 'x'))
       })
       const id = randomUUID()
       const socket = beginDownload(id)
-      const told = () => portico.log.find(({ requestId }) => requestId === id)
+      const logged = () => portico.log.find(({ requestId }) => requestId === id)
       const cut = { level: 'info', code: 'REQUEST.TIMEOUT', status: 200, internal }
-      await expect.poll(told).toMatchObject(cut)
+      await expect.poll(logged).toMatchObject(cut)
       socket.destroy()
     },
   )
 
   test('files.download 200: an upstream may pause for longer than a client', async () => {
-    const { does, download, replaceFiles } = world
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 10_000 })
-    does(async (socket) => {
+    setBehavior(async (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nha')
       await pause(stallMs + 300)
       socket.write('lf')
@@ -85,8 +85,8 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
   })
 
   test('files.read 404 in time: slow uploads do not occupy the concurrency of other requests', async () => {
-    const { does, tries, read, beginUpload, replaceFiles, configuration } = world
-    does((socket, request) => {
+    const { setBehavior, tries, read, beginUpload, replaceFiles, configuration } = world
+    setBehavior((socket, request) => {
       if (request.startsWith('GET ')) socket.write(missing)
     })
     await replaceFiles({ streamTimeoutMs: 20_000 })
@@ -97,9 +97,9 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
   })
 
   test('files.download 200: a change of placement does not abort a download in progress', async () => {
-    const { does, download, replaceFiles } = world
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 20_000 })
-    does((socket) => {
+    setBehavior((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n\r\nhalf')
       setTimeout(() => socket.write('half'), 3_000)
     })
@@ -110,25 +110,25 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
 
   describe('the circuit breaker', () => {
     test('files.read 404: failed streams do not open it', async () => {
-      const { says, download, read, replaceFiles } = world
+      const { respondWith, download, read, replaceFiles } = world
       await replaceFiles({ breaker: { failures: 1, openMs: 60_000 } })
-      says(answer('500 Oops', { 'content-type': 'text/html' }, secret))
+      respondWith(answer('500 Oops', { 'content-type': 'text/html' }, secret))
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
-      says(missing)
+      respondWith(missing)
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     })
 
     test('files.download 503 while a slow upload tests the upstream', async () => {
-      const { does, says, tries, download, upload, read, beginUpload, replaceFiles } = world
+      const { setBehavior, respondWith, tries, download, upload, read, beginUpload, replaceFiles } = world
       await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 1, openMs: 100 } })
-      does((socket) => void socket.destroy())
+      setBehavior((socket) => void socket.destroy())
       expect((await upload()).status).toBe(502)
       await pause(150)
-      does(() => undefined)
+      setBehavior(() => undefined)
       const slow = beginUpload()
       await expect.poll(tries).toBe(2)
-      says(missing)
+      respondWith(missing)
       const start = Date.now()
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
@@ -138,11 +138,11 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
   })
 
   test('a client that disconnects aborts the request to the upstream', async () => {
-    const { does, tries, beginUpload, replaceFiles } = world
+    const { setBehavior, tries, beginUpload, replaceFiles } = world
     // Long enough that the deadline does not abort it first.
     await replaceFiles({ streamTimeoutMs: 20_000 })
     let isClosed = false
-    does((socket) => {
+    setBehavior((socket) => {
       socket.once('close', () => {
         isClosed = true
       })

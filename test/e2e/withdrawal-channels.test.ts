@@ -5,7 +5,7 @@ import { unknownId } from '../harness/catalogue.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { codeOf, conflict, invalid, notFound, reused, unavailable } from './money-world.ts'
-import { mostChannels, startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
+import { maxChannels, startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { workspace } = developmentIds
 
@@ -46,13 +46,13 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
 
   test('withdrawalChannels.create 400: a country that does not exist', async () => {
     const { web } = world
-    const answer = await web('POST', '/withdrawal-channels', payoutAccount({ country: 'XX' }))
-    expect(codeOf(answer)).toEqual(invalid)
-    expect(answer.body.message).toContain('country')
+    const response = await web('POST', '/withdrawal-channels', payoutAccount({ country: 'XX' }))
+    expect(codeOf(response)).toEqual(invalid)
+    expect(response.body.message).toContain('country')
   })
 
   test('withdrawalChannels.verify, reject 200: PENDING_VERIFICATION → ACTIVE → DISABLED, → REJECTED; 409 after, 404', async () => {
-    const { data, web, system, asked } = world
+    const { data, web, system, orderOf } = world
     const body = payoutAccount()
     const { bizId } = await data(web('POST', '/withdrawal-channels', body))
     const on = (id: string, decision: 'verify' | 'reject') =>
@@ -65,7 +65,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     })
     expect(codeOf(await on(bizId, 'reject'))).toEqual(conflict)
     expect(codeOf(await on(bizId, 'verify'))).toEqual(conflict)
-    expect(codeOf(await web('POST', '/withdrawals', asked({ withdrawalChannelBizId: bizId })))).toEqual(unavailable)
+    expect(codeOf(await web('POST', '/withdrawals', orderOf({ withdrawalChannelBizId: bizId })))).toEqual(unavailable)
     const second = await data(web('POST', '/withdrawal-channels', body))
     expect(await data(on(second.bizId, 'reject'))).toMatchObject({ channelStatus: { code: 'REJECTED' } })
     expect(codeOf(await on(second.bizId, 'verify'))).toEqual(conflict)
@@ -94,10 +94,10 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     const { data, web, system } = world
     const { bizId: full } = await data(web('POST', '/workspaces', { workspaceName: 'Full' }))
     const one = () => web('POST', '/withdrawal-channels', payoutAccount(), { workspace: full })
-    const answers = await Promise.all(Array.from({ length: mostChannels + 2 }, one))
-    expect(answers.filter(({ status }) => status !== 200).map(codeOf)).toEqual([conflict, conflict])
+    const responses = await Promise.all(Array.from({ length: maxChannels + 2 }, one))
+    expect(responses.filter(({ status }) => status !== 200).map(codeOf)).toEqual([conflict, conflict])
     const channels = await data(web('GET', '/withdrawal-channels', undefined, { workspace: full }))
-    expect(channels).toHaveLength(mostChannels)
+    expect(channels).toHaveLength(maxChannels)
     await data(system('POST', `/withdrawal-channels/${channels[0].bizId}/reject`, { reason: 'unknown' }))
     expect((await one()).status).toBe(200)
     expect(codeOf(await one())).toEqual(conflict)

@@ -31,14 +31,14 @@ const stated = (problem: { ruleId: string; message: string }): boolean =>
 describe('the document', () => {
   it('is built in batches, so that other requests are served meanwhile', async () => {
     let turns = 0
-    let made = false
+    let created = false
     const count = (): void => {
       turns++
-      if (!made) setImmediate(count)
+      if (!created) setImmediate(count)
     }
     setImmediate(count)
     await make()
-    made = true
+    created = true
     expect(turns).toBeGreaterThan(catalogue.length / 8)
   })
 
@@ -253,9 +253,9 @@ describe('an operation', () => {
   })
 
   it('declares the fields of its refusals', () => {
-    const answers = Object.entries(objectAt(document, 'components', 'responses'))
-    for (const [name, answer] of answers) {
-      const fields = Object.keys(objectAt(answer, 'headers'))
+    const responses = Object.entries(objectAt(document, 'components', 'responses'))
+    for (const [name, result] of responses) {
+      const fields = Object.keys(objectAt(result, 'headers'))
       expect(fields, name).toEqual(expect.arrayContaining(['X-Request-Id', 'RateLimit', 'RateLimit-Policy']))
       expect(fields.includes('Retry-After'), name).toBe(/RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE/.test(name))
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))

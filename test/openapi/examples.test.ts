@@ -54,13 +54,13 @@ describe(`the recorded examples (${again})`, () => {
 
   test('each has the current texts of coded values and refusals', () => {
     const words = createWords({ directory: join(root, 'config/locales'), codes, families: codedFamilies })
-    const said = [...codedFamilies.values()].flatMap((family) =>
+    const texts = [...codedFamilies.values()].flatMap((family) =>
       family.codes.map((code) => {
         const { value, label, description } = words.coded(family, code, 'en')
         return [value, { code, value, label, description }] as const
       }),
     )
-    const known = new Map<Json, object>(said)
+    const known = new Map<Json, object>(texts)
     const codedIn = (part: Json | undefined): Json[] => {
       if (Array.isArray(part)) return part.flatMap(codedIn)
       if (!isJsonObject(part)) return []

@@ -12,9 +12,9 @@ describe('client generators', () => {
     }
     expect(at(schemas, 'WalletStatus', 'properties', 'value')).toMatchObject({ format: 'int64' })
     expect(at(schemas, 'Flow', 'properties', 'sequence')).toEqual({ type: 'integer', format: 'int64' })
-    for (const [name, answer] of Object.entries(objectAt(document, 'components', 'responses')))
+    for (const [name, response] of Object.entries(objectAt(document, 'components', 'responses')))
       expect(
-        at(answer, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'type'),
+        at(response, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'type'),
         name,
       ).toBe('string')
     const upload = operationOf('consumer', 'files.upload').requestBody

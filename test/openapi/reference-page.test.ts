@@ -74,12 +74,12 @@ it('serves the document, compressed for clients that accept it', async () => {
 })
 
 it('304 for a matching ETag, in every form of If-None-Match', async () => {
-  const ask = (known: string) =>
+  const revalidate = (known: string) =>
     request(app).get('/docs').set('accept-encoding', 'identity').set('if-none-match', known)
-  const { etag = '' } = (await ask('"other"')).headers
+  const { etag = '' } = (await revalidate('"other"')).headers
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
-    expect([known, (await ask(known)).status]).toEqual([known, 304])
-  expect((await ask('"other", W/"another"')).status).toBe(200)
+    expect([known, (await revalidate(known)).status]).toEqual([known, 304])
+  expect((await revalidate('"other", W/"another"')).status).toBe(200)
 })
 
 it('passes every other path and method on to the chains', async () => {
@@ -91,8 +91,8 @@ it('passes every other path and method on to the chains', async () => {
 })
 
 it('is built again after a failure, then cached', async () => {
-  const makings = [() => Promise.reject(new Error('a file that cannot be read')), async () => document]
-  const fresh = express().use(createReferencePages(() => makings.shift()?.() ?? expect.fail()))
+  const builders = [() => Promise.reject(new Error('a file that cannot be read')), async () => document]
+  const fresh = express().use(createReferencePages(() => builders.shift()?.() ?? expect.fail()))
   fresh.use(((_error, _request, response, _next) => void response.status(500).end()) satisfies ErrorRequestHandler)
   const status = async () => (await request(fresh).get('/openapi.json')).status
   expect([await status(), await status(), await status()]).toEqual([500, 200, 200])

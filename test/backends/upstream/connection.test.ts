@@ -4,7 +4,7 @@ import { openPool, toConnectionRefusal } from '../../../src/backends/upstream/co
 import { upstream } from '../../../src/config/schema.ts'
 import { statusOf } from '../../../src/contract/index.ts'
 
-const told = (error: unknown) => {
+const refusalOf = (error: unknown) => {
   const { code, detail } = toConnectionRefusal(error)
   return [statusOf(code), code, detail.retryAfter]
 }
@@ -12,14 +12,14 @@ const told = (error: unknown) => {
 test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
   '%s: 503 with Retry-After of one second for an unreachable upstream',
   (code) => {
-    expect(told(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE', 1])
+    expect(refusalOf(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE', 1])
   },
 )
 
 test.each(['close', 'destroy'] as const)('503 for a request after %s of the pool', async (how) => {
   const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }))
-  const late = () =>
-    sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(told)
-  const [, meanwhile] = await Promise.all([pool[how](), late()])
-  expect([meanwhile, await late()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
+  const requestLater = () =>
+    sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(refusalOf)
+  const [, meanwhile] = await Promise.all([pool[how](), requestLater()])
+  expect([meanwhile, await requestLater()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
 })

@@ -26,7 +26,7 @@ beforeEach(() => {
   policies = createUpstreamPolicies(settings, metrics)
 })
 
-const told = async (name: string): Promise<number | undefined> =>
+const readMetric = async (name: string): Promise<number | undefined> =>
   (await registry.getSingleMetric(`portico_upstream_breaker_${name}`)?.get())?.values[0]?.value
 
 type Within = (attempt: () => Promise<unknown>) => Promise<unknown>
@@ -40,7 +40,7 @@ const tried = async (attempt: () => Promise<unknown>, within: Within = policies.
   return refusalOf(outcome).catch((error: unknown) => (error instanceof Error ? error.message : 'no error'))
 }
 const fails = (code: Code = refusedAs) => Promise.reject(new Refusal(code))
-const answers = () => Promise.reject(new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE'))
+const responses = () => Promise.reject(new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE'))
 const works = async () => 'done'
 
 /** An attempt that lasts until the test ends it or lets it fail. */
@@ -91,7 +91,7 @@ describe('the circuit breaker of an upstream', () => {
 
   test('a reply ends the series of failures, a refusal too; an aborted request does not', async () => {
     const rows = [
-      [answers, 'SYSTEM.UPSTREAM_INVALID_RESPONSE', 'none'],
+      [responses, 'SYSTEM.UPSTREAM_INVALID_RESPONSE', 'none'],
       [works, 'none', 'none'],
       [() => fails('REQUEST.MALFORMED'), 'REQUEST.MALFORMED', 'not tried'],
     ] as const
@@ -136,12 +136,12 @@ describe('the circuit breaker of an upstream', () => {
     vi.setSystemTime(Date.now() + openMs)
     const first = lasting()
     const firstOutcome = tried(first.attempt)
-    await expect.poll(() => told('state')).toBe(1)
+    await expect.poll(() => readMetric('state')).toBe(1)
     old[how]()
     expect(await oldOutcome).toBe(outcome)
-    expect([await told('state'), await told('opened_total')]).toEqual([1, 1])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([1, 1])
     first.end()
-    expect([await firstOutcome, await told('state')]).toEqual(['none', 0])
+    expect([await firstOutcome, await readMetric('state')]).toEqual(['none', 0])
   })
 
   test('opens after the same number of failures once it has closed again', async () => {
@@ -149,33 +149,33 @@ describe('the circuit breaker of an upstream', () => {
     vi.setSystemTime(Date.now() + openMs)
     for (let count = 1; count <= 2; count++) expect(await tried(works)).toBe('none')
     for (let count = 1; count <= 2; count++) await tried(() => fails())
-    expect(await told('state')).toBe(0)
+    expect(await readMetric('state')).toBe(0)
     await tried(() => fails())
-    expect(await told('state')).toBe(2)
+    expect(await readMetric('state')).toBe(2)
   })
 
   test('streams have their own breaker; metrics show the worse state and count openings', async () => {
-    expect([await told('state'), await told('opened_total')]).toEqual([0, 0])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([0, 0])
     for (let count = 1; count <= 3; count++) await tried(() => fails(), policies.streamed)
-    expect([await told('state'), await told('opened_total')]).toEqual([2, 1])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([2, 1])
     expect(await tried(works)).toBe('none')
     expect(await tried(works, policies.streamed)).toBe('not tried')
     vi.setSystemTime(Date.now() + openMs)
     const first = lasting()
     const outcome = tried(first.attempt, policies.streamed)
-    await expect.poll(() => told('state')).toBe(1)
+    await expect.poll(() => readMetric('state')).toBe(1)
     first.end()
     await outcome
-    expect([await told('state'), await told('opened_total')]).toEqual([0, 1])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([0, 1])
   })
 
   test('metrics omit retired breakers and show the worse state of two with one URL', async () => {
     const other = createUpstreamPolicies({ ...settings, queue: 2 }, metrics)
     for (let count = 1; count <= 3; count++) await tried(() => fails())
-    expect(await told('state')).toBe(2)
+    expect(await readMetric('state')).toBe(2)
     policies.retire()
-    expect(await told('state')).toBe(0)
+    expect(await readMetric('state')).toBe(0)
     other.retire()
-    expect(await told('state')).toBe(undefined)
+    expect(await readMetric('state')).toBe(undefined)
   })
 })

@@ -54,7 +54,7 @@ test('409 of an upstream relays no limit', () => {
 })
 
 /** The result of a reply: its data, or the code of the refusal and whether it counts as a failure of the upstream. */
-const made = (status: number, body: unknown, contentType = 'application/json'): unknown => {
+const created = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
     return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes })
@@ -97,7 +97,7 @@ test.each<[string, number, unknown, string | undefined, unknown]>([
   ['no service, by nothing that is called JSON', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
   ['no service, by a page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
 ])('%s of an upstream, %d', (_what, status, body, contentType, result) => {
-  expect(made(status, body, contentType)).toEqual(result)
+  expect(created(status, body, contentType)).toEqual(result)
 })
 
 test.each([

@@ -26,8 +26,8 @@ describe('a channel', () => {
     ['a reply of another session', { ...header, kid: 'other' }, 1, false],
     ['a reply by another way of wrapping', { ...header, alg: 'A256KW' }, 1, false],
     ['a reply by another cipher', { ...header, enc: 'A128GCM' }, 1, false],
-  ])('opens %s (%j to %s): %s', async (_name, told, seq, opens) => {
-    const reply = channel().open(await encryptJwe(told, key, 'text'), seq)
+  ])('opens %s (%j to %s): %s', async (_name, header, seq, opens) => {
+    const reply = channel().open(await encryptJwe(header, key, 'text'), seq)
     if (opens) expect(await reply).toBe('text')
     else await expect(reply).rejects.toThrow('belongs to another request')
   })
@@ -40,7 +40,7 @@ describe('a channel', () => {
   })
 
   describe('a channel cache', () => {
-    const kept = (fails = 0) => {
+    const createCache = (fails = 0) => {
       let now = 0
       let failures = fails
       const opened: string[] = []
@@ -59,7 +59,7 @@ describe('a channel', () => {
     }
 
     it('serves a channel until five seconds before its expiry', async () => {
-      const { keeper, opened, pass } = kept()
+      const { keeper, opened, pass } = createCache()
       const first = await keeper.get('one')
       pass(54_999)
       expect(await keeper.get('one')).toBe(first)
@@ -69,31 +69,31 @@ describe('a channel', () => {
     })
 
     it('opens a new channel for another client hash', async () => {
-      const { keeper, opened } = kept()
+      const { keeper, opened } = createCache()
       await keeper.get('one')
       expect((await keeper.get('two')).clientHash).toBe('two')
       expect(opened).toEqual(['one', 'two'])
     })
 
     it('opens one channel, however many calls notice that the old one is invalid', async () => {
-      const { keeper, opened } = kept()
+      const { keeper, opened } = createCache()
       keeper.invalidate(await keeper.get('one'))
       const all = await Promise.all([1, 2, 3].map(() => keeper.get('one')))
       expect([new Set(all).size, opened.length]).toEqual([1, 2])
     })
 
     it('gives no call a channel of another client hash, even concurrently', async () => {
-      const { keeper } = kept()
+      const { keeper } = createCache()
       await keeper.get('one')
       const all = await Promise.all(['two', 'three', 'two', 'three'].map((hash) => keeper.get(hash)))
       expect(all.map(({ clientHash }) => clientHash)).toEqual(['two', 'three', 'two', 'three'])
     })
 
     it('hands over its channel once; none after a failed opening', async () => {
-      const { keeper } = kept()
+      const { keeper } = createCache()
       const channelNow = await keeper.get('one')
       expect([await keeper.take(), await keeper.take()]).toEqual([channelNow, null])
-      const failing = kept(1).keeper
+      const failing = createCache(1).keeper
       const opening = failing.get('one')
       const taken = failing.take()
       await expect(opening).rejects.toThrow('closed')

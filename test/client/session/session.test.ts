@@ -13,7 +13,7 @@ const login = {
   [`${auth}/login/mfa/send`]: ok(sent),
   [`${auth}/login/complete`]: ok(completed),
 }
-const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
 
 /** Serves requests with one of these tokens. */
 const forTokens =
@@ -51,7 +51,7 @@ describe('sign-in', () => {
     gateway = await scriptedGateway({ ...login, [wallets]: forTokens('1') })
     const client = consumer(gateway.baseUrl)
     const code = vi.fn(async () => '123456')
-    expect(await client.signIn({ ...asked, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
+    expect(await client.signIn({ ...credentials, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
     expect(code).toHaveBeenCalledWith(sent, null)
     expect(gateway.seen.map(({ body }) => body)).toEqual([
       { email: 'owner@demo.test', password: 'Portico-demo-2026' },
@@ -68,7 +68,7 @@ describe('sign-in', () => {
     gateway = await scriptedGateway({ ...login, [`${auth}/login/complete`]: complete })
     const client = consumer(gateway.baseUrl)
     const code = vi.fn(async () => '123456')
-    expect(await client.signIn({ ...asked, code, attempts: 3 })).toMatchObject({ sessionId: 'session' })
+    expect(await client.signIn({ ...credentials, code, attempts: 3 })).toMatchObject({ sessionId: 'session' })
     const again = expect.objectContaining({ code: 'AUTH.CODE_INVALID' })
     expect(code.mock.calls).toEqual([
       [sent, null],
@@ -76,15 +76,15 @@ describe('sign-in', () => {
       [sent, again],
     ])
     expect(gateway.to('/login/mfa/send')).toHaveLength(1)
-    const over = client.signIn({ ...asked, attempts: 3 })
-    await expect(over).rejects.toHaveProperty('code', 'AUTH.SESSION_NOT_FOUND')
-    await expect(client.signIn(asked)).rejects.toHaveProperty('code', 'AUTH.CODE_INVALID')
+    const exhausted = client.signIn({ ...credentials, attempts: 3 })
+    await expect(exhausted).rejects.toHaveProperty('code', 'AUTH.SESSION_NOT_FOUND')
+    await expect(client.signIn(credentials)).rejects.toHaveProperty('code', 'AUTH.CODE_INVALID')
     expect(gateway.to('/login/complete')).toHaveLength(6)
   })
 
   it("sends no code for a method that generates codes on the user's device", async () => {
     gateway = await scriptedGateway(login)
-    await consumer(gateway.baseUrl).signIn({ ...asked, mfaMethod: 'OTP' })
+    await consumer(gateway.baseUrl).signIn({ ...credentials, mfaMethod: 'OTP' })
     expect(gateway.to('/mfa/send')).toEqual([])
     expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: 'OTP' })
   })
@@ -92,13 +92,13 @@ describe('sign-in', () => {
   it('is rejected for an account that waits for approval', async () => {
     const waiting = { ...begun, sessionId: null, mfaMethods: [], pendingApproval: true }
     gateway = await scriptedGateway({ [`${auth}/login/initiate`]: ok(waiting) })
-    await expect(consumer(gateway.baseUrl).signIn(asked)).rejects.toHaveProperty('code', 'AUTH.PENDING_APPROVAL')
+    await expect(consumer(gateway.baseUrl).signIn(credentials)).rejects.toHaveProperty('code', 'AUTH.PENDING_APPROVAL')
   })
 
   it('ends with a sign-out, even if the gateway has already ended the session', async () => {
     gateway = await scriptedGateway({ ...login, [`${auth}/logout`]: refuse(401, 'ACCESS.TOKEN_MISSING') })
     const client = consumer(gateway.baseUrl)
-    await client.signIn(asked)
+    await client.signIn(credentials)
     await client.signOut()
     expect(await client.session.tokens()).toBeNull()
     await client.signOut()
@@ -109,7 +109,7 @@ describe('sign-in', () => {
     const page: Step = (_, response) => void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>')
     gateway = await scriptedGateway({ ...login, [`${auth}/logout`]: page })
     const client = consumer(gateway.baseUrl)
-    await client.signIn(asked)
+    await client.signIn(credentials)
     await expect(client.signOut()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 401 })
     expect(await client.session.tokens()).toBeNull()
   })

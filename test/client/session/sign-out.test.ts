@@ -24,9 +24,9 @@ const signedIn: Step = (seen, response) => {
 }
 
 /** Two tabs, with the number of sign-out notifications of each. */
-const tabs = (...told: ReturnType<typeof vi.fn<() => void>>[]) => {
+const tabs = (...listeners: ReturnType<typeof vi.fn<() => void>>[]) => {
   const storage = sharedStorage()
-  return told.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
+  return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
 }
 
 describe('the end of a shared sign-in', () => {
@@ -35,27 +35,27 @@ describe('the end of a shared sign-in', () => {
       [wallets]: signedIn,
       [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }),
     })
-    const told = [vi.fn(), vi.fn(), vi.fn()]
-    const [one, two, stranger] = tabs(...told)
+    const listeners = [vi.fn(), vi.fn(), vi.fn()]
+    const [one, two, stranger] = tabs(...listeners)
     await one?.session.adopt(pair('1'))
     await two?.listWallets()
     await one?.signOut()
     for (const tab of [one, two, two, stranger])
       await expect(tab?.listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_MISSING')
-    expect(told.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
     await one?.session.adopt(pair('1'))
     await two?.listWallets()
-    expect(told[1]).toHaveBeenCalledOnce()
+    expect(listeners[1]).toHaveBeenCalledOnce()
   })
 
   it('is reported to a tab that adopted it and made no call since', async () => {
     gateway = await scriptedGateway({ [wallets]: signedIn })
-    const told = [vi.fn(), vi.fn()]
-    const [one, two] = tabs(...told)
+    const listeners = [vi.fn(), vi.fn()]
+    const [one, two] = tabs(...listeners)
     await one?.session.adopt(pair('1'))
     await two?.session.clear()
     expect(await one?.session.tokens()).toBeNull()
-    expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 0])
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([1, 0])
   })
 
   it('is reported to all tabs whose renewal fails, whichever of them called the gateway', async () => {
@@ -67,11 +67,11 @@ describe('the end of a shared sign-in', () => {
       [wallets]: refuse(401, 'ACCESS.TOKEN_INVALID'),
       [`${auth}/token/refresh`]: gone,
     })
-    const told = [vi.fn(), vi.fn()]
-    const [one, two] = tabs(...told)
+    const listeners = [vi.fn(), vi.fn()]
+    const [one, two] = tabs(...listeners)
     await one?.session.adopt(pair('1'))
     await Promise.allSettled([one?.listWallets(), two?.listWallets(), one?.listWallets()])
     expect(gateway.to('/token/refresh')).toHaveLength(1)
-    expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
   })
 })

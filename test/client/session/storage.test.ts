@@ -71,7 +71,7 @@ describe('a failing storage', () => {
 })
 
 describe('a rejected value', () => {
-  const kept = () => {
+  const rejecting = () => {
     const items = new Map<string, string>([['k', 'before']])
     const storage: Storage = {
       getItem: (key) => items.get(key) ?? null,
@@ -82,7 +82,7 @@ describe('a rejected value', () => {
   }
 
   it('is stored in memory once its predecessor has been removed', async () => {
-    const { items, storage, anyway } = kept()
+    const { items, storage, anyway } = rejecting()
     storage.setItem = full
     const leaves = Promise.withResolvers<void>()
     storage.removeItem = async (key) => {
@@ -104,7 +104,7 @@ describe('a rejected value', () => {
   })
 
   it("is deleted once the storage accepts a value again or has another tab's", async () => {
-    const { items, storage, takes, anyway } = kept()
+    const { items, storage, takes, anyway } = rejecting()
     storage.setItem = full
     await anyway.setItem('k', 'own')
     storage.setItem = takes
@@ -120,19 +120,19 @@ describe('a rejected value', () => {
   })
 
   it("is not deleted for another tab's value that was read before", async () => {
-    const { items, storage, anyway } = kept()
-    const asked = Promise.withResolvers<void>()
-    const told = Promise.withResolvers<string>()
+    const { items, storage, anyway } = rejecting()
+    const started = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<string>()
     const { getItem } = storage
     storage.setItem = full
     storage.getItem = () => {
-      asked.resolve()
-      return told.promise
+      started.resolve()
+      return written.promise
     }
     const reading = anyway.getItem('k')
-    await asked.promise
+    await started.promise
     await anyway.setItem('k', 'own')
-    told.resolve('another tab’s')
+    written.resolve('another tab’s')
     expect(await reading).toBe('another tab’s')
     storage.getItem = getItem
     expect([items.size, await anyway.getItem('k')]).toEqual([0, 'own'])

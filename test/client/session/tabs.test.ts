@@ -61,7 +61,7 @@ describe('a write of another tab', () => {
 
 describe('the lock', () => {
   /** The clients that held the lock, in order, and whether each waited for another one. */
-  const turns = async (locks: ReturnType<typeof createTabLock>[]) => {
+  const holders = async (locks: ReturnType<typeof createTabLock>[]) => {
     const seen: string[] = []
     await Promise.all(
       locks.map((lock, place) =>
@@ -76,7 +76,7 @@ describe('the lock', () => {
   }
 
   it('admits one tab at a time and reports which had to wait', async () => {
-    expect(await turns([createTabLock(true), createTabLock(true)])).toEqual([
+    expect(await holders([createTabLock(true), createTabLock(true)])).toEqual([
       '0 in, waited: false',
       '0 out',
       '1 in, waited: true',
@@ -87,12 +87,12 @@ describe('the lock', () => {
   const together = ['0 in, waited: false', '1 in, waited: false', '0 out', '1 out']
 
   it('does not exist between clients without a shared storage', async () => {
-    expect(await turns([createTabLock(false), createTabLock(false)])).toEqual(together)
+    expect(await holders([createTabLock(false), createTabLock(false)])).toEqual(together)
   })
 
   it('does not exist in a browser without Web Locks', async () => {
     vi.stubGlobal('navigator', {})
-    expect(await turns([createTabLock(true), createTabLock(true)])).toEqual(together)
+    expect(await holders([createTabLock(true), createTabLock(true)])).toEqual(together)
   })
 
   it.each([0, 1])('is skipped if the browser refuses it after %i requests', async (granted) => {
@@ -164,52 +164,52 @@ describe('a storage that has rejected a value', () => {
     const heal = () => {
       storage.setItem = items.setItem
     }
-    return { items, heal, kept: withMemoryFallback(storage) }
+    return { items, heal, fallback: withMemoryFallback(storage) }
   }
 
   it('stores the next value only: the rejected one does not return when another tab signs out', async () => {
-    const { items, heal, kept } = refusing()
-    await kept.setItem('tokens', 'refused')
-    expect(await kept.getItem('tokens')).toBe('refused')
+    const { items, heal, fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
+    expect(await fallback.getItem('tokens')).toBe('refused')
     heal()
-    await kept.setItem('tokens', 'taken')
-    expect(await kept.getItem('tokens')).toBe('taken')
+    await fallback.setItem('tokens', 'taken')
+    expect(await fallback.getItem('tokens')).toBe('taken')
     await items.removeItem('tokens')
-    expect(await kept.getItem('tokens')).toBeNull()
+    expect(await fallback.getItem('tokens')).toBeNull()
   })
 
   it('returns what another tab has written since', async () => {
-    const { items, kept } = refusing()
-    await kept.setItem('tokens', 'refused')
+    const { items, fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
     await items.setItem('tokens', 'another tab’s')
-    expect(await kept.getItem('tokens')).toBe('another tab’s')
+    expect(await fallback.getItem('tokens')).toBe('another tab’s')
   })
 
   it("drops its own value for another tab's: that tab's sign-out must not restore it", async () => {
-    const { items, kept } = refusing()
-    await kept.setItem('tokens', 'refused')
+    const { items, fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
     await items.setItem('tokens', 'another tab’s')
-    await kept.getItem('tokens')
+    await fallback.getItem('tokens')
     await items.removeItem('tokens')
-    expect(await kept.getItem('tokens')).toBeNull()
+    expect(await fallback.getItem('tokens')).toBeNull()
   })
 
   it("does not take the previous value, which is still being removed, for another tab's", async () => {
     const items = memoryStorage()
     await items.setItem('tokens', 'before')
     const full = () => Promise.reject(new DOMException('full', 'QuotaExceededError'))
-    const kept = withMemoryFallback({ ...slowStorage(items), setItem: full })
-    const written = kept.setItem('tokens', 'refused')
+    const fallback = withMemoryFallback({ ...slowStorage(items), setItem: full })
+    const written = fallback.setItem('tokens', 'refused')
     await new Promise((resolve) => setTimeout(resolve, 1))
-    expect(await kept.getItem('tokens')).toBe('refused')
+    expect(await fallback.getItem('tokens')).toBe('refused')
     await written
-    expect(await kept.getItem('tokens')).toBe('refused')
+    expect(await fallback.getItem('tokens')).toBe('refused')
   })
 
   it('drops the value at sign-out', async () => {
-    const { kept } = refusing()
-    await kept.setItem('tokens', 'refused')
-    await kept.removeItem('tokens')
-    expect(await kept.getItem('tokens')).toBeNull()
+    const { fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
+    await fallback.removeItem('tokens')
+    expect(await fallback.getItem('tokens')).toBeNull()
   })
 })

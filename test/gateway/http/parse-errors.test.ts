@@ -12,7 +12,7 @@ let server: Server
 let url = ''
 let isDraining = false
 let served = 0
-let told: ParseError[] = []
+let reported: ParseError[] = []
 
 /** The server alone, with an app that responds 200 once the body is complete. */
 const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
@@ -25,7 +25,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
     app,
     settings: { ...testSettings({}).requests, ...settings },
     isDraining: () => isDraining,
-    onParseError: (malformed) => told.push(malformed),
+    onParseError: (malformed) => reported.push(malformed),
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
@@ -34,7 +34,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
 afterEach(() => {
   isDraining = false
   served = 0
-  told = []
+  reported = []
   server.closeAllConnections()
   server.close()
 })
@@ -99,27 +99,27 @@ test.each([
   ['417', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
 ])('%s closes the connection: nothing after a rejected request is served', async (status, refused) => {
   await listen()
-  const answer = await sendRaw(url, refused + get())
-  expect([String(answer.status), answer.responses, answer.closed]).toEqual([status, 1, true])
+  const reply = await sendRaw(url, refused + get())
+  expect([String(reply.status), reply.responses, reply.closed]).toEqual([status, 1, true])
   expect(served).toBe(0)
-  expect(answer.text).toMatch(/^cache-control: no-store\r$/im)
-  expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
+  expect(reply.text).toMatch(/^cache-control: no-store\r$/im)
+  expect(reply.text).toMatch(/^x-content-type-options: nosniff\r$/im)
 })
 
 test('a draining server sends Connection: close', async () => {
   await listen()
   expect(await sendRaw(url, get() + get())).toMatchObject({ status: 200, responses: 2 })
   isDraining = true
-  const answer = await sendRaw(url, get() + get())
-  expect([answer.status, answer.responses, answer.closed]).toEqual([200, 1, true])
+  const reply = await sendRaw(url, get() + get())
+  expect([reply.status, reply.responses, reply.closed]).toEqual([200, 1, true])
   expect(served).toBe(3)
-  expect(answer.text).toMatch(/^connection: close\r$/im)
+  expect(reply.text).toMatch(/^connection: close\r$/im)
 })
 
 test('408 for a body that exceeds the time of a whole request', async () => {
   await listen({ headersTimeoutMs: 500, uploadTimeoutMs: 500 })
-  const answer = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
-  expect([answer.status, answer.closed]).toEqual([408, true])
+  const reply = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
+  expect([reply.status, reply.closed]).toEqual([408, true])
 })
 
 test.each([
@@ -139,11 +139,11 @@ test.each([
   [417, 'Expect', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
 ])('%d for %s has the minimal headers and is reported once, with the peer', async (status, reason, bytes) => {
   await listen(status === 408 ? { headersTimeoutMs: 500, uploadTimeoutMs: 500 } : {})
-  const answer = await sendRaw(url, bytes, 2_500)
-  expect(answer.status).toBe(status)
-  expect(answer.text).toMatch(/^cache-control: no-store\r$/im)
-  expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
-  expect(told).toEqual([{ status, reason, peer: '127.0.0.1' }])
+  const reply = await sendRaw(url, bytes, 2_500)
+  expect(reply.status).toBe(status)
+  expect(reply.text).toMatch(/^cache-control: no-store\r$/im)
+  expect(reply.text).toMatch(/^x-content-type-options: nosniff\r$/im)
+  expect(reported).toEqual([{ status, reason, peer: '127.0.0.1' }])
 })
 
 test('served requests and reset connections are not reported as parse errors', async () => {
@@ -155,5 +155,5 @@ test('served requests and reset connections are not reported as parse errors', a
   socket.resetAndDestroy()
   const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
   await expect.poll(connections).toBe(0)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })

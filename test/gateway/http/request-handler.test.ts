@@ -88,11 +88,11 @@ describe('log and metrics record a request by its response', () => {
     ],
     ['nowhere', '/web/v1/consumer/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
     ['no chain', '/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
-  ])('%s: %s', async (_name, path, operation, does, told) => {
-    behave = does
+  ])('%s: %s', async (_name, path, operation, run, expected) => {
+    behave = run
     await request(app).get(path)
     await expect.poll(() => finished).toHaveLength(1)
-    expect(measured).toEqual([{ operation, ...told }])
+    expect(measured).toEqual([{ operation, ...expected }])
     const [{ status, refusal, call } = expect.fail()] = finished
     expect({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null }).toEqual(measured[0])
   })
@@ -187,12 +187,12 @@ describe('a response before the end of the body', () => {
     return typeof address === 'object' && address ? address.port : 0
   }
   /** A connection that has received its response and keeps its sending side open. */
-  const answered = async (does: (call: Call) => void) => {
-    behave = does
+  const answered = async (run: (call: Call) => void) => {
+    behave = run
     const socket = connect({ port: portOf(), host: '127.0.0.1', allowHalfOpen: true })
     socket.write('POST /web/v1/consumer/auth/login/initiate HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab')
-    const answer = String((await once(socket, 'data'))[0])
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    const result = String((await once(socket, 'data'))[0])
+    expect(result).toMatch(/\r\nconnection: close\r\n/i)
     await once(socket.resume(), 'end')
     return socket
   }
@@ -200,9 +200,9 @@ describe('a response before the end of the body', () => {
   test.each<[string, (call: Call) => void]>([
     ['a success', () => undefined],
     ['a refusal', refuse('ACCESS.TOKEN_MISSING')],
-  ])('%s is the last one of its connection, which waits for the rest of the body', async (_name, does) => {
+  ])('%s is the last one of its connection, which waits for the rest of the body', async (_name, run) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const socket = await answered(does)
+    const socket = await answered(run)
     expect(await connections()).toBe(1)
     socket.end('c')
     await allEnded()

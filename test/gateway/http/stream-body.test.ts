@@ -20,8 +20,8 @@ afterAll(() => {
 })
 
 /** The result of sending, and the bytes that a reading or a disconnecting client receives. */
-const send = (told: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
-  reply = new StreamReply(200, told === null ? {} : { 'content-length': String(told) }, body)
+const send = (length: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
+  reply = new StreamReply(200, length === null ? {} : { 'content-length': String(length) }, body)
   sent = Promise.withResolvers()
   const arrived = Promise.withResolvers<string>()
   const isBrokenOff = () => arrived.resolve('broken off')
@@ -32,10 +32,10 @@ const send = (told: number | null, body: Readable, client: 'takes all' | 'goes a
   }).on('error', isBrokenOff)
   return { sent: sent.promise, arrived: arrived.promise }
 }
-const chunks = (...said: string[]) => Readable.from(said.map((each) => Buffer.from(each)))
+const chunks = (...texts: string[]) => Readable.from(texts.map((each) => Buffer.from(each)))
 
-test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (told) => {
-  const { sent, arrived } = send(told, chunks('ab', 'c'))
+test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (length) => {
+  const { sent, arrived } = send(length, chunks('ab', 'c'))
   expect([await sent, await arrived]).toEqual(['sent', 'abc'])
 })
 

@@ -6,16 +6,16 @@ export interface WaitingClients {
   port: number
   clients: number
   /** Index 0: the number of connections that the system has made. */
-  made: Int32Array
+  created: Int32Array
 }
 
 /** Everything received on a connection until it ends, or its error. */
-const ask = async ({ port, made }: WaitingClients): Promise<string> => {
+const requestOnce = async ({ port, created }: WaitingClients): Promise<string> => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   try {
     await once(socket, 'connect')
-    Atomics.add(made, 0, 1)
-    Atomics.notify(made, 0)
+    Atomics.add(created, 0, 1)
+    Atomics.notify(created, 0)
     socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     return (await socket.toArray()).join('')
   } catch (error) {
@@ -24,5 +24,5 @@ const ask = async ({ port, made }: WaitingClients): Promise<string> => {
 }
 
 /** A thread of clients that connect while the server's thread accepts no connection. */
-const told: WaitingClients = workerData
-parentPort?.postMessage(await Promise.all(Array.from({ length: told.clients }, () => ask(told))))
+const input: WaitingClients = workerData
+parentPort?.postMessage(await Promise.all(Array.from({ length: input.clients }, () => requestOnce(input))))

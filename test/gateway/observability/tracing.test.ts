@@ -87,9 +87,9 @@ test("a stage runs inside the request's span, so that spans of libraries nest be
   const entered: unknown[] = []
   const manager: ContextManager = {
     active: () => ROOT_CONTEXT,
-    with: (inside, run, self, ...given) => {
+    with: (inside, run, self, ...args) => {
       entered.push(trace.getSpan(inside))
-      return Reflect.apply(run, self, given)
+      return Reflect.apply(run, self, args)
     },
     bind: (_inside, target) => target,
     enable: () => manager,

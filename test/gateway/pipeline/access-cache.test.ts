@@ -43,9 +43,9 @@ test('a pending lookup of an empty X-Workspace-Id does not affect the default wo
 
 describe('cached rights', () => {
   const remembering = (leaseMs: number, shared: boolean) => {
-    const at = { ms: 0, asked: 0 }
+    const at = { ms: 0, lookups: 0 }
     const enter = async () => {
-      at.asked += 1
+      at.lookups += 1
       return standard
     }
     return { at, access: createAccessCache({ enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }) }
@@ -53,14 +53,14 @@ describe('cached rights', () => {
 
   test('expire after the TTL where other replicas exist', async () => {
     const { at, access } = remembering(250, true)
-    for (const [ms, asked] of [
+    for (const [ms, lookups] of [
       [0, 1],
       [249, 1],
       [250, 2],
     ] as const) {
       at.ms = ms
       await access.enter(caller, null)
-      expect([ms, at.asked]).toEqual([ms, asked])
+      expect([ms, at.lookups]).toEqual([ms, lookups])
     }
   })
 

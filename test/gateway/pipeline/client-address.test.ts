@@ -8,7 +8,7 @@ import { testSettings } from '../../harness/settings.ts'
 const { portals } = testSettings({})
 portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8', 'fd00::/8', '::ffff:172.16.0.0/108'] }
 portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
-const lookAt = createClientResolver(portals)
+const resolveClient = createClientResolver(portals)
 
 /** Resolves the client of a request with these fields, through Node's own header parser. */
 const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) => {
@@ -17,7 +17,7 @@ const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values:
     rawHeaders: values.flatMap((each) => [name, each]),
   })
   const call = arrivedCall(listTransfers, { chainId: portal === 'SYSTEM' ? 'system' : 'consumer', headers, peer })
-  lookAt(call, portal)
+  resolveClient(call, portal)
   return [call.clientIp, call.edgeTrusted]
 }
 
@@ -87,12 +87,12 @@ test('each portal trusts its own proxies at every hop', () => {
   const own = testSettings({}).portals
   own.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8'] }
   own.SYSTEM.edge = { kind: 'direct', trustedProxies: ['10.0.0.1/32', '172.16.0.0/12'] }
-  const look = createClientResolver(own)
+  const resolveOwn = createClientResolver(own)
   const hops = '203.0.113.9, 172.16.0.2, 10.0.0.2'
   const fields = { headers: { 'x-forwarded-for': hops }, rawHeaders: ['x-forwarded-for', hops] }
   const call = arrivedCall(listTransfers, { headers: new Headers(fields), peer: '10.0.0.1' })
   const clientAt = (portal: 'CONSUMER' | 'SYSTEM') => {
-    look(call, portal)
+    resolveOwn(call, portal)
     return call.clientIp
   }
   expect([clientAt('CONSUMER'), clientAt('SYSTEM')]).toEqual(['172.16.0.2', '10.0.0.2'])

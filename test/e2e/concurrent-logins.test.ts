@@ -18,15 +18,15 @@ describe.skipIf(!storeIsAvailable())('concurrent sign-ins', () => {
   })
   afterAll(() => portico?.stop())
 
-  const rush = () =>
+  const startLogins = () =>
     Promise.all(
       Array.from({ length: 30 }, () => client(portico).post('/auth/login/initiate', { email, password: goodPassword })),
     )
 
   test('auth.loginInitiate 503 with Retry-After above the queue limit; none of them counts as a failure', async () => {
-    const answers = await rush()
-    const served = answers.filter(({ status }) => status === 200)
-    const refused = answers.filter(({ status }) => status !== 200)
+    const responses = await startLogins()
+    const served = responses.filter(({ status }) => status === 200)
+    const refused = responses.filter(({ status }) => status !== 200)
     expect(served.length).toBeGreaterThanOrEqual(2)
     expect(refused.length).toBeGreaterThanOrEqual(10)
     for (const { status, body, headers } of refused)
@@ -41,10 +41,10 @@ describe.skipIf(!storeIsAvailable())('concurrent sign-ins', () => {
     }
     expect(await waiting()).toBe(0)
     const seen = new Set<number>()
-    const crowd = async () => {
-      while (!seen.has(1)) await rush()
+    const fillQueue = async () => {
+      while (!seen.has(1)) await startLogins()
     }
-    const rushing = crowd()
+    const rushing = fillQueue()
     while (!seen.has(1)) seen.add(await waiting())
     await rushing
     expect(Math.max(...seen)).toBe(1)
@@ -54,11 +54,11 @@ describe.skipIf(!storeIsAvailable())('concurrent sign-ins', () => {
   test('auth.loginComplete 200 while the queue of new sign-ins is full', async () => {
     const by = client(portico)
     const { sessionId, code } = await begin(portico, by, email)
-    const [answers, completed] = await Promise.all([
-      rush(),
+    const [responses, completed] = await Promise.all([
+      startLogins(),
       by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }),
     ])
-    expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10)
+    expect(responses.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10)
     expect(data(completed).accessToken).toEqual(expect.any(String))
   })
 })

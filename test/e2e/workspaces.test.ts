@@ -69,9 +69,9 @@ describe.skipIf(!storeIsAvailable())('workspaces of owners and operators, by the
     expect(cancelled.invitationStatus.code).toBe('CANCELLED')
     await expect(member.acceptInvitation({ body: { invitationBizId: first.bizId } })).rejects.toMatchObject(conflict)
     const second = await invited(workspace)
-    const answer = { invitationBizId: second.bizId, reason: 'No time' }
-    expect((await member.declineInvitation({ body: answer })).invitationStatus.code).toBe('DECLINED')
-    await expect(member.declineInvitation({ body: answer })).rejects.toMatchObject(conflict)
+    const response = { invitationBizId: second.bizId, reason: 'No time' }
+    expect((await member.declineInvitation({ body: response })).invitationStatus.code).toBe('DECLINED')
+    await expect(member.declineInvitation({ body: response })).rejects.toMatchObject(conflict)
   })
 
   test('invitations.accept 422 WORKSPACE.NOT_ACTIVE for a frozen workspace', async () => {
@@ -84,11 +84,11 @@ describe.skipIf(!storeIsAvailable())('workspaces of owners and operators, by the
 
   test('apiKeys.availablePermissions, enable and delete 200; 409 for a deleted key', async () => {
     expect(await owner.listApiKeyPermissions({ workspaceId })).toContain('wallet:read')
-    const made = await owner.createApiKey({
+    const created = await owner.createApiKey({
       workspaceId,
       body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'] },
     })
-    const body = { apiKeyBizId: made.bizId }
+    const body = { apiKeyBizId: created.bizId }
     await owner.disableApiKey({ workspaceId, body })
     expect((await owner.enableApiKey({ workspaceId, body })).apiKeyStatus.code).toBe('ACTIVE')
     expect((await owner.deleteApiKey({ workspaceId, body })).apiKeyStatus.code).toBe('DELETED')

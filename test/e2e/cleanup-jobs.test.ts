@@ -30,13 +30,13 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('cleanup 
       .sort()
 
   test('ledger.deleteExpiredResults: deletes a result older than a day, not a younger one', async () => {
-    const answer = (name: string, age: string) =>
+    const response = (name: string, age: string) =>
       client.query(
         `INSERT INTO idempotency VALUES (gen_random_uuid(), gen_random_uuid(), 'x', $1, 'x', 'null', now() - $2::interval)`,
         [name, age],
       )
-    await answer('young', '23 hours')
-    await answer('old', '25 hours')
+    await response('young', '23 hours')
+    await response('old', '25 hours')
     await expect.poll(() => left('idempotency')).toEqual(['young'])
   })
 

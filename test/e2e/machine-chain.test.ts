@@ -45,27 +45,27 @@ describe.skipIf(!storeIsAvailable())('the machine chain', () => {
   test.each(Object.entries(means))(
     'all nine are 200 with %s and return the same data as on the portal',
     async (_, withIt) => {
-      const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
-        const answer = await world.portico.call(method, `/api/v1/consumer${path}`, {
+      const request = async (method: 'GET' | 'POST', path: string, body?: object) => {
+        const response = await world.portico.call(method, `/api/v1/consumer${path}`, {
           ...withIt(),
           ...(body && { body }),
         })
-        if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
-        return answer.body.data
+        if (response.status !== 200) throw new Error(`${path}: ${response.status} ${response.text}`)
+        return response.body.data
       }
-      const made = await ask('POST', '/transfer/command/create', {
+      const created = await request('POST', '/transfer/command/create', {
         sourceWalletBizId: mainUsd,
         targetWalletBizId: savingsUsd,
         amount: '0.25',
         currency: 'USD',
       })
-      expect(made).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
-      for (const [id, path] of Object.entries(reads(made.bizId))) {
+      expect(created).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
+      for (const [id, path] of Object.entries(reads(created.bizId))) {
         const atThePortal = await world.data(world.owner, 'GET', path, { workspace })
         const expected = id === 'wallets.balance' ? { ...atThePortal, asOf: expect.any(String) } : atThePortal
-        expect(await ask('GET', path), id).toEqual(expected)
+        expect(await request('GET', path), id).toEqual(expected)
       }
-      expect(await ask('GET', reads(made.bizId)['transfers.completed'] ?? '')).toBe(true)
+      expect(await request('GET', reads(created.bizId)['transfers.completed'] ?? '')).toBe(true)
     },
   )
 })

@@ -50,9 +50,9 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
   })
 
   test('every metric of the dashboard is exposed', () => {
-    const asked = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
-    expect(asked.size).toBeGreaterThan(10)
-    expect([...asked].filter((name) => !exposed.has(name))).toEqual([])
+    const shown = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
+    expect(shown.size).toBeGreaterThan(10)
+    expect([...shown].filter((name) => !exposed.has(name))).toEqual([])
   })
 
   test('the dashboard shows every metric of Portico', () => {
@@ -69,10 +69,10 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
   })
 
   test('docs/metrics.md documents every metric of Portico and no other one', () => {
-    const told = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+    const documented = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
-    expect(own.filter((name) => !told.has(name))).toEqual([])
-    expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
+    expect(own.filter((name) => !documented.has(name))).toEqual([])
+    expect([...documented].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
   })
 
   test.each(['/health/live/', '/Health/live', '/METRICS', '/mail.json/'])(
@@ -120,7 +120,7 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
       clientHash: 'passed',
       authenticate: 'refused',
       workspace: 'not reached',
-      answer: 'not reached',
+      reply: 'not reached',
     })
   })
 
