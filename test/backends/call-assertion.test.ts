@@ -80,12 +80,12 @@ describe('a signed assertion is cached per caller and workspace', () => {
     ['account', callBy({ accountId: systemIds.next<'account'>() })],
     ['session', callBy({ sessionId: systemIds.next<'session'>() })],
     ['API key', callBy({ apiKeyId: systemIds.next() })],
-    ['second factor, which is newer', callBy({ steppedUpAt: testClock().now() })],
+    ['newer second factor', callBy({ steppedUpAt: testClock().now() })],
     ['right on the operators’ portal', callBy({ permissions: new Set(['audit:read'] as const) })],
     ['portal', callBy({}, {}, 'SYSTEM')],
     ['workspace', callBy({}, { id: systemIds.next<'workspace'>() })],
-    ['role, which owns nothing', callBy({}, { isOwner: false })],
-    ['set of rights, which has shrunk', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
+    ['role without ownership', callBy({}, { isOwner: false })],
+    ['smaller set of permissions', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
   ])('and not shared with another %s', async (_what, other) => {
     const sign = async ({ claims }: { claims: Record<string, unknown> }) => JSON.stringify(claims)
     const assert = createAssertionCache({ sign }, 'domains', 60_000, testClock())

@@ -30,10 +30,10 @@ const refusal = { ...frame, success: false, code: 'ACCESS.RATE_LIMITED' }
 
 describe('a response', () => {
   it.each([
-    ['says that it is a success with the status of a fault', raw(500, frame)],
-    ['has a code that is no text', raw(429, { ...refusal, code: 4_290 })],
-    ['has no sentence', raw(429, { ...refusal, message: undefined })],
-    ['says nothing of success', raw(200, { ...frame, success: 'yes' })],
+    ['has success: true and status 500', raw(500, frame)],
+    ['has a numeric code', raw(429, { ...refusal, code: 4_290 })],
+    ['has no message', raw(429, { ...refusal, message: undefined })],
+    ['has a success that is not a boolean', raw(200, { ...frame, success: 'yes' })],
     ['is null', raw(503, null)],
   ])('that %s has no envelope: CLIENT.INVALID_REPLY with its status', async (_name, step) => {
     gateway = await scriptedGateway({ [wallets]: step })
@@ -191,8 +191,8 @@ describe('sign-in and sign-out', () => {
   })
 
   it.each<[string, Step]>([
-    ['is not there', hangUp],
-    ['refuses it', refuse(503, 'SYSTEM.UNAVAILABLE')],
+    ['is unreachable', hangUp],
+    ['refuses the sign-out', refuse(503, 'SYSTEM.UNAVAILABLE')],
   ])('delete the tokens even if the gateway %s, and report it', async (_name, step) => {
     gateway = await scriptedGateway({ [`${auth}/logout`]: step })
     const client = consumer(gateway.baseUrl)

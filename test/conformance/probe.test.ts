@@ -8,7 +8,7 @@ test('a target whose rate limit does not clear is retried for two minutes, then 
   let requests = 0
   vi.stubGlobal('fetch', async () => {
     requests += 1
-    if (requests > 10) throw new Error('asked for ever')
+    if (requests > 10) throw new Error('too many requests')
     const refusal = { success: false, code: 'ACCESS.RATE_LIMITED', message: '' }
     return Response.json(refusal, { status: 429, headers: { 'retry-after': '50' } })
   })

@@ -106,22 +106,22 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ['a huge index', [{ name: 'x[999999999]', content: 'x' }, file(), purpose()]],
     ['a file under another name', [file({ name: 'file[0]' }), purpose()]],
     ['a name with NUL', [file({ fileName: 'a\0.pdf' }), purpose()]],
-    ['a name that is no UTF-8', [file({ fileName: Buffer.from('a\xff\xfe.pdf', 'latin1') }), purpose()]],
+    ['a name in invalid UTF-8', [file({ fileName: Buffer.from('a\xff\xfe.pdf', 'latin1') }), purpose()]],
     ['another type than declared', [file({ content: png() }), purpose()]],
-    ['a type that the purpose does not take', [file(), purpose('AVATAR')]],
+    ['a type that the purpose does not allow', [file(), purpose('AVATAR')]],
     [
       'an SVG as a picture',
       [file({ content: '<svg onload="x()"/>', type: 'image/png', fileName: 'a.png' }), purpose()],
     ],
     ['HTML as text', [file({ content: '<!doctype html><p>', type: 'text/plain', fileName: 'a.txt' }), purpose()]],
     [
-      'a PDF that is a page too',
+      'a PDF that is also an HTML page',
       [file({ content: Buffer.concat([pdf(), Buffer.from('<script>1</script>')]) }), purpose()],
     ],
-    ['a program', [file({ content: Buffer.from('MZ\x90\0\x03'), type: 'application/octet-stream' }), purpose()]],
-    ['text that is none', [file({ content: Buffer.from([0xff, 0xfe, 1]), type: 'text/plain' }), purpose()]],
+    ['an executable', [file({ content: Buffer.from('MZ\x90\0\x03'), type: 'application/octet-stream' }), purpose()]],
+    ['binary data as text', [file({ content: Buffer.from([0xff, 0xfe, 1]), type: 'text/plain' }), purpose()]],
     [
-      'text that ends within a character',
+      'text that ends within a UTF-8 sequence',
       [file({ content: Buffer.from('caf\xe9', 'latin1'), type: 'text/plain' }), purpose()],
     ],
     ['a long purpose', [file(), purpose('D'.repeat(100_000))]],
@@ -240,7 +240,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   test.each([
     ['past the end', 'bytes=110-'],
     ['500 ranges', `bytes=${Array.from({ length: 500 }, (_, at) => `${at % 9}-${at % 9}`).join(',')}`],
-    ['the last none', 'bytes=-0'],
+    ['an empty suffix range', 'bytes=-0'],
   ])('files.download 416: %s', async (_name, range) => {
     const { bizId = '' } = await uploaded([file({ content: pdf(110) }), purpose()])
     const { status, headers, bytes } = await download(bizId, { range })

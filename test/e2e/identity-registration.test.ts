@@ -317,11 +317,11 @@ describe.skipIf(!available)('Turnstile', () => {
   )
 
   test.each([
-    ['is silent', { body: '', delayMs: 60_000 }],
-    ['answers no JSON', { status: 502, body: '<html>' }],
-    ['answers another form', { body: '{"ok":true}' }],
-    ['does not know our secret', { body: '{"success":false,"error-codes":["invalid-input-secret"]}' }],
-    ['has a fault', { body: '{"success":false,"error-codes":["internal-error"]}' }],
+    ['does not respond', { body: '', delayMs: 60_000 }],
+    ['responds without JSON', { status: 502, body: '<html>' }],
+    ['responds with another schema', { body: '{"ok":true}' }],
+    ['rejects our secret', { body: '{"success":false,"error-codes":["invalid-input-secret"]}' }],
+    ['reports an internal error', { body: '{"success":false,"error-codes":["internal-error"]}' }],
   ])('503 SYSTEM.UNAVAILABLE when the service %s: fails closed', async (_, profile) => {
     portico.expectFault((line) => JSON.stringify(line).includes('turnstile'))
     result = () => profile

@@ -54,6 +54,6 @@ export const assertOneSucceeds = async (rivals: Promise<Answer>[]): Promise<Answ
   const [won, ...more] = responses.filter(({ status }) => status === 200)
   expect(more, responses.map(({ text }) => text).join('\n')).toEqual([])
   for (const response of responses) if (response !== won) expect(codeOf(response)).toEqual(conflict)
-  if (!won) throw new Error('none of the rivals was done')
+  if (!won) throw new Error('no request succeeded')
   return won
 }

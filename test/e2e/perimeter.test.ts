@@ -45,9 +45,9 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
   test.each([
     ['missing', { 'x-portal-access-code': null }],
     ['wrong', { 'x-portal-access-code': 'consumer-dev2' }],
-    ['of another case', { 'x-portal-access-code': 'Consumer-Dev' }],
+    ['in another case', { 'x-portal-access-code': 'Consumer-Dev' }],
     ['repeated', { 'x-portal-access-code': 'consumer-dev, consumer-dev' }],
-  ])('403 ACCESS.PORTAL_MISMATCH for %s as access code, before any other check', async (_, headers) => {
+  ])('403 ACCESS.PORTAL_MISMATCH for an access code that is %s, before any other check', async (_, headers) => {
     await assertAll(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
       headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
     }))

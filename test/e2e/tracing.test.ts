@@ -81,12 +81,12 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
 
   test.each([
     ['without a parent', { tracestate: 'congo=1' }],
-    ['beside a parent that is none', { traceparent: `00-${'0'.repeat(32)}-${spanId}-01`, tracestate: 'congo=1' }],
+    ['with an invalid parent', { traceparent: `00-${'0'.repeat(32)}-${spanId}-01`, tracestate: 'congo=1' }],
     [
       'beyond 512 characters',
       { traceparent, tracestate: `congo=${'1'.repeat(200)},a=${'2'.repeat(200)},b=${'3'.repeat(200)}` },
     ],
-    ['of a wrong form', { traceparent, tracestate: 'no state at all' }],
+    ['in an invalid form', { traceparent, tracestate: 'no state at all' }],
   ])('a tracestate %s is not forwarded', async (_name, headers) => {
     await call(countries, headers)
     expect(seen.at(-1)?.traceparent).toMatch(/^00-/)

@@ -92,24 +92,29 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     ['a JSON 500', (s) => s.write(json({ error: secret }, '500 Oops')), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
-      'JSON that is none',
+      'invalid JSON',
       (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, '{"a":')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'text that is called JSON',
+      'HTML with a JSON content type',
       (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, secret)),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'JSON that is no UTF-8',
+      'JSON in invalid UTF-8',
       (s) => s.write(Buffer.from(json([timezone]).replace('"label":"UTC"', '"label":"\xe9TC"'), 'latin1')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
-    ['a reply that breaks the schema', (s) => s.write(json([{ code: 1 }])), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'a reply that does not match the schema',
+      (s) => s.write(json([{ code: 1 }])),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
     [
       'an envelope in an envelope',
       (s) =>
@@ -125,26 +130,26 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a success that is a failure',
+      'a failure with status 200',
       (s) => s.write(json({ success: false, code: 'NO.SUCH_CODE', message: secret, data: null })),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a code that speaks for the gateway',
+      'a code reserved for the gateway',
       (s) => s.write(json({ success: false, code: 'ACCESS.TOKEN_INVALID', message: secret, data: null }, '401 No')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a method that it lets nobody use',
+      'a 405',
       (s) => s.write(json({ success: false, code: 'ROUTE.METHOD_NOT_ALLOWED', message: secret, data: null }, '405 No')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     ['204 without a body', (s) => s.write('HTTP/1.1 204 No Content\r\n\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
-      'a redirect inwards',
+      'a redirect to an internal address',
       (s) => s.write(answer('302 Found', { location: 'http://169.254.169.254/' }, '')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
@@ -157,16 +162,16 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a body cut short',
+      'a truncated body',
       (s) => s.end(answer('200 OK', { 'content-type': 'application/json', 'content-length': '500' }, '[]')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
-    ['a reset', (s) => s.resetAndDestroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
-    ['no HTTP at all', (s) => s.end('SSH-2.0-OpenSSH\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['a connection reset', (s) => s.resetAndDestroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['not HTTP', (s) => s.end('SSH-2.0-OpenSSH\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     ['50 MB', (s) => s.write(huge), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
-      'gzip that nobody asked for',
+      'unrequested gzip',
       (s) =>
         s.write(
           answer(
@@ -180,14 +185,14 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     ['503', (s) => s.write(json({}, '503 Later')), 503, 'SYSTEM.UNAVAILABLE'],
     [
-      'a 503 of the load balancer before it',
+      'a 503 page of a load balancer',
       (s) => s.write(answer('503 Later', { 'content-type': 'text/html' }, secret)),
       503,
       'SYSTEM.UNAVAILABLE',
     ],
     ['a 503 without a body', (s) => s.write(answer('503 Later', {}, '')), 503, 'SYSTEM.UNAVAILABLE'],
     [
-      'a field at fault that is a sentence',
+      'a sentence as invalid field',
       (s) =>
         s.write(json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: '', data: null, field: secret })),
       400,
@@ -195,7 +200,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     ['silence', () => undefined, 504, 'SYSTEM.UPSTREAM_TIMEOUT'],
     [
-      'a head and then silence',
+      'a head without a body',
       (s) => s.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n['),
       504,
       'SYSTEM.UPSTREAM_TIMEOUT',

@@ -52,11 +52,11 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
 
   const announced = { 'content-type': 'application/json', 'content-length': '100001' }
   test.each<[string, () => Promise<Answer>, string]>([
-    ['a reply that says it is too long', send, answer('200 OK', announced, '')],
-    ['a reply that is too long', send, json('x'.repeat(100_000))],
-    ['a file that is too long', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
-    ['413 in no envelope', send, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
-    ['400 in JSON of the upstream’s own', send, json({ error: 'of its own' }, '400 Bad Request')],
+    ['a Content-Length above the limit', send, answer('200 OK', announced, '')],
+    ['a reply above the limit', send, json('x'.repeat(100_000))],
+    ['a file above the limit', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
+    ['413 without an envelope', send, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
+    ['400 with other JSON', send, json({ error: 'of its own' }, '400 Bad Request')],
   ])('%s fails this call only, with 502 and one attempt', async (_name, call, reply) => {
     behave = (socket) => socket.write(reply)
     for (let index = 0; index < 4; index++) expect((await call()).status).toBe(502)

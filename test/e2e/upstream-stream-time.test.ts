@@ -52,7 +52,7 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
 
   test.each([
     ['at the deadline', { streamTimeoutMs: 2_000 }, 'the client was too slow for a stream'],
-    ['where it stalls', { streamTimeoutMs: 10_000 }, 'the client does not read the stream'],
+    ['after the stall timeout', { streamTimeoutMs: 10_000 }, 'the client does not read the stream'],
   ])(
     'files.download: a client that does not read is disconnected %s, and the upstream is not blamed',
     async (_name, set, internal) => {

@@ -13,7 +13,7 @@ import { root } from '../harness/settings.ts'
 
 const file = new URL('../../docs/examples.json', import.meta.url)
 const { operations, refusals } = readExamples(file)
-const again = 'record them anew: RECORD_EXAMPLES=1 npx vitest run --project embedded test/e2e'
+const again = 'record again: RECORD_EXAMPLES=1 npx vitest run --project embedded test/e2e'
 
 /** Operations that return 501 have no example. */
 const served = catalogue.filter(({ id }) => !notImplemented.includes(id))

@@ -16,10 +16,10 @@ it('a nullable value is one schema with two types, including its members', () =>
 })
 
 it.each<[string, JsonObject]>([
-  ['what has a third form', { anyOf: [text, none, { type: 'number' }] }],
-  ['a list of values, among which null would have to be', { anyOf: [{ ...text, enum: ['a'] }, none] }],
-  ['one value', { anyOf: [{ ...text, const: 'a' }, none] }],
-  ['two values', { anyOf: [text, { type: 'number' }] }],
+  ['a union of three', { anyOf: [text, none, { type: 'number' }] }],
+  ['an enum, which would need null', { anyOf: [{ ...text, enum: ['a'] }, none] }],
+  ['a constant', { anyOf: [{ ...text, const: 'a' }, none] }],
+  ['a union of two constants', { anyOf: [text, { type: 'number' }] }],
   ['a map of anything', { anyOf: [{ type: 'object', additionalProperties: {} }, none] }],
 ])('%s is unchanged', (_what, schema) => {
   expect(foldNullable(schema)).toBeUndefined()

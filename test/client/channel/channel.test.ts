@@ -21,11 +21,11 @@ describe('a channel', () => {
     ['the reply to a numbered body', header, 1, true],
     ['the reply to a call without a body', unnumbered, null, true],
     ['the reply to another body', header, 2, false],
-    ['a reply without a number where a body had one', unnumbered, 1, false],
-    ['a numbered reply where there was no body', header, null, false],
+    ['a reply without a number to a numbered body', unnumbered, 1, false],
+    ['a numbered reply to a call without a body', header, null, false],
     ['a reply of another session', { ...header, kid: 'other' }, 1, false],
-    ['a reply by another way of wrapping', { ...header, alg: 'A256KW' }, 1, false],
-    ['a reply by another cipher', { ...header, enc: 'A128GCM' }, 1, false],
+    ['a reply with another alg', { ...header, alg: 'A256KW' }, 1, false],
+    ['a reply with another enc', { ...header, enc: 'A128GCM' }, 1, false],
   ])('opens %s (%j to %s): %s', async (_name, header, seq, opens) => {
     const reply = channel().open(await encryptJwe(header, key, 'text'), seq)
     if (opens) expect(await reply).toBe('text')

@@ -174,8 +174,8 @@ describe('tokens', () => {
   })
 
   it.each([
-    ['knows no session', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
-    ['takes the refresh token for another client’s', refuse(401, 'AUTH.CLIENT_MISMATCH')],
+    ['has no such session', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
+    ['rejects the refresh token of another client', refuse(401, 'AUTH.CLIENT_MISMATCH')],
   ])('are deleted if the gateway %s, and the call fails with its own refusal', async (_name, gone) => {
     gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: gone })
     const onSignedOut = vi.fn()
@@ -213,8 +213,8 @@ describe('tokens', () => {
   })
 
   it.each([
-    ['overwritten by what it brings', ok(pair('2'))],
-    ['forgotten when it fails', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
+    ['overwritten by its result', ok(pair('2'))],
+    ['deleted when it fails', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
   ])('of a sign-in during a renewal are not %s', async (_name, renewed) => {
     const slow: Step = async (seen, response) => {
       await client.session.adopt(pair('9'))

@@ -78,7 +78,7 @@ const refuse = (code: Code) => () => {
 describe('log and metrics record a request by its response', () => {
   test.each<[string, string, string, (call: Call) => void, object]>([
     ['served', '/web/v1/consumer/profile', 'profile.read', () => undefined, { status: 200, code: null }],
-    ['a part', file, 'files.download', reply(206), { status: 206, code: null }],
+    ['a range', file, 'files.download', reply(206), { status: 206, code: null }],
     [
       'refused',
       '/api/v1/consumer/wallets',
@@ -86,8 +86,8 @@ describe('log and metrics record a request by its response', () => {
       refuse('STATE.CONFLICT'),
       { status: 409, code: 'STATE.CONFLICT' },
     ],
-    ['nowhere', '/web/v1/consumer/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
-    ['no chain', '/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
+    ['an unknown path', '/web/v1/consumer/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
+    ['a path without a chain', '/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
   ])('%s: %s', async (_name, path, operation, run, expected) => {
     behave = run
     await request(app).get(path)

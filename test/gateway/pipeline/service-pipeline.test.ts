@@ -146,11 +146,11 @@ describe('the pipeline of a domain service', () => {
 
   test.each<[string, (token: string) => string]>([
     [
-      'stray bits in its signature',
+      'stray bits in the signature',
       (token) => token.slice(0, -1) + String.fromCharCode(token.charCodeAt(token.length - 1) + 1),
     ],
     ['padding', (token) => `${token}==`],
-    ['anything after it', (token) => `${token} more`],
+    ['a suffix', (token) => `${token} more`],
   ])('401 ACCESS.TOKEN_INVALID for a call assertion with %s', async (_name, spelled) => {
     const call = callOperation('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'one', {}, { spelled })
     await expect(call).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
