@@ -22,8 +22,8 @@ const maxKeys = 3 * networks + 20
 /** Addresses of 80 /56 networks of one /48. */
 const addressOf = (count: number): string => `2001:db8:0:${(count % networks).toString(16)}00::1`
 
-/** Calls `act` for each number below `count`, a few concurrently. */
-const inTurns = async <T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> => {
+/** Runs `task` for each number below `count`, a few concurrently. */
+const runLimited = async <T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> => {
   const results: T[] = []
   let next = 0
   const work = async () => {
@@ -99,7 +99,7 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
 /** Floods with openings. Returns their statuses and the errors that signed-in users and readiness got meanwhile. */
 const flood = async ({ open, faults }: Scene) => {
   const suffered: number[] = []
-  const responses = await inTurns(openings, async (count) => {
+  const responses = await runLimited(openings, async (count) => {
     if (count % 200 === 0) suffered.push(...(await faults()))
     return open(addressOf(count))
   })
@@ -154,7 +154,7 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   })
 
   test('auth.loginInitiate: a first body in each session leaves signed-in users and readiness at 200', async () => {
-    const responses = await inTurns(sessions.length, (index) =>
+    const responses = await runLimited(sessions.length, (index) =>
       scene.sendBody(sessions[index] ?? '', 256, addressOf(index)),
     )
     expect(new Set(responses.map(({ body }) => body.code))).toEqual(new Set(['VALIDATION.INVALID_PARAMETER']))

@@ -36,7 +36,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the ledg
   }
   const ready = async () => (await fetch(`${portico.operationsUrl}/health/ready`)).status
 
-  const checkOnce = async (change: string) => {
+  const changeBalance = async (change: string) => {
     const client = new Client({ connectionString: url })
     await client.connect()
     await client.query('ALTER TABLE ledger_accounts DISABLE TRIGGER ALL')
@@ -50,13 +50,13 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the ledg
   test('ledger verify: exit code 1 and the account for an imbalance; the replica is unready meanwhile', async () => {
     expect(await verify()).toEqual({ code: 0, output: 'the book adds up\n' })
     expect(await ready()).toBe(200)
-    await checkOnce('+ 1')
+    await changeBalance('+ 1')
     const broken = await verify()
     expect(broken.code).toBe(1)
     expect(broken.output).toContain(developmentIds.mainUsd)
     await expect.poll(ready).toBe(503)
     expect(await (await fetch(`${portico.operationsUrl}/metrics`)).text()).toMatch(/portico_ledger_discrepancies [1-9]/)
-    await checkOnce('- 1')
+    await changeBalance('- 1')
     await expect.poll(ready).toBe(200)
   })
 })

@@ -120,7 +120,7 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
       clientHash: 'passed',
       authenticate: 'refused',
       workspace: 'not reached',
-      reply: 'not reached',
+      answer: 'not reached',
     })
   })
 
