@@ -14,7 +14,7 @@ import { createTtlCache } from '../platform/cache/index.ts'
 
 const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
 
-/** The claims of a call assertion: what an upstream learns of the caller. Facts of the request travel in headers. */
+/** The claims of a call assertion: the caller as an upstream sees it. Facts of the request are sent as headers. */
 export const AssertionClaims = z.object({
   portal: z.enum(portals),
   /** Absent for an anonymous call. */

@@ -1,6 +1,6 @@
 /*
- * Checks a running deployment against the contract: for every operation it provokes the refusals that the policy implies and
- * compares status and code. It depends on the contract and the kernel only. Start reading with `checks.ts`.
+ * Checks a running deployment against the contract: for every operation, it sends requests that the policy must refuse and
+ * compares status and code. Depends on the contract and the kernel only. Start reading with `checks.ts`.
  */
 import { catalogue } from '../contract/index.ts'
 import { type ChainId, chains, type Operation } from '../kernel/index.ts'

@@ -1,5 +1,5 @@
 import { codedFamilies } from '../contract/index.ts'
-import { SealedBody, SealedReply } from '../contract/policies.ts'
+import { SealedBody, SealedReply } from '../contract/sealed-bodies.ts'
 import { type CodedFamily, chains, successCode, successMessage } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 import { toPascalCase } from './names.ts'
@@ -14,14 +14,14 @@ const toFamilySchema = ({ codes, values }: CodedFamily): JsonObject => {
     properties: {
       code: { type: 'string', enum: [...codes] },
       value: { type: 'integer', format: 'int64', examples: numbers },
-      label: { type: 'string', description: 'in the language asked for' },
-      description: { type: 'string', description: 'in the language asked for' },
+      label: { type: 'string', description: 'In the requested language.' },
+      description: { type: 'string', description: 'In the requested language.' },
     },
     required: ['code', 'value', 'label', 'description'],
   }
 }
 
-/** A schema component per family of coded values. */
+/** Returns a schema component per family of coded values. */
 export const codedComponents = (): Record<string, JsonObject> =>
   Object.fromEntries([...codedFamilies.values()].map((family) => [toPascalCase(family.name), toFamilySchema(family)]))
 
@@ -52,14 +52,14 @@ export const envelopeComponents: Record<string, JsonObject> = {
       ...commonProperties,
       success: { const: false },
       code: { type: 'string' },
-      message: { type: 'string', description: 'For people, in their language; it may name the input at fault.' },
+      message: { type: 'string', description: 'For people, in the requested language. Can name the invalid field.' },
       data: nothing,
     },
     required,
   },
   SelfRefusal: {
     type: 'object',
-    description: 'The refusals of users/self have numeric codes; the 401 carries nothing but these three members.',
+    description: 'Refusals of users/self have numeric codes. Its 401 has only the three required members.',
     properties: {
       ...commonProperties,
       success: { const: false },

@@ -21,11 +21,11 @@ const codeAsSentence: Sentence = (code) => code
 
 const introduction = [
   'The interface of a portal gateway: sign-in and security, workspaces and their members, money.',
-  'Every JSON answer comes in an envelope; `code` is `2000` or says why not. Amounts are decimal strings beside their currency, times ISO 8601 in UTC, ids `bizId`.',
-  'Bodies may be sealed: fetch the public key, open a session of the secure channel, send `{payload}`.',
+  'Every JSON response has an envelope. Its `code` is `2000` for success, otherwise the refusal code. Amounts are decimal strings with a separate currency, times are ISO 8601 in UTC, and ids are called `bizId`.',
+  'Request bodies can be encrypted: fetch the public key, open a secure channel session, and send `{payload}`.',
 ].join('\n\n')
 
-/** The Paths Object: each operation on each of its chains. */
+/** Returns the Paths Object: each operation on each of its chains. */
 const buildPaths = async (catalogue: readonly Operation[], parts: OperationParts): Promise<JsonObject> => {
   const paths: JsonObject = {}
   for await (const operation of inBatches(catalogue)) {
@@ -42,7 +42,7 @@ const buildPaths = async (catalogue: readonly Operation[], parts: OperationParts
   return paths
 }
 
-/** The operations of a catalogue as an OpenAPI 3.1 document. */
+/** Returns the operations of a catalogue as an OpenAPI 3.1 document. */
 export const openApiDocument = async (
   catalogue: readonly Operation[],
   options: DocumentOptions,

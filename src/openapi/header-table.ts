@@ -1,6 +1,6 @@
 import { type HeaderDefinition, headers } from '../contract/headers.ts'
-import { isSealable, observedErrors } from '../contract/policies.ts'
-
+import { observedErrors } from '../contract/refusals.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import { type JsonObject, toJsonObject } from './json.ts'
 
@@ -25,7 +25,7 @@ const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
 const endsChannel = ({ id }: Operation): boolean => observedErrors.get(id)?.condition === 'no-channel-session'
 
-/** Every header parameter by the name of its component. Names and schemas are those that the pipeline checks. */
+/** Every header parameter by component name. The pipeline checks the same names and schemas. */
 export const headerTable: Record<string, HeaderRow> = {
   PortalAccessCode: {
     ...declared(headers.portalAccessCode),
@@ -42,14 +42,14 @@ export const headerTable: Record<string, HeaderRow> = {
   RequestId: {
     ...declared(headers.requestId),
     description:
-      'Unique request id, echoed in the answer. For a money command it is the idempotency key: the same id and body ' +
-      'within 24 hours get the first answer again, another body is refused.',
+      'Unique request id, repeated in the response. For a money command it is the idempotency key: within 24 hours, the ' +
+      'same id with the same body returns the first response, and with another body it is rejected.',
     example: '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11',
     rule: ({ policy }, { perimeter }) => (perimeter === 'portal' || policy.idempotent ? 'required' : 'optional'),
   },
   ClientHash: {
     ...declared(headers.clientHash),
-    description: 'Client fingerprint: one and the same through a login and as long as its tokens are used.',
+    description: 'Client fingerprint. Use the same value during a sign-in and for as long as its tokens are used.',
     example: '3q2-7wFhb0nq8nT0kP5o',
     rule: (_, { perimeter }) => (perimeter === 'machine' ? 'optional' : 'required'),
   },
@@ -61,7 +61,7 @@ export const headerTable: Record<string, HeaderRow> = {
   },
   ConnectingIp: {
     ...declared(headers.connectingIp),
-    description: 'Client IP, IPv4 or IPv6; set by the edge proxy.',
+    description: 'Client address, IPv4 or IPv6; set by the edge proxy.',
     example: '203.0.113.7',
     rule: behindPortal,
   },
@@ -79,13 +79,13 @@ export const headerTable: Record<string, HeaderRow> = {
   },
   Locale: {
     ...declared(headers.locale),
-    description: `Language of labels and messages: ${locales.join(', ')}; any other falls back to en.`,
+    description: `Language of labels and messages: ${locales.join(', ')}; any other value means en.`,
     example: 'en',
     rule: behindPortal,
   },
   MachineLocale: {
     ...declared(headers.machineLocale),
-    description: `Language of labels and messages: ${locales.join(', ')}; anything else is read as en.`,
+    description: `Language of labels and messages: ${locales.join(', ')}; any other value means en.`,
     example: 'en',
     rule: (_, { perimeter }) => (perimeter === 'machine' ? 'optional' : 'none'),
   },
@@ -98,26 +98,34 @@ export const headerTable: Record<string, HeaderRow> = {
   WorkspaceId: {
     ...declared(headers.workspaceId),
     description:
-      'Workspace to work in. Where it is optional: by default the account’s default workspace, or the one that the ' +
-      'API key implies.',
+      'Workspace of the request. Where it is optional, the default is the account’s default workspace, or the ' +
+      'workspace of the API key.',
     rule: ofWorkspace,
   },
   ChannelSession: {
     ...declared(headers.channelSession),
-    description: 'Session of the secure channel: with it the body is a sealed one, `{payload}`.',
+    description: 'Secure channel session. If it is set, the body is sealed: `{payload}`.',
     rule: (operation, chain) => (endsChannel(operation) ? 'optional' : ofChannel(operation, chain)),
   },
   ChannelReply: {
     ...declared(headers.channelReply),
-    description: '`encrypted`: `data` comes back sealed under the session’s key, as `{payload}`.',
+    description: '`encrypted` to receive `data` sealed under the session’s key, as `{payload}`.',
     rule: ofChannel,
   },
   ShortChannelSession: {
     ...declared(headers.shortChannelSession),
-    description: 'The same as X-Secure-Channel-Session-Id, by its other name.',
+    description: 'Alias of X-Secure-Channel-Session-Id.',
     rule: (operation) => (endsChannel(operation) ? 'optional' : 'none'),
   },
-  Range: { ...declared(headers.range), description: 'Part of the bytes.', rule: ofStreams },
-  IfNoneMatch: { ...declared(headers.ifNoneMatch), description: 'ETag of what the caller has.', rule: ofStreams },
-  IfRange: { ...declared(headers.ifRange), description: 'ETag of what the part belongs to.', rule: ofStreams },
+  Range: { ...declared(headers.range), description: 'Byte range to return.', rule: ofStreams },
+  IfNoneMatch: {
+    ...declared(headers.ifNoneMatch),
+    description: 'ETag of the copy that the caller has.',
+    rule: ofStreams,
+  },
+  IfRange: {
+    ...declared(headers.ifRange),
+    description: 'ETag of the file that the requested range belongs to.',
+    rule: ofStreams,
+  },
 }

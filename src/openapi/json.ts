@@ -20,10 +20,10 @@ export const parseJsonObject = (text: string): JsonObject => {
   return json
 }
 
-/** A reference to a component. */
+/** Returns a reference to a component. */
 export const reference = (kind: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${kind}/${name}` })
 
-/** Replaces each object for which `change` returns another; searches the members of all others. */
+/** Replaces each object for which `change` returns another, and searches the members of all other objects. */
 export const mapObjects = (value: Json, change: (object: JsonObject) => JsonObject | undefined): Json => {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change))
   return isJsonObject(value) ? (change(value) ?? mapMembers(value, change)) : value
@@ -38,7 +38,7 @@ const findReferences = (value: Json, kind: ComponentKind): Set<string> => {
   return new Set(references.map(([, name = '']) => name))
 }
 
-/** The components that `from` refers to, directly or through other components of the same kind, sorted by name. */
+/** Returns the components that `from` refers to, directly or through others of the same kind, sorted by name. */
 export const pickReferenced = (all: Record<string, JsonObject>, kind: ComponentKind, from: Json): JsonObject => {
   const picked: JsonObject = {}
   const visit = (value: Json): void => {

@@ -7,17 +7,17 @@ export const toPascalCase = (text: string): string =>
 
 const exportNames = new Map(namedOperations.map(([name, operation]) => [operation, name]))
 
-/** The operation's export name in the contract; its id if it is not part of the contract. */
+/** Returns the operation's export name in the contract, or its id if it is not part of the contract. */
 export const exportNameOf = (operation: Operation): string => exportNames.get(operation) ?? operation.id
 
-/** A unique id per operation and chain. */
+/** Returns a unique id per operation and chain. */
 export const operationIdOf = (operation: Operation, chainId: ChainId): string => `${chainId}.${operation.id}`
 
 const toWords = (domain: string): string => domain.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 export const toTag = ({ id }: Operation): string => toWords(domainOf(id))
 
-/** The tags of these operations with their descriptions. */
+/** Returns the tags of these operations with their descriptions. */
 export const listTags = (operations: readonly Operation[]): JsonObject[] =>
   [...new Set(operations.map(({ id }) => domainOf(id)))].map((domain) => ({
     name: toWords(domain),

@@ -1,4 +1,4 @@
-import { isSealable } from '../contract/policies.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
 import type { Examples } from './examples.ts'
 import type { JsonObject } from './json.ts'
@@ -7,31 +7,31 @@ import { listParameters, toRequestBody } from './requests.ts'
 import { type RefusalResponses, toSuccessResponses } from './responses.ts'
 import type { SharedSchemas } from './shared-schemas.ts'
 
-/** What the operations of a document share. */
+/** Parts that all operations of a document share. */
 export interface OperationParts {
   examples: Examples
   schemas: SharedSchemas
   refusals: RefusalResponses
 }
 
-/** What the policy means to a caller, a sentence per rule. */
+/** Returns what the policy means to a caller, one sentence per rule. */
 const describePolicy = (operation: Operation, chain: Chain): string => {
   const { policy, body } = operation
   const rules: [boolean, string][] = [
-    [policy.caller === 'anonymous', 'No token is needed.'],
-    [policy.permission !== null, `Needs the right \`${policy.permission}\`.`],
-    [policy.stepUp, 'Needs a second factor proved lately, by default within five minutes (`security/step-up`).'],
+    [policy.caller === 'anonymous', 'Requires no token.'],
+    [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
+    [policy.stepUp, 'Requires a recent second factor (`security/step-up`), by default of the last five minutes.'],
     [policy.idempotent, 'Happens once per X-Request-Id.'],
     [
       isSealable(operation, chain) && body !== 'none',
-      'The body may come through the secure channel; a portal may demand that.',
+      'The body can be sent through the secure channel; a portal can require that.',
     ],
-    [true, `Counts towards the limit \`${policy.rate}\`.`],
+    [true, `Counts towards the rate limit \`${policy.rate}\`.`],
   ]
   return rules.flatMap(([applies, sentence]) => (applies ? [sentence] : [])).join(' ')
 }
 
-/** The security requirements. The api chain also accepts API keys. */
+/** Returns the security requirements. The api chain also accepts API keys. */
 const toSecurity = ({ policy }: Operation, { perimeter }: Chain): JsonObject[] => {
   if (policy.caller === 'anonymous') return []
   return [{ accessToken: [] }, ...(perimeter === 'machine' ? [{ apiKey: [] }] : [])]
@@ -42,16 +42,17 @@ export const securitySchemes: Record<string, JsonObject> = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'What `auth/login/complete` and `auth/token/refresh` yield; good for its own portal and client hash.',
+    description:
+      'Issued by `auth/login/complete` and `auth/token/refresh`. Valid for its own portal and client hash only.',
   },
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key of a workspace, on the second chain `/api/v1/consumer`.',
+    description: 'An API key of a workspace, for the machine chain `/api/v1/consumer`.',
   },
 }
 
-/** The Operation Object of an operation on one of its chains. */
+/** Returns the Operation Object of an operation on one of its chains. */
 export const toOperationObject = (parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject => {
   const chain = chains[chainId]
   const example = parts.examples.operations.get(operation.id) ?? {}

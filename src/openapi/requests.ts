@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pathParameterSchema } from '../contract/fields.ts'
-import { isSealable } from '../contract/policies.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import { type Chain, type Operation, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
@@ -18,7 +18,7 @@ const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, re
   ...(example === undefined ? {} : { example }),
 })
 
-/** Two components per header, one required and one optional. */
+/** Returns two components per header, one required and one optional. */
 export const headerComponents = (): Record<string, JsonObject> =>
   Object.fromEntries(
     Object.entries(headerTable).flatMap(([key, row]) => [
@@ -59,7 +59,7 @@ const parseAs = (type: Json | undefined, text: Json | undefined): Json | undefin
   return type === 'boolean' ? text === 'true' : text
 }
 
-/** Query parameters with their parsed types (a count is an integer). The input schema decides which are required. */
+/** Returns query parameters with their parsed types: a count is an integer. The input schema determines which are required. */
 const listQueryParameters = ({ query }: Operation, recorded: JsonObject): JsonObject[] => {
   if (!query) return []
   const required = toArray(toJsonSchema(query, 'input').required)
@@ -77,7 +77,7 @@ const listQueryParameters = ({ query }: Operation, recorded: JsonObject): JsonOb
   })
 }
 
-/** The path, query and header parameters of an operation on a chain. */
+/** Returns the path, query and header parameters of an operation on a chain. */
 export const listParameters = (
   operation: Operation,
   chain: Chain,
@@ -90,7 +90,7 @@ export const listParameters = (
 
 const componentName = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
 
-/** A schema component per operation with a JSON body. */
+/** Returns a schema component per operation with a JSON body. */
 export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
   const components: Record<string, JsonObject> = {}
   for await (const operation of inBatches(operations))
@@ -109,7 +109,7 @@ const uploadForm: JsonObject = {
   additionalProperties: false,
 }
 
-/** The `requestBody` member of an operation; empty without a body. */
+/** Returns the `requestBody` member of an operation; empty without a body. */
 export const toRequestBody = (operation: Operation, chain: Chain, example: Example): JsonObject => {
   const { body } = operation
   if (body === 'none') return {}

@@ -1,31 +1,31 @@
 import { numericCode, statusOf } from '../contract/index.ts'
-import { isSealable, listRefusals, observedErrors } from '../contract/policies.ts'
-
+import { listRefusals, observedErrors } from '../contract/refusals.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { type Chain, type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type Json, type JsonObject, reference } from './json.ts'
 
-/** The response headers as components. */
+/** Response headers as components. */
 export const responseHeaderComponents: Record<string, JsonObject> = {
-  RequestId: { description: 'The request’s id.', schema: { type: 'string' } },
+  RequestId: { description: 'The request id.', schema: { type: 'string' } },
   RateLimit: {
     description:
-      'What is left of the tightest limit, or of the one that refused (draft-ietf-httpapi-ratelimit-headers).',
+      'Remaining quota of the tightest limit, or of the one that rejected the request (draft-ietf-httpapi-ratelimit-headers).',
     schema: { type: 'string', examples: ['"general-account";r=599;t=60'] },
   },
   RateLimitPolicy: {
-    description: 'The tightest limit, or the one that refused.',
+    description: 'The tightest limit, or the one that rejected the request.',
     schema: { type: 'string', examples: ['"general-account";q=600;w=60'] },
   },
   WwwAuthenticate: {
-    description: 'What is wanted: a bearer token (RFC 6750).',
+    description: 'The required scheme: a bearer token (RFC 6750).',
     schema: { type: 'string', examples: ['Bearer'] },
   },
-  RetryAfter: { description: 'Seconds until another try makes sense.', schema: { type: 'integer' } },
-  ETag: { description: 'Names these bytes.', schema: { type: 'string' } },
-  ContentDisposition: { description: 'Always an attachment, with its name.', schema: { type: 'string' } },
-  ContentRange: { description: 'Which part this is, of how much.', schema: { type: 'string' } },
-  AcceptRanges: { description: 'Parts can be asked for, by `bytes`.', schema: { type: 'string' } },
+  RetryAfter: { description: 'Seconds to wait before a retry.', schema: { type: 'integer' } },
+  ETag: { description: 'Version of the file.', schema: { type: 'string' } },
+  ContentDisposition: { description: 'Always an attachment, with the file name.', schema: { type: 'string' } },
+  ContentRange: { description: 'Range of these bytes and size of the file.', schema: { type: 'string' } },
+  AcceptRanges: { description: '`bytes`: range requests are supported.', schema: { type: 'string' } },
 }
 
 const toHeaders = (names: Record<string, string>): JsonObject => ({
@@ -39,28 +39,28 @@ const commonHeaders = {
   RateLimit: 'RateLimit',
   'RateLimit-Policy': 'RateLimitPolicy',
 }
-/** The headers of every response, and additional ones by component name. */
+/** Returns the headers of every response, with additional ones by component name. */
 const responseHeaders = (more: Record<string, string> = {}): JsonObject => toHeaders({ ...commonHeaders, ...more })
 
 const versionHeaders = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
 const fileHeaders = { ...versionHeaders, 'Content-Disposition': 'ContentDisposition' }
 
-/** A file of any type. */
+/** Content of any type. */
 const toBinaryContent = (examples: JsonObject = {}): JsonObject => ({
   '*/*': { schema: { type: 'string', format: 'binary' }, ...examples },
 })
 
 const streamResponses = (examples: JsonObject): Record<string, JsonObject> => ({
-  200: { description: 'The bytes.', ...responseHeaders(fileHeaders), content: toBinaryContent(examples) },
+  200: { description: 'The file.', ...responseHeaders(fileHeaders), content: toBinaryContent(examples) },
   206: {
-    description: 'The part that was asked for.',
+    description: 'The requested range of the file.',
     ...responseHeaders({ ...fileHeaders, 'Content-Range': 'ContentRange' }),
     content: toBinaryContent(),
   },
-  304: { description: 'The caller has these bytes already.', ...responseHeaders(versionHeaders) },
+  304: { description: 'Not modified: the caller’s copy is current.', ...responseHeaders(versionHeaders) },
 })
 
-/** The successful responses of an operation, with `data` as its plain schema. */
+/** Returns the successful responses of an operation. `plainData` is the schema of its unsealed data. */
 export const toSuccessResponses = (
   operation: Operation,
   chain: Chain,
@@ -82,17 +82,17 @@ export const toSuccessResponses = (
   }
 }
 
-/** The English public sentence of a code. */
+/** Returns the English public sentence of a code. */
 export type Sentence = (code: Code) => string
 
 export interface RefusalResponses {
-  /** The refusals of an operation on a chain by status, each a reference to a component. */
+  /** Returns the refusals of an operation on a chain by status, each as a reference to a component. */
   of(operation: Operation, chainId: ChainId): Record<string, JsonObject>
   /** The components referenced so far. */
   components: Record<string, JsonObject>
 }
 
-/** The additional response headers of a refusal. */
+/** Returns the additional response headers of a refusal. */
 const headersOf = (code: Code): Record<string, string> => {
   if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
   if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
@@ -101,11 +101,11 @@ const headersOf = (code: Code): Record<string, string> => {
 }
 
 const observedNotes = {
-  'no-query': 'Also the documented answer to a call without any query parameter.',
-  'no-channel-session': 'Also the documented answer to a call that names no session.',
+  'no-query': 'Also the documented response to a call without query parameters.',
+  'no-channel-session': 'Also the documented response to a call without a session.',
 } as const
 
-/** Refusals as shared components, named by their codes, with recorded envelopes as examples. */
+/** Returns refusals as shared components, named by their codes, with recorded envelopes as examples. */
 export const createRefusalResponses = (sentence: Sentence, recorded: ReadonlyMap<string, Json>): RefusalResponses => {
   const components: Record<string, JsonObject> = {}
 

@@ -4,7 +4,7 @@ import { codedFamilies, permissionLists } from '../contract/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { toPascalCase } from './names.ts'
 
-/** Formats that say the same as zod's patterns for them. */
+/** Formats that make zod's pattern for them redundant. */
 const formatsWithoutPattern = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
 
 /** Client generators assume 32-bit integers unless the schema has another format. */
@@ -32,7 +32,7 @@ const referToFamily = (schema: Record<string, unknown>): void => {
   Object.assign(schema, reference('schemas', toPascalCase(title)))
 }
 
-/** The contract names a list of permission codes by its title; the catalogue knows the codes. */
+/** Adds the permission codes to a list that the contract marks by its title. The catalogue has the codes. */
 const listPermissions = (schema: Record<string, unknown>): void => {
   const codes = Object.entries(permissionLists).find(([name]) => name === schema.title)?.[1]
   if (!codes) return
@@ -40,11 +40,11 @@ const listPermissions = (schema: Record<string, unknown>): void => {
   Object.assign(schema, { items: { type: 'string', enum: [...codes] }, maxItems: codes.length })
 }
 
-/** Generators read a nullable map of anything as never null, so such a schema is not folded. */
+/** Client generators read a folded nullable map of anything as never null, so such a schema is not folded. */
 const isAnyMap = ({ additionalProperties: values }: JsonObject): boolean =>
   isJsonObject(values) && Object.keys(values).length === 0
 
-/** `T | null` as one schema with two types, because some generators fail on an `anyOf` with an object. */
+/** Folds `T | null` into one schema with two types: some client generators fail on an `anyOf` with an object. */
 export const foldNullable = (schema: JsonObject): JsonObject | undefined => {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return undefined
@@ -54,7 +54,7 @@ export const foldNullable = (schema: JsonObject): JsonObject | undefined => {
   return mapMembers({ ...rest, ...value, type: [value.type, 'null'] }, foldNullable)
 }
 
-/** A zod schema as JSON Schema 2020-12: `input` for requests, `output` for replies. */
+/** Returns a zod schema as JSON Schema 2020-12: `input` for requests, `output` for replies. */
 export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
   const { $schema: _, ...rest } = toJsonObject(
     z.toJSONSchema(schema, {
@@ -70,10 +70,10 @@ export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonObj
   return mapMembers(rest, foldNullable)
 }
 
-/** One or two milliseconds of schema conversion. More would block requests, fewer would delay the document. */
+/** One to two milliseconds of schema conversion. A larger batch would block requests. */
 const batchSize = 8
 
-/** Yields the items in batches with a turn of the event loop between them, so that the process keeps serving requests. */
+/** Yields items in batches with a turn of the event loop between them, so that the process can serve requests. */
 export async function* inBatches<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const [index, item] of items.entries()) {
     if (index % batchSize === 0) await nextTurn()

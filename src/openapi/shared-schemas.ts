@@ -7,11 +7,11 @@ import { inBatches, toJsonSchema } from './schemas.ts'
 /** The schemas that replies share, as named components. */
 export interface SharedSchemas {
   components: Record<string, JsonObject>
-  /** The schema of an operation's `data`. */
+  /** Returns the schema of an operation's `data`. */
   dataOf(operation: Operation): JsonObject
 }
 
-/** The parts of a reply to name: the item of a page or list and the pagination, otherwise the reply itself. */
+/** Returns the parts of a reply that get names: the item of a page or list and the pagination, or else the reply itself. */
 const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } => {
   if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
   const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
@@ -23,22 +23,22 @@ const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonO
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 const unchanged = (name: string): string => name
 
-/** Verbs of export names that end with a record's name: readTransfer, createTransfer, listTransfers. */
+/** Verbs that precede a record's name in an export name: readTransfer, createTransfer, listTransfers. */
 const verbs: readonly [RegExp, (rest: string) => string][] = [
   [/^read(?=[A-Z])/, unchanged],
   [/^create(?=[A-Z])/, unchanged],
   [/^list(?=[A-Z])/, singular],
 ]
 
-/** The shortest unused name for the record that these operations return. */
+/** Returns the shortest unused name for the record that these operations return. */
 const chooseRecordName = (operations: readonly Operation[], taken: ReadonlySet<string>): string => {
   const names = operations.map(exportNameOf)
   const candidates = verbs.flatMap(([verb, shape]) =>
     names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),
   )
-  const wanted = candidates.toSorted((a, b) => a.length - b.length)
-  const entries = wanted.map((name) => `${name}Entry`)
-  return [...wanted, ...entries].find((name) => !taken.has(name)) ?? `${toPascalCase(names[0] ?? '')}Reply`
+  const shortest = candidates.toSorted((a, b) => a.length - b.length)
+  const entries = shortest.map((name) => `${name}Entry`)
+  return [...shortest, ...entries].find((name) => !taken.has(name)) ?? `${toPascalCase(names[0] ?? '')}Reply`
 }
 
 const recursion = '#/$defs/__schema0'

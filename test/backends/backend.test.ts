@@ -13,7 +13,7 @@ test('501 SYSTEM.NOT_IMPLEMENTED for an operation without a handler', () => {
   expect(statusOf('SYSTEM.NOT_IMPLEMENTED')).toBe(501)
 })
 
-test('500 for an own reply that does not match its schema', () => {
+test("500 SYSTEM.INTERNAL_ERROR for a handler's reply that does not match its schema", () => {
   expect(none.replyError('a.b: missing')).toMatchObject({
     code: 'SYSTEM.INTERNAL_ERROR',
     detail: { internal: 'reply does not match its schema: a.b: missing' },

@@ -14,7 +14,7 @@ import { refusalOf } from '../domains/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testClock } from '../identity/clock.ts'
 
-/** A call of nobody's, as it comes in. */
+/** An anonymous call as it is received. */
 const callWith = (headers: Record<string, string>): Call => {
   const call = arrivedCall(listTimezones, { headers: headersOf(headers), receivedAt: testClock().now() })
   call.portal = 'CONSUMER'
@@ -38,7 +38,7 @@ describe('a signed assertion is cached for half its lifetime', () => {
     expect(await assert()).toBe('2')
   })
 
-  test('and dropped once the clock was set back before it', async () => {
+  test('and dropped if the clock is set back to before it was signed', async () => {
     const { clock, assert } = signed()
     expect(await assert()).toBe('1')
     clock.advance(-3_600_000)
@@ -68,10 +68,10 @@ describe('a signed assertion is cached per caller and workspace', () => {
   const permissions = new Set(['wallet:read', 'transfer:create'] as const)
   const workspace: WorkspaceAccess = { id: systemIds.next<'workspace'>(), isOwner: true, permissions }
 
-  const callBy = (told: Partial<Caller>, access: Partial<WorkspaceAccess> = {}, portal: Portal = 'CONSUMER'): Call => {
+  const callBy = (facts: Partial<Caller>, access: Partial<WorkspaceAccess> = {}, portal: Portal = 'CONSUMER'): Call => {
     const call = callWith({})
     call.portal = portal
-    call.caller = { ...caller, ...told }
+    call.caller = { ...caller, ...facts }
     call.workspace = { ...workspace, ...access }
     return call
   }
@@ -80,13 +80,13 @@ describe('a signed assertion is cached per caller and workspace', () => {
     ['account', callBy({ accountId: systemIds.next<'account'>() })],
     ['session', callBy({ sessionId: systemIds.next<'session'>() })],
     ['API key', callBy({ apiKeyId: systemIds.next() })],
-    ['second factor, which is newer', callBy({ steppedUpAt: testClock().now() })],
+    ['newer second factor', callBy({ steppedUpAt: testClock().now() })],
     ['right on the operators’ portal', callBy({ permissions: new Set(['audit:read'] as const) })],
     ['portal', callBy({}, {}, 'SYSTEM')],
     ['workspace', callBy({}, { id: systemIds.next<'workspace'>() })],
-    ['role, which owns nothing', callBy({}, { isOwner: false })],
-    ['set of rights, which has shrunk', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
-  ])('and never another %s', async (_what, other) => {
+    ['role without ownership', callBy({}, { isOwner: false })],
+    ['smaller set of permissions', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
+  ])('and not shared with another %s', async (_what, other) => {
     const sign = async ({ claims }: { claims: Record<string, unknown> }) => JSON.stringify(claims)
     const assert = createAssertionCache({ sign }, 'domains', 60_000, testClock())
     const first = await assert(callBy({}))
@@ -137,16 +137,16 @@ describe('a domain service', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const service = serviceAt(testClock())
     const next = generateKeyPair('EdDSA')
-    const told = async (by: typeof keys, kid: string) =>
+    const facts = async (by: typeof keys, kid: string) =>
       refusalOf(
         Promise.resolve(
           service(callWith({ authorization: `Bearer ${await signed({ portal: 'CONSUMER' }, by, kid)}` })),
         ),
       )
-    expect(await told(keys, 'one')).toBe('none')
+    expect(await facts(keys, 'one')).toBe('none')
     later.push(await jwkOf((await next).publicKey, 'two'))
     vi.advanceTimersByTime(1_000)
-    expect(await told(next, 'two')).toBe('none')
+    expect(await facts(next, 'two')).toBe('none')
     vi.useRealTimers()
   })
 
@@ -174,7 +174,7 @@ describe('a domain service', () => {
   test.each<[string, Partial<Caller>]>([
     ['a person', { sessionId: systemIds.next<'session'>(), steppedUpAt: testClock().now() }],
     ['an API key', { apiKeyId: systemIds.next() }],
-  ])('knows of %s all that the gateway knows', async (_who, told) => {
+  ])('knows the same of %s as the gateway', async (_who, facts) => {
     const call = callWith({})
     call.caller = {
       accountId: systemIds.next<'account'>(),
@@ -183,7 +183,7 @@ describe('a domain service', () => {
       apiKeyId: null,
       steppedUpAt: null,
       permissions: new Set(['audit:read'] as const),
-      ...told,
+      ...facts,
     }
     call.workspace = {
       id: systemIds.next<'workspace'>(),

@@ -63,20 +63,20 @@ test('retire: closes the connections after the longest timeout plus one second',
     files: at(10_000, 30_000),
     profile: at(10_000, 10_000),
   })
-  const ask = async () => {
+  const request = async () => {
     await backendOf('constants').handle(arrivedCall(listTimezones))
     const upload = arrivedCall(uploadFile)
     upload.upload = { contentType: 'multipart/form-data; boundary=b', bytes: Readable.from([Buffer.from('--b--')]) }
     await backendOf('files').handle(upload)
   }
-  await ask()
+  await request()
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   retire()
   vi.advanceTimersByTime(30_999)
-  await ask()
+  await request()
   vi.advanceTimersByTime(1)
   await Promise.all(left.values())
-  // One for streams and one for all else, each used again.
+  // One for streams and one for other calls, each of them reused.
   expect(left.size).toBe(2)
   await misbehaving.close()
 })
@@ -115,16 +115,16 @@ test('retire: a pool that cannot be closed causes no unhandled rejection', async
 
 test('retire: metrics omit its breakers, which would stay open for ever', async () => {
   const registry = new Registry()
-  const told = async () => (await registry.getSingleMetric('portico_upstream_breaker_state')?.get())?.values
+  const breakerStates = async () => (await registry.getSingleMetric('portico_upstream_breaker_state')?.get())?.values
   const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') }, registry)
-  expect(await told()).toHaveLength(1)
+  expect(await breakerStates()).toHaveLength(1)
   retire()
-  expect(await told()).toEqual([])
+  expect(await breakerStates()).toEqual([])
   await close()
 })
 
 const { assertion } = testSettings({})
-/** All domains here, as long as nobody says otherwise. */
+/** All domains in process unless the test places them elsewhere. */
 const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') =>
   createBackends({
     identity: new Map(),

@@ -1,6 +1,6 @@
 import { createClient, PorticoError } from '../../src/client/index.ts'
 
-/** What a page's own script would import. */
+/** The exports that a page's own script would import. */
 Object.assign(globalThis, { portico: { createClient, PorticoError } })
 
 declare global {

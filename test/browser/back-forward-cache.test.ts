@@ -6,7 +6,7 @@ import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '..
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
-  /** What a page keeps while it is left. */
+  /** State of a page that survives in the back/forward cache. */
   var life: { call(): Promise<string>; adopt(tokens: TokenPair): Promise<void>; restored: number; signedOut: number }
 }
 
@@ -16,7 +16,7 @@ const forSecond: Step = (seen, response) => {
 }
 const other: Step = (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>other')
 
-describe.skipIf(chromiumPath === null)('a page that comes back from the back/forward cache', () => {
+describe.skipIf(chromiumPath === null)('a page restored from the back/forward cache', () => {
   let browser: Browser
   let gateway: ScriptedGateway
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === null)('a page that comes back from the back/for
   afterEach(() => gateway?.close())
   afterAll(() => browser?.close())
 
-  test('uses the tokens of today, and learns that there are none', async () => {
+  test('uses the current tokens and detects a sign-out', async () => {
     gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, 'GET /other': other })
     const context = await browser.newContext()
     context.setDefaultTimeout(60_000)

@@ -6,12 +6,12 @@ import { expect } from 'vitest'
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** The machine's Chromium; null where there is none, and then the suite is skipped and named. */
+/** The installed Chromium, or null: the suite is then skipped. */
 export const chromiumPath: string | null = candidates.find((path) => existsSync(path)) ?? null
 
 /**
- * Chromium's own sandbox needs rights that a container's root does not have; the pages are ours. `keepsPages` gives it back
- * its back/forward cache, which the driver turns off.
+ * Chromium's own sandbox needs permissions that a container's root lacks; the pages are ours. `keepsPages` restores the
+ * back/forward cache, which the driver disables.
  */
 export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> => {
   if (chromiumPath === null) throw new Error('no Chromium on this machine')
@@ -19,7 +19,7 @@ export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> =>
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'], ignoreDefaultArgs })
 }
 
-/** The typed client as a page loads it: one file. */
+/** The typed client as one file, as a page loads it. */
 export const bundleClient = async (): Promise<string> => {
   const bundle = await rolldown({ input: fileURLToPath(new URL('app.ts', import.meta.url)), platform: 'browser' })
   const { output } = await bundle.generate({ format: 'iife' })
@@ -27,7 +27,7 @@ export const bundleClient = async (): Promise<string> => {
   return output[0].code
 }
 
-/** What a page complained of: errors, and violations of its content security policy. */
+/** Errors of a page and violations of its content security policy. */
 export interface WatchedPage {
   page: Page
   complaints: string[]
@@ -45,7 +45,7 @@ export const openPage = async (context: BrowserContext, url: string): Promise<Wa
   })
   await page.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
-      // biome-ignore lint/suspicious/noConsole: the page's console is what is watched
+      // biome-ignore lint/suspicious/noConsole: this watches the page's console
       console.error(`policy violated: ${violatedDirective} ${blockedURI}`),
     )
   })
@@ -56,8 +56,8 @@ export const openPage = async (context: BrowserContext, url: string): Promise<Wa
 const localItems = (): string => JSON.stringify(Object.entries(localStorage).sort())
 
 /**
- * Until what a tab has written to localStorage is in other tabs too. A browser brings it to its other processes a moment
- * late, and of what is still to come their clients know nothing.
+ * Waits until a tab's writes to localStorage are visible in other tabs. A browser propagates them to its other processes
+ * with a delay, which clients cannot detect.
  */
 export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void> => {
   const written = await from.evaluate(localItems)
@@ -67,7 +67,7 @@ export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void>
 const policy = "default-src 'none'; script-src 'self'; connect-src 'self'"
 const html = '<!doctype html><meta charset="utf-8"><title>app</title><script src="/app.js"></script>'
 
-/** Serves a page with the client beside whatever the origin itself serves, under a strict policy. */
+/** Serves a page with the client on the same origin, under a strict content security policy. */
 export const hostApp = async (context: BrowserContext, origin: string, script: string): Promise<string> => {
   const headers = { 'content-security-policy': policy }
   await context.route(`${origin}/app`, (route) => route.fulfill({ contentType: 'text/html', headers, body: html }))

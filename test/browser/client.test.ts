@@ -8,7 +8,7 @@ import { codeIn } from '../harness/sign-in.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
-  /** Exposed to the page: the newest code in the owner’s mail. */
+  /** Exposed to the page: the latest code in the owner’s mail. */
   var mailedCode: () => Promise<string>
 }
 
@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
     })
     afterAll(() => portico?.stop())
 
-    test('signs in over the secure channel, moves money and signs out, under a strict policy', async () => {
+    test('signs in over the secure channel, transfers money and signs out, under a strict policy', async () => {
       await context.exposeFunction('mailedCode', async () =>
         codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
       )
@@ -64,22 +64,22 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
           },
         })
         const { accountEmail } = await client.readProfile()
-        const kept = localStorage.getItem('portico:CONSUMER:tokens') !== null
+        const stored = localStorage.getItem('portico:CONSUMER:tokens') !== null
         await client.signOut()
         await client.close()
-        return { amount: order.amount, accountEmail, kept, left: localStorage.getItem('portico:CONSUMER:tokens') }
+        return { amount: order.amount, accountEmail, stored, left: localStorage.getItem('portico:CONSUMER:tokens') }
       }, developmentIds)
-      expect(seen).toEqual({ amount: '1.75', accountEmail: 'owner@demo.test', kept: true, left: null })
+      expect(seen).toEqual({ amount: '1.75', accountEmail: 'owner@demo.test', stored: true, left: null })
       expect(sent.join('')).not.toMatch(/Portico-demo-2026|1\.75/)
       expect(complaints).toEqual([])
     })
 
-    test('uploads a file telling how far it is, and downloads the same bytes, whole and in part', async () => {
+    test('uploads a file with progress, and downloads the same bytes, completely and in part', async () => {
       await context.exposeFunction('mailedCode', async () =>
         codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
       )
       const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
-      // As slow as a line that a person would watch the progress on.
+      // Slow enough that a person would watch the progress.
       const network = await context.newCDPSession(page)
       const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 3_000_000 }
       await network.send('Network.emulateNetworkConditions', slow)
@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
       const url = await hostApp(context, gateway.baseUrl, script)
       const [first, second] = [await openPage(context, url), await openPage(context, url)]
-      const asked = { tokens: pair('1') }
+      const body = { tokens: pair('1') }
       await first.page.evaluate(async ({ tokens }) => {
         const storage = localStorage
         const options = {
@@ -149,7 +149,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
           seal: 'none',
         } as const
         await globalThis.portico.createClient(options).session.adopt(tokens)
-      }, asked)
+      }, body)
       await storageArrived(first.page, second.page)
       const counts = await Promise.all(
         [first, second].map(({ page }) =>
@@ -172,14 +172,14 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       expect([first, second].flatMap(({ complaints }) => complaints)).toEqual([])
     })
 
-    test('a tab that stands still while it renews keeps the others waiting for seconds, not for ever', async () => {
+    test('a frozen tab that holds the renewal lock delays the others for seconds only', async () => {
       const frozenStill = Promise.withResolvers<void>()
       const held: Step = async (seen, response) => {
         await frozenStill.promise
         await ok(pair('2'))(seen, response)
       }
-      const answers = [held, ok(pair('2'))]
-      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: answers })
+      const responses = [held, ok(pair('2'))]
+      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: responses })
       const url = await hostApp(context, gateway.baseUrl, script)
       const open = async () => {
         const { page } = await openPage(context, url)
@@ -194,7 +194,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       await storageArrived(frozen.page, awake.page)
       await frozen.client.evaluate((client) => void client.listWallets().catch(() => undefined))
       await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
-      // As a browser's freezing would do it, which there is no asking for while a page is visible.
+      // Simulates freezing, which a browser does not do on request while a page is visible.
       const debug = await context.newCDPSession(frozen.page)
       await debug.send('Debugger.enable')
       await debug.send('Debugger.pause')
@@ -206,7 +206,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       expect(gateway.to('/token/refresh')).toHaveLength(2)
     })
 
-    test('an answer that leads elsewhere is told as that, and a renewal that meets one ends no sign-in', async () => {
+    test('a redirect is reported as such, and one during a renewal does not end the sign-in', async () => {
       const elsewhere: Step = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end()
       gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: elsewhere })
       const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
@@ -215,14 +215,14 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         const client = globalThis.portico.createClient(options)
         await client.session.adopt(tokens)
         const { code, status, message } = await client.listWallets().catch((error) => error)
-        return { code, status, message, kept: (await client.session.tokens())?.accessToken }
+        return { code, status, message, stored: (await client.session.tokens())?.accessToken }
       }, pair('1'))
       const message = 'the redirect has no envelope'
-      expect(seen).toEqual({ code: 'CLIENT.INVALID_REPLY', status: 0, message, kept: 'access-1' })
+      expect(seen).toEqual({ code: 'CLIENT.INVALID_REPLY', status: 0, message, stored: 'access-1' })
       expect([gateway.to('/token/refresh').length, gateway.to('/elsewhere').length]).toEqual([1, 0])
     })
 
-    test('an upload tells how far it is; refusals, aborts and lost answers are what they are elsewhere', async () => {
+    test('an upload reports progress; refusals, aborts and lost responses are the same as for other calls', async () => {
       const file = {
         bizId: wallet.bizId,
         fileName: 'big.bin',

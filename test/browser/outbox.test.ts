@@ -16,7 +16,7 @@ describe.skipIf(chromiumPath === null)('the development outbox in Chromium', () 
   })
   afterAll(() => browser?.close())
 
-  test('shows hostile and endless names as the text that they are, on a screen of 320 pixels', async () => {
+  test('shows hostile and endless names as plain text on a screen of 320 pixels', async () => {
     const outbox = createOutbox(texts, testClock(), 10)
     const url = `https://portal.example.com/invitations?${'t'.repeat(300)}`
     const values = { inviter: hostile, workspace: 'W'.repeat(300), role: 'R', message: hostile, days: '7', url }
@@ -36,11 +36,11 @@ describe.skipIf(chromiumPath === null)('the development outbox in Chromium', () 
     expect(await page.locator('main article pre[lang=ja]').count()).toBe(1)
     expect(complaints).toEqual([])
   })
-  test('every mail with an endless link or name fits a screen of 320 pixels, and a dark one', async () => {
+  test('every mail with an endless link or name fits a screen of 320 pixels, also in dark mode', async () => {
     const [outbox, long] = [createOutbox(texts, testClock(), 100), 'w'.repeat(300)]
-    const told = { change: long, time: long, address: long, device: long, decision: long, reason: long }
+    const common = { change: long, time: long, address: long, device: long, decision: long, reason: long }
     const values = {
-      ...told,
+      ...common,
       code: '012345',
       minutes: '10',
       days: '7',

@@ -20,7 +20,7 @@ const html =
   (_, response) =>
     void response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(text)
 
-describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
+describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', () => {
   let browser: Browser
   let context: BrowserContext
   let script: string
@@ -42,18 +42,18 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
   const open = async () => {
     const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
     const client = await page.evaluateHandle(() => {
-      // As often as a slow machine may keep a page offline.
+      // More retries than a slow machine can need while a page is offline.
       const retry = { attempts: 100, maxDelayMs: 1_000 }
       const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none', retry } as const
-      const told = { signedOut: 0 }
-      const onSignedOut = () => void told.signedOut++
-      return { told, api: globalThis.portico.createClient({ ...options, storage: localStorage, onSignedOut }) }
+      const events = { signedOut: 0 }
+      const onSignedOut = () => void events.signedOut++
+      return { events, api: globalThis.portico.createClient({ ...options, storage: localStorage, onSignedOut }) }
     })
     return { page, client }
   }
   const stored = (page: Page) => page.evaluate((name) => localStorage.getItem(name), key)
 
-  test('an upload that the browser breaks off with the page’s loading ends as one without an answer', async () => {
+  test('an upload that the browser aborts on navigation fails as one without a response', async () => {
     gateway = await scriptedGateway({ [upload]: never })
     const { page, client } = await open()
     const codes = client.evaluate(({ api }) => {
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await codes).toEqual(['CLIENT.NETWORK', 'CLIENT.NETWORK'])
   })
 
-  test('what a caller gives up on its way ends with the caller’s reason, by fetch and by XMLHttpRequest', async () => {
+  test("a call aborted in flight rejects with the caller's reason, by fetch and by XMLHttpRequest", async () => {
     gateway = await scriptedGateway({ [upload]: never, [wallets]: never })
     const { client } = await open()
     const ends = client.evaluate(({ api }) => {
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await ends).toEqual(['enough', 'enough', 'TimeoutError', 'TimeoutError'])
   })
 
-  test('tabs that wake after hours renew once between them, and none is signed out', async () => {
+  test('tabs that resume after hours renew once between them, and none is signed out', async () => {
     gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: ok(pair('2')) })
     const first = await open()
     const tabs = [first, ...(await Promise.all([open(), open(), open()]))]
@@ -96,30 +96,30 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     for (const session of sessions) await session.send('Page.setWebLifecycleState', { state: 'frozen' })
     for (const session of sessions) await session.send('Page.setWebLifecycleState', { state: 'active' })
     const seen = await Promise.all(
-      tabs.map(({ client }) => client.evaluate(async ({ api, told }) => [(await api.listWallets()).length, told])),
+      tabs.map(({ client }) => client.evaluate(async ({ api, events }) => [(await api.listWallets()).length, events])),
     )
     expect(seen).toEqual(Array(4).fill([1, { signedOut: 0 }]))
     expect(gateway.to('/token/refresh')).toHaveLength(1)
   })
 
-  test('a money command outlives a moment offline under one request id, and nothing is lost of the sign-in', async () => {
+  test('a money command survives a short offline time under one request id, and the sign-in, too', async () => {
     gateway = await scriptedGateway({ [create]: ok(order), [wallets]: forSecond, [refresh]: ok(pair('2')) })
     const { page, client } = await open()
     await client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1'))
     await context.setOffline(true)
     expect(await client.evaluate(({ api }) => api.listWallets().catch((error) => error.code))).toBe('CLIENT.NETWORK')
-    const made = client.evaluate(async ({ api }, body) => (await api.createTransfer({ body })).orderNo, transfer)
+    const created = client.evaluate(async ({ api }, body) => (await api.createTransfer({ body })).orderNo, transfer)
     await page.waitForTimeout(600)
     expect(gateway.seen).toEqual([])
     await context.setOffline(false)
-    expect(await made).toBe('TR-1')
+    expect(await created).toBe('TR-1')
     expect(gateway.to('/create')).toHaveLength(1)
-    expect(await client.evaluate(async ({ api, told }) => [(await api.listWallets()).length, told.signedOut])).toEqual([
-      1, 0,
-    ])
+    expect(
+      await client.evaluate(async ({ api, events }) => [(await api.listWallets()).length, events.signedOut]),
+    ).toEqual([1, 0])
   })
 
-  test('a page that is closed while it renews leaves its tokens to the next one, which is answered the successor', async () => {
+  test('a page closed during a renewal leaves its tokens to the next one, which gets the successor', async () => {
     gateway = await scriptedGateway({
       [wallets]: forSecond,
       [refresh]: [never, ok(pair('2')), refuse(404, 'AUTH.SESSION_NOT_FOUND')],
@@ -131,9 +131,9 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     await page.close()
     const next = await open()
     const call = () =>
-      next.client.evaluate(async ({ api, told }) => {
+      next.client.evaluate(async ({ api, events }) => {
         const called = await api.listWallets().then(String, (error) => error.code)
-        return [called, told.signedOut]
+        return [called, events.signedOut]
       })
     expect(await call()).toEqual(['[object Object]', 0])
     expect(gateway.to('/token/refresh').map(({ body }) => body)).toEqual(Array(2).fill({ refreshToken: 'refresh-1' }))
@@ -142,13 +142,13 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await stored(next.page)).toBeNull()
   })
 
-  test('another tab that clears everything while a call is under way signs out both, and a new sign-in serves both', async () => {
+  test('another tab that clears the storage during a call signs out both; a new sign-in serves both', async () => {
     const cleared = Promise.withResolvers<void>()
-    const late: Step = async (seen, response) => {
+    const delayed: Step = async (seen, response) => {
       await cleared.promise
       await ok(pair('2'))(seen, response)
     }
-    gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: late })
+    gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: delayed })
     const [one, two] = [await open(), await open()]
     await one.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1'))
     const called = one.client.evaluate(({ api }) => api.listWallets().then(String, (error) => error.code))
@@ -157,7 +157,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     await storageArrived(two.page, one.page)
     cleared.resolve()
     expect(await called).toBe('ACCESS.TOKEN_INVALID')
-    expect(await one.client.evaluate(({ told }) => told.signedOut)).toBe(1)
+    expect(await one.client.evaluate(({ events }) => events.signedOut)).toBe(1)
     expect(await stored(one.page)).toBeNull()
     await two.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('2'))
     await storageArrived(two.page, one.page)
@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(new Set(hashes).size).toBe(1)
   })
 
-  test('a storage that is full to the last byte keeps the renewed sign-in in the page', async () => {
+  test("a full storage: the renewed sign-in stays in the page's memory", async () => {
     gateway = await scriptedGateway({
       [wallets]: forSecond,
       [refresh]: ok({ ...pair('2'), refreshToken: 'r'.repeat(4_000) }),
@@ -195,7 +195,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await stored(page)).toBeNull()
   })
 
-  test('a sandboxed page, whose storage and locks the browser forbids, signs in for as long as it lives', async () => {
+  test('a sandboxed page without storage and locks is signed in for as long as it is open', async () => {
     const policy = { 'content-security-policy': 'sandbox allow-scripts' }
     const js: Step = (_, response) => void response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
     gateway = await scriptedGateway({
@@ -203,7 +203,7 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
       'GET /app.js': js,
     })
     const { page } = await openPage(context, `${gateway.baseUrl}/sandboxed`)
-    const seen = await page.evaluate(async (tokens) => {
+    const seen = await page.evaluate(async (adopted) => {
       const storage = {
         getItem: (name: string) => localStorage.getItem(name),
         setItem: (name: string, value: string) => localStorage.setItem(name, value),
@@ -213,9 +213,9 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
       const options = { baseUrl: 'http://127.0.0.1:9', portal: 'CONSUMER', accessCode: 'x', storage } as const
       const client = globalThis.portico.createClient(options)
       const hash = await client.clientHash()
-      await client.session.adopt(tokens)
-      const kept = await client.session.tokens()
-      return { isForbidden, isSame: kept?.clientHash === hash, accessToken: kept?.accessToken }
+      await client.session.adopt(adopted)
+      const tokens = await client.session.tokens()
+      return { isForbidden, isSame: tokens?.clientHash === hash, accessToken: tokens?.accessToken }
     }, pair('1'))
     expect(seen).toEqual({ isForbidden: 'SecurityError', isSame: true, accessToken: 'access-1' })
   })

@@ -34,18 +34,18 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
     server?.close()
   })
 
-  // The renderer reads a document of half a megabyte, which on a busy machine takes its time.
+  // The renderer parses a document of half a megabyte, which takes long on a busy machine.
   test('shows every operation and tries one, within its policy and from its own origin', {
     timeout: 120_000,
   }, async () => {
     const context = await browser.newContext()
-    // A page of plain http that is not localhost's has none.
+    // A page over plain http has none unless it is on localhost.
     await context.addInitScript(() => Reflect.deleteProperty(Crypto.prototype, 'randomUUID'))
     const { page, complaints } = await openPage(context, `${url}/docs`)
     page.setDefaultTimeout(60_000)
     await page.locator('.opblock-tag').first().waitFor()
     expect(await page.locator('.opblock-tag').count()).toBe(new Set(catalogue.map(({ id }) => id.split('.')[0])).size)
-    // The renderer brings its own; one within another would be none to whoever is read the page.
+    // The renderer has its own; screen readers do not announce nested ones.
     expect(await page.locator('main').count()).toBe(1)
     await page.locator('#operations-tag-constants').click()
     const countries = page.locator('.opblock', { hasText: '/web/v1/consumer/constants/countries' })
@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('is read by the keyboard and by a screen reader: controls are named, none is in another, the dialog is one', {
+  test('is accessible by keyboard and screen reader: named controls, none nested, one dialog', {
     timeout: 120_000,
   }, async () => {
     const { page, complaints } = await openPage(await browser.newContext(), `${url}/docs`)
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('is dark where the reader’s system is, stands out from its ground, and fits 320 pixels', {
+  test('has a dark mode with sufficient contrast, and fits 320 pixels', {
     timeout: 120_000,
   }, async () => {
     const context = await browser.newContext({ colorScheme: 'dark', viewport: { width: 320, height: 700 } })

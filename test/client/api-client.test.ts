@@ -4,21 +4,21 @@ import { catalogue } from '../../src/contract/index.ts'
 import { order, transfer, wallet, walletId } from './fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, scriptedGateway } from './scripted-gateway.ts'
 
-describe('a machine’s client', () => {
+describe("a machine's client", () => {
   let gateway: ScriptedGateway
   afterEach(() => gateway?.close())
 
   const clientOf = ({ baseUrl }: ScriptedGateway) =>
     createApiClient({ baseUrl, apiKey: 'key-1', retry: { firstDelayMs: 1 } })
 
-  it('has a method for each operation of the second chain, and no other', async () => {
+  it('has a method for each operation of the machine chain, and no other', async () => {
     gateway = await scriptedGateway({})
     const served = catalogue.filter(({ chains }) => chains.some((chain) => chain === 'api'))
     expect(Object.keys(clientOf(gateway))).toHaveLength(served.length + 1)
     expectTypeOf(clientOf(gateway)).not.toHaveProperty('readProfile')
   })
 
-  it('calls by its key, without what only a browser behind the edge sends', async () => {
+  it('authenticates by its key, without the headers of browsers', async () => {
     gateway = await scriptedGateway({ 'GET /api/v1/consumer/wallets': ok([wallet]) })
     expect(await clientOf(gateway).listWallets()).toEqual([wallet])
     const { headers } = gateway.seen[0] ?? { headers: {} }
@@ -27,7 +27,7 @@ describe('a machine’s client', () => {
       expect(headers).not.toHaveProperty(name)
   })
 
-  it('moves money once, however often it has to ask', async () => {
+  it('executes a money command once, however often it retries', async () => {
     const create = 'POST /api/v1/consumer/transfer/command/create'
     gateway = await scriptedGateway({ [create]: [hangUp, refuse(503, 'SYSTEM.UNAVAILABLE'), ok(order)] })
     expect((await clientOf(gateway).createTransfer({ body: transfer })).bizId).toBe(walletId)
@@ -35,13 +35,13 @@ describe('a machine’s client', () => {
     expect(gateway.seen.map(({ body }) => body)).toEqual([transfer, transfer, transfer])
   })
 
-  it('has no secure channel, and sends nothing in the clear that is to be sealed', async () => {
+  it('has no secure channel and rejects calls that must be sealed', async () => {
     gateway = await scriptedGateway({})
     await expect(clientOf(gateway).createTransfer({ body: transfer, seal: true })).rejects.toThrow(/cannot be sealed/)
     expect(gateway.seen).toEqual([])
   })
 
-  it('has no second key', async () => {
+  it('does not renew its key', async () => {
     gateway = await scriptedGateway({ 'GET /api/v1/consumer/wallets': refuse(401, 'ACCESS.TOKEN_INVALID') })
     await expect(clientOf(gateway).listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_INVALID')
     expect(gateway.seen).toHaveLength(1)

@@ -3,7 +3,7 @@ import * as own from '../../src/client/errors.ts'
 
 const facts = { status: 403, code: 'ACCESS.STEP_UP_REQUIRED', message: 'a fresh code is needed', requestId: 'x' }
 
-it('an error of another copy of the client, as each front end of a page may bring one, is known for what it is', async () => {
+it('an error of another copy of the client is recognized: a page of several front ends has several', async () => {
   vi.resetModules()
   const other = await import('../../src/client/errors.ts')
   const error = new other.PorticoError(facts)
@@ -14,7 +14,7 @@ it('an error of another copy of the client, as each front end of a page may brin
 })
 
 it.each([new Error('x'), new TypeError('x'), { name: 'PorticoError', ...facts }, 'PorticoError', null, undefined])(
-  'nothing else is taken for one: %j',
+  'any other value is not a PorticoError: %j',
   (value) => {
     expect(own.isPorticoError(value)).toBe(false)
     expect(value instanceof own.PorticoError).toBe(false)

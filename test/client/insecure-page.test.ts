@@ -8,12 +8,12 @@ afterEach(async () => {
   await gateway.close()
 })
 
-/** What a page has that came over http from another machine: no crypto.subtle, no crypto.randomUUID. */
+/** The globals of a page over http from another machine: no crypto.subtle, no crypto.randomUUID. */
 const bereave = () =>
   vi.stubGlobal('crypto', { getRandomValues: globalThis.crypto.getRandomValues.bind(globalThis.crypto) })
 
 describe('a page without a secure context', () => {
-  it('calls in the clear, each call under an id of its own', async () => {
+  it('calls in plain text, each with its own request id', async () => {
     bereave()
     gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': ok([wallet]) })
     const client = consumer(gateway.baseUrl)
@@ -24,11 +24,11 @@ describe('a page without a secure context', () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
-  it('is told what the secure channel lacks there, and nothing is sent', async () => {
+  it('rejects sealed calls with the reason, before anything is sent', async () => {
     bereave()
     gateway = await scriptedGateway({})
-    const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
-    const signingIn = consumer(gateway.baseUrl, { seal: 'sensitive' }).signIn(asked)
+    const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+    const signingIn = consumer(gateway.baseUrl, { seal: 'sensitive' }).signIn(credentials)
     await expect(signingIn).rejects.toThrow(/^the secure channel needs crypto.subtle, .* by seal: 'none'$/)
     expect(gateway.seen).toEqual([])
   })

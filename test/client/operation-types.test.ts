@@ -16,7 +16,7 @@ describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
     expect(Object.keys(client)).toHaveLength(served.length + own.length)
   })
 
-  it('refuses an operation of the other portal', async () => {
+  it('rejects an operation of the other portal', async () => {
     const foreign = catalogue.find(
       ({ chains }) => !chains.includes('self') && !chains.some((each) => each === portal.toLowerCase()),
     )
@@ -25,11 +25,11 @@ describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
   })
 })
 
-describe('the methods’ types', () => {
+describe("the methods' types", () => {
   const consumer = createClient({ ...at, portal: 'CONSUMER' })
   const system = createClient({ ...at, portal: 'SYSTEM' })
 
-  it('ask for what an operation needs, and for no more', () => {
+  it('require the input of an operation, and nothing else', () => {
     expect(consumer.listWallets).toBeTypeOf('function')
     expectTypeOf(consumer.listWallets).parameter(0).toExtend<object | undefined>()
     expectTypeOf<Parameters<typeof consumer.createTransfer>[0]['body']['amount']>().toEqualTypeOf<string>()
@@ -37,20 +37,20 @@ describe('the methods’ types', () => {
     expectTypeOf<Parameters<typeof consumer.uploadFile>[0]['body']>().toEqualTypeOf<FormData>()
     expectTypeOf(consumer.listTransfers).toBeCallableWith({ query: { pageSize: 5, sortOrder: 'asc' } })
     expectTypeOf(consumer.revokeOtp).toBeCallableWith()
-    // @ts-expect-error a transfer needs a body
+    // @ts-expect-error a transfer requires a body
     expectTypeOf(consumer.createTransfer).toBeCallableWith({})
-    // @ts-expect-error there is no such filter
+    // @ts-expect-error no such filter
     expectTypeOf(consumer.listTransfers).toBeCallableWith({ query: { colour: 'blue' } })
   })
 
-  it('tell replies apart', () => {
+  it('distinguish replies', () => {
     expect(consumer.downloadFile).toBeTypeOf('function')
     expectTypeOf(consumer.downloadFile).returns.resolves.toEqualTypeOf<Response>()
     expectTypeOf(consumer.isTransferCompleted).returns.resolves.toEqualTypeOf<boolean>()
     expectTypeOf<Awaited<ReturnType<typeof consumer.createTransfer>>['amount']>().toEqualTypeOf<string>()
   })
 
-  it('keep the portals apart', () => {
+  it('distinguish the portals', () => {
     expect([consumer, system].map((client) => 'approveTransfer' in client)).toEqual([false, true])
     expectTypeOf(consumer).not.toHaveProperty('approveTransfer')
     expectTypeOf(system).not.toHaveProperty('createTransfer')

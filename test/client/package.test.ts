@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-/** What a page loads of the package in `folder` that uses it so. */
+/** Bundles a script that uses the package in `folder`, as a page would load it. */
 const bundleOf = async (folder: string, use: string): Promise<string> => {
   const input = join(folder, 'entry.js')
   await writeFile(input, use)
@@ -19,16 +19,16 @@ const bundleOf = async (folder: string, use: string): Promise<string> => {
   return output[0].code
 }
 
-describe('the client as the package exports it', () => {
+describe('the exported client package', () => {
   let folder: string
   beforeAll(async () => {
-    // Inside the package, so that its imports find the package's dependencies.
+    // Inside the package, so that its imports resolve.
     folder = await mkdtemp(join(root, 'node_modules', '.portico-client-'))
     await run(process.execPath, [tsc, '-p', 'tsconfig.client.json', '--outDir', folder], { cwd: root })
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it('is plain JavaScript with its types, and runs in a Node that has no TypeScript', async () => {
+  it('is plain JavaScript with types, and runs in a Node without TypeScript', async () => {
     const packaged: { exports: Record<string, { types: string; default: string }> } = JSON.parse(
       await readFile(join(root, 'package.json'), 'utf8'),
     )
@@ -42,7 +42,7 @@ describe('the client as the package exports it', () => {
     expect(stdout.trim()).toBe('function CLIENT.NETWORK')
   })
 
-  it('is imported where a front end’s own tests have little of a browser, as in jsdom', async () => {
+  it('can be imported in jsdom, which has few browser globals', async () => {
     const url = pathToFileURL(join(folder, 'client/index.js')).href
     const missing = ['AbortSignal', 'FormData', 'Headers', 'Response', 'TextDecoder', 'TextEncoder', 'crypto', 'fetch']
     const script = `for (const name of ${JSON.stringify(missing)}) Reflect.deleteProperty(globalThis, name)
@@ -51,7 +51,7 @@ describe('the client as the package exports it', () => {
     expect(stdout.trim()).toBe('function')
   })
 
-  it('costs a page what it uses: to tell an error takes no operation along, and a client tells zod not to compile', async () => {
+  it("is tree-shakable: an error check bundles no operation, and a client disables zod's compiler", async () => {
     const packaged = await readFile(join(root, 'package.json'), 'utf8')
     await writeFile(join(folder, 'package.json'), packaged.replaceAll('./dist/', './'))
     const telling = await bundleOf(
@@ -60,12 +60,12 @@ describe('the client as the package exports it', () => {
     )
     expect(telling.length).toBeLessThan(2_000)
     const calling = await bundleOf(folder, `import { createClient } from 'portico/client'; console.log(createClient)`)
-    const told = calling.indexOf('jitless:!0')
-    expect(told).toBeGreaterThan(0)
-    expect(told).toBeLessThan(calling.indexOf('/transfer/command/create'))
+    const disabledAt = calling.indexOf('jitless:!0')
+    expect(disabledAt).toBeGreaterThan(0)
+    expect(disabledAt).toBeLessThan(calling.indexOf('/transfer/command/create'))
   })
 
-  it('has types that a browser’s project can check without any of Node’s, by TypeScript before 5.7 too', {
+  it("has types that a browser project checks without Node's, also with TypeScript before 5.7", {
     timeout: 120_000,
   }, async () => {
     const use = `import { createClient } from './client/index.js'
@@ -90,7 +90,7 @@ describe('the client as the package exports it', () => {
     )
     const lines = checked.stdout.trim().split('\n')
     expect(lines.filter((line) => !isAbsolute(line))).toEqual([])
-    // Before TypeScript 5.7 arrays of bytes took no type of their buffer.
+    // Before TypeScript 5.7, typed arrays had no type parameter for their buffer.
     const declared = lines.filter((line) => line.startsWith(folder) && line.endsWith('.d.ts'))
     expect(declared.length).toBeGreaterThan(10)
     const texts = await Promise.all(declared.map((file) => readFile(file, 'utf8')))

@@ -21,7 +21,7 @@ const failure = async (call: Promise<unknown>): Promise<PorticoError> => {
 }
 
 describe('a request', () => {
-  it('carries the headers of the interface', async () => {
+  it('has the headers of the interface', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
     const client = consumer(`${gateway.baseUrl}/`, { locale: 'ja', edgeHeaders: { country: 'DE' } })
     await client.session.adopt(pair('1'))
@@ -44,11 +44,11 @@ describe('a request', () => {
     })
     expect(second?.headers).toMatchObject({ 'x-request-id': 'mine', 'x-locale': 'vi' })
     expect(second?.headers['x-client-hash']).toBe(first?.headers['x-client-hash'])
-    // An id that was lost on the way does not stand for the default workspace.
+    // An id that was lost does not mean the default workspace.
     expect([second?.headers['x-workspace-id'], third?.headers['x-workspace-id']]).toEqual([undefined, ''])
   })
 
-  it('says nothing of the edge unless it is asked to', async () => {
+  it('has no edge headers unless configured', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([]) })
     await consumer(gateway.baseUrl).listWallets()
     for (const name of ['x-forwarded-proto', 'cf-connecting-ip', 'cf-ray', 'cf-ipcountry', 'authorization'])
@@ -70,7 +70,7 @@ describe('a request', () => {
     expect(gateway.seen[0]?.headers).not.toHaveProperty('x-portal-access-code')
   })
 
-  it('encodes parameters and leaves out undefined ones', async () => {
+  it('encodes parameters and omits undefined ones', async () => {
     gateway = await scriptedGateway({})
     const client = consumer(gateway.baseUrl)
     const query = { pageSize: 5, startTime: '2026-01-01T00:00:00+02:00', endTime: undefined }
@@ -82,7 +82,7 @@ describe('a request', () => {
     ])
   })
 
-  it('of a parameter that a URL would leave out or go up by is not sent: it would be another operation’s', async () => {
+  it("with an empty or dot parameter is rejected: its path would be another operation's", async () => {
     gateway = await scriptedGateway({})
     const client = consumer(gateway.baseUrl)
     for (const wallet_id of ['', '.', '..'])
@@ -92,7 +92,7 @@ describe('a request', () => {
     expect(gateway.seen).toEqual([])
   })
 
-  it('with what no header field can carry is a TypeError that names the field, not its value, and is not tried again', async () => {
+  it('with an invalid header value rejects with a TypeError without the value, and is not retried', async () => {
     gateway = await scriptedGateway({})
     const client = consumer(gateway.baseUrl)
     const fields = [
@@ -100,14 +100,14 @@ describe('a request', () => {
       ['x-request-id', { requestId: '口座' }],
       ['bad name', { headers: { 'bad name': 'x' } }],
     ] as const
-    for (const [name, given] of fields) {
+    for (const [name, value] of fields) {
       const complaint = `transfers.create: the value of header '${name}' is invalid`
-      await expect(client.createTransfer({ body: transfer, ...given })).rejects.toThrow(new TypeError(complaint))
+      await expect(client.createTransfer({ body: transfer, ...value })).rejects.toThrow(new TypeError(complaint))
     }
     expect(gateway.seen).toEqual([])
   })
 
-  it('takes forms and leaves bytes alone', async () => {
+  it('sends forms and leaves bytes unread', async () => {
     const file = `/web/v1/consumer/files/${walletId}/download`
     const bytes: Step = (_, response) => {
       response.writeHead(206, { 'content-range': 'bytes 0-1/4', 'content-disposition': 'attachment' }).end('ab')
@@ -126,7 +126,7 @@ describe('a request', () => {
     expect(gateway.seen.at(-1)?.body).toContain('filename="hello.txt"')
   })
 
-  it('can be watched', async () => {
+  it('can be observed', async () => {
     const file: Step = (_, response) => void response.setHeader('content-disposition', 'attachment').end('bytes')
     gateway = await scriptedGateway({
       [wallets]: [ok([]), refuse(429, 'ACCESS.RATE_LIMITED')],
@@ -146,7 +146,7 @@ describe('a request', () => {
 })
 
 describe('a failure', () => {
-  it('is an error with its code, request id and waiting time', async () => {
+  it('has its code, request id and waiting time', async () => {
     const limited = refuse(429, 'ACCESS.RATE_LIMITED', { 'retry-after': '7', 'x-request-id': 'echoed' })
     gateway = await scriptedGateway({ [wallets]: limited })
     const error = await failure(consumer(gateway.baseUrl).listWallets())
@@ -160,7 +160,7 @@ describe('a failure', () => {
     })
   })
 
-  it('is told apart: no answer, none in time, none of ours, none that was promised, one’s own abort', async () => {
+  it("is distinguished: no response, timeout, no envelope, invalid reply, caller's abort", async () => {
     const html: Step = (_, response) => {
       response.writeHead(200).end('<html>')
     }
@@ -173,17 +173,18 @@ describe('a failure', () => {
     expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])
     const reason = new Error('enough')
     await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    // What a page that is left, or a worker that is ended, breaks off by itself.
+    // The browser itself aborts when a page is left or a worker is terminated.
     const cause = new DOMException('left', 'AbortError')
     const left = await failure(consumer(gateway.baseUrl, { fetch: () => Promise.reject(cause) }).listWallets())
     expect([left.code, left.cause]).toEqual(['CLIENT.NETWORK', cause])
-    // WebKit says the same of whatever a signal has ended, and Firefox once the answer has begun.
-    const fetch: typeof globalThis.fetch = (...asked) => globalThis.fetch(...asked).catch(() => Promise.reject(cause))
+    // WebKit reports every aborted signal so, and Firefox once the response has begun.
+    const fetch: typeof globalThis.fetch = (...expected) =>
+      globalThis.fetch(...expected).catch(() => Promise.reject(cause))
     const late = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
     expect([late.code, late.cause]).toEqual(['CLIENT.TIMEOUT', cause])
   })
 
-  it('is one’s own abort at once, also while the call waits for a channel or for tokens, and nothing is sent later', async () => {
+  it("is the caller's abort immediately, also while waiting for a channel or tokens; nothing is sent later", async () => {
     const held: (() => void)[] = []
     const late: Step = (_, response) => void held.push(() => response.destroy())
     const key = 'GET /web/v1/consumer/secure-channel/public-key'
@@ -192,8 +193,8 @@ describe('a failure', () => {
     const givenUp = async (call: (signal: AbortSignal) => Promise<unknown>): Promise<void> => {
       const caller = new AbortController()
       const called = call(caller.signal)
-      const asked = gateway.seen.length + 1
-      await expect.poll(() => gateway.seen.length).toBe(asked)
+      const expected = gateway.seen.length + 1
+      await expect.poll(() => gateway.seen.length).toBe(expected)
       caller.abort(reason)
       await expect(called).rejects.toBe(reason)
     }
@@ -212,7 +213,7 @@ describe('a failure', () => {
 })
 
 describe('a money command', () => {
-  it('is tried again under the same request id until its outcome is known', async () => {
+  it('is retried under the same request id until its result is known', async () => {
     const steps = [
       hangUp,
       refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '0' }),
@@ -221,14 +222,14 @@ describe('a money command', () => {
       ok(order),
     ]
     gateway = await scriptedGateway({ [create]: steps })
-    const made = await consumer(gateway.baseUrl).createTransfer({ body: transfer })
-    expect(made.orderNo).toBe('TR-1')
+    const created = await consumer(gateway.baseUrl).createTransfer({ body: transfer })
+    expect(created.orderNo).toBe('TR-1')
     expect(gateway.seen).toHaveLength(5)
     expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(1)
     expect(gateway.seen.at(-1)?.body).toEqual(transfer)
   })
 
-  it('is tried again where an edge, or the gateway for a service, says that the answer was lost', async () => {
+  it('is retried if an edge, or the gateway for a service, reports a lost response', async () => {
     const edge =
       (status: number): Step =>
       (_, response) =>
@@ -240,14 +241,14 @@ describe('a money command', () => {
     expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(1)
   })
 
-  it('is given up after a bounded number of tries, with the last failure', async () => {
+  it('fails with the last error after the maximum number of attempts', async () => {
     gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE') })
     const client = consumer(gateway.baseUrl, { retry: { attempts: 3, firstDelayMs: 1 } })
     expect((await failure(client.createTransfer({ body: transfer }))).code).toBe('SYSTEM.UNAVAILABLE')
     expect(gateway.seen).toHaveLength(3)
   })
 
-  it('is not tried again after a refusal, nor after a longer wait than the rule allows', async () => {
+  it('is not retried after a refusal, or if the wait exceeds the rule', async () => {
     const fault = refuse(500, 'SYSTEM.INTERNAL_ERROR')
     const unavailable = refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '60' })
     gateway = await scriptedGateway({ [create]: [refuse(422, 'WALLET.INSUFFICIENT_FUNDS'), fault, unavailable] })
@@ -258,35 +259,35 @@ describe('a money command', () => {
     expect(gateway.seen).toHaveLength(3)
   })
 
-  it('can be given up while it waits', async () => {
+  it('can be aborted while it waits', async () => {
     gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '5' }) })
     const client = consumer(gateway.baseUrl)
     const signal = AbortSignal.timeout(50)
     await expect(client.createTransfer({ body: transfer, signal })).rejects.toHaveProperty('name', 'TimeoutError')
   })
 
-  it('given up while it waits sends nothing more, no renewal for its next try either', async () => {
+  it('aborted while it waits sends nothing more, not even a renewal for its next attempt', async () => {
     gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE') })
     let now = 0
     const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 100 }, now: () => now })
     await client.session.adopt(pair('1'))
     const caller = new AbortController()
-    // The wait ends when it is told to, however late this is looked at.
+    // The fake wait ends only when the test ends it.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const call = client.createTransfer({ body: transfer, signal: caller.signal })
-    const given = expect(call).rejects.toThrow('enough')
+    const value = expect(call).rejects.toThrow('enough')
     await expect.poll(() => vi.getTimerCount()).toBe(1)
-    // The next try would renew the tokens first.
+    // The next attempt would renew the tokens first.
     now += 900_000
     caller.abort(new Error('enough'))
-    await given
+    await value
     vi.advanceTimersByTime(100)
     vi.useRealTimers()
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(gateway.seen).toHaveLength(1)
   })
 
-  it('given up while it is on its way ends with the caller’s reason and is not sent again', async () => {
+  it("aborted in flight rejects with the caller's reason and is not repeated", async () => {
     gateway = await scriptedGateway({ [create]: () => undefined })
     const client = consumer(gateway.baseUrl)
     const caller = new AbortController()
@@ -300,7 +301,7 @@ describe('a money command', () => {
     expect(gateway.seen).toHaveLength(1)
   })
 
-  it('alone is tried again: nothing else is', async () => {
+  it('is the only call that is retried', async () => {
     gateway = await scriptedGateway({ [wallets]: hangUp })
     await failure(consumer(gateway.baseUrl).listWallets())
     expect(gateway.seen).toHaveLength(1)

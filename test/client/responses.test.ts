@@ -28,14 +28,14 @@ const attached =
 const frame = { success: true, code: '2000', message: 'Success', data: [wallet] }
 const refusal = { ...frame, success: false, code: 'ACCESS.RATE_LIMITED' }
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
-    ['says that it is a success with the status of a fault', raw(500, frame)],
-    ['has a code that is no text', raw(429, { ...refusal, code: 4_290 })],
-    ['has no sentence', raw(429, { ...refusal, message: undefined })],
-    ['says nothing of success', raw(200, { ...frame, success: 'yes' })],
+    ['has success: true and status 500', raw(500, frame)],
+    ['has a numeric code', raw(429, { ...refusal, code: 4_290 })],
+    ['has no message', raw(429, { ...refusal, message: undefined })],
+    ['has a success that is not a boolean', raw(200, { ...frame, success: 'yes' })],
     ['is null', raw(503, null)],
-  ])('that %s is none of ours, with its status', async (_name, step) => {
+  ])('that %s has no envelope: CLIENT.INVALID_REPLY with its status', async (_name, step) => {
     gateway = await scriptedGateway({ [wallets]: step })
     await expect(consumer(gateway.baseUrl).listWallets()).rejects.toMatchObject({
       code: 'CLIENT.INVALID_REPLY',
@@ -50,54 +50,54 @@ describe('an answer', () => {
     ['7 seconds', null],
     ['Wed, 21 Oct 2026 07:28:00 GMT', null],
     ['9'.repeat(10), null],
-  ])('that asks to wait %j is waited for: %s s', async (text, retryAfter) => {
+  ])('with Retry-After %j has the wait %s s', async (text, retryAfter) => {
     gateway = await scriptedGateway({ [wallets]: raw(429, refusal, { 'retry-after': text }) })
     await expect(consumer(gateway.baseUrl).listWallets()).rejects.toMatchObject({ retryAfter })
   })
 
-  it('to a download is the file where it is an attachment, or says that there is no other; a proxy’s page is none of ours', async () => {
+  it("to a download is the file if it is an attachment or a 304; a proxy's page is invalid", async () => {
     const page: Step = (_, response) => void response.setHeader('content-type', 'text/html').end('<h1>Sign in</h1>')
     gateway = await scriptedGateway({ [download]: [attached('bytes'), raw(304, null), page, ok(null)] })
     const client = consumer(gateway.baseUrl)
-    const ask = () => client.downloadFile({ params: { file_id: walletId }, headers: { 'if-none-match': '"one"' } })
-    expect(await (await ask()).text()).toBe('bytes')
-    expect((await ask()).status).toBe(304)
+    const send = () => client.downloadFile({ params: { file_id: walletId }, headers: { 'if-none-match': '"one"' } })
+    expect(await (await send()).text()).toBe('bytes')
+    expect((await send()).status).toBe(304)
     for (let round = 0; round < 2; round++)
-      await expect(ask()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 200 })
+      await expect(send()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 200 })
   })
 
-  it('to a download is a refusal by its status, though it calls itself an attachment', async () => {
+  it('to a download is a refusal by its status, even with an attachment header', async () => {
     const attachment = raw(429, refusal, { 'content-disposition': 'attachment' })
     gateway = await scriptedGateway({ [download]: attachment })
-    const asked = consumer(gateway.baseUrl).downloadFile({ params: { file_id: walletId } })
-    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.RATE_LIMITED', status: 429 })
+    const credentials = consumer(gateway.baseUrl).downloadFile({ params: { file_id: walletId } })
+    await expect(credentials).rejects.toMatchObject({ code: 'ACCESS.RATE_LIMITED', status: 429 })
   })
 
-  it('yields what was promised, and no more', async () => {
+  it('must match the schema; undeclared members are dropped', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([{ ...wallet, unpromised: 1 }]) })
     expect(await consumer(gateway.baseUrl).listWallets()).toEqual([wallet])
   })
 
-  it('tells when it was, where it says so', async () => {
+  it('has its timestamp, if there is one', async () => {
     gateway = await scriptedGateway({ [wallets]: [raw(200, { ...frame, timestamp: 1_700 }), raw(200, frame)] })
     const client = consumer(gateway.baseUrl)
     const { listWallets } = resources.wallets
-    const answers = [await client.answer(listWallets, {}), await client.answer(listWallets, {})]
-    expect(answers.map(({ timestamp }) => timestamp)).toEqual([1_700, null])
+    const responses = [await client.answer(listWallets, {}), await client.answer(listWallets, {})]
+    expect(responses.map(({ timestamp }) => timestamp)).toEqual([1_700, null])
   })
 
-  it('that leads elsewhere, as to a sign-in that stands in front, is not followed, and no money command is tried again', async () => {
+  it('that redirects, such as to a sign-in page, is not followed, and no money command is retried', async () => {
     const elsewhere: Step = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end()
     const created = 'POST /web/v1/consumer/transfer/command/create'
     gateway = await scriptedGateway({ [created]: elsewhere, 'POST /elsewhere': ok(order), 'GET /elsewhere': ok(order) })
-    const answer = consumer(gateway.baseUrl).createTransfer({ body: transfer })
-    await expect(answer).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 302 })
+    const reply = consumer(gateway.baseUrl).createTransfer({ body: transfer })
+    await expect(reply).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 302 })
     expect(gateway.seen).toHaveLength(1)
   })
 })
 
 describe('a call', () => {
-  it('has its time and its caller’s signal both, and leaves nothing on the signal', async () => {
+  it("has both its timeout and the caller's signal, and leaves no listener on the signal", async () => {
     const never: Step = () => undefined
     gateway = await scriptedGateway({ [wallets]: [ok([wallet]), never, never] })
     const caller = new AbortController()
@@ -112,11 +112,11 @@ describe('a call', () => {
     await expect(hasty.listWallets({ signal })).rejects.toHaveProperty('code', 'CLIENT.TIMEOUT')
     caller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
-    // The request itself is broken off, not only no more waited for.
+    // The request itself is aborted, not just ignored.
     await expect(fetched.mock.results[1]?.value).rejects.toThrow('enough')
   })
 
-  it('has both also where signals cannot be put together: in Node 20.0, in Safari before 17.4', async () => {
+  it('has both without AbortSignal.any, as in Node 20.0 and Safari before 17.4', async () => {
     const { any } = AbortSignal
     Reflect.deleteProperty(AbortSignal, 'any')
     try {
@@ -134,14 +134,14 @@ describe('a call', () => {
   })
 
   it.each([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40, 1_500.5])(
-    'is answered where it may take %d ms',
+    'completes with a timeout of %d ms',
     async (timeoutMs) => {
       gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
       expect(await consumer(gateway.baseUrl, { timeoutMs }).listWallets()).toHaveLength(1)
     },
   )
 
-  it('that carries bytes takes as long as it takes, any other its time', async () => {
+  it('has no timeout for uploads and downloads, only for JSON', async () => {
     const times = vi.spyOn(AbortSignal, 'timeout')
     gateway = await scriptedGateway({
       [wallets]: ok([]),
@@ -155,7 +155,7 @@ describe('a call', () => {
     expect(times.mock.calls).toEqual([[30_000]])
   })
 
-  it('sends no cookie, uses no cache and tells nobody where it comes from', async () => {
+  it('sends no cookie and no referrer, and uses no cache', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([]) })
     const fetched = vi.fn(globalThis.fetch)
     await consumer(gateway.baseUrl, { fetch: fetched }).listWallets()
@@ -167,7 +167,7 @@ describe('a call', () => {
     })
   })
 
-  it('is watched with its body as it was before sealing', async () => {
+  it('is observed with its body before sealing', async () => {
     gateway = await scriptedGateway({ [`${auth}/login/initiate`]: ok(begun) })
     const watched: Exchange[] = []
     const body = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
@@ -176,24 +176,24 @@ describe('a call', () => {
   })
 })
 
-describe('signing in and out', () => {
-  it.each(['OTP', 'BACKUP_CODE'])('goes by %s where that is the first method offered', async (code) => {
+describe('sign-in and sign-out', () => {
+  it.each(['OTP', 'BACKUP_CODE'])('use %s if it is the first method offered', async (code) => {
     const method = { ...begun.mfaMethods[0], code }
     gateway = await scriptedGateway({
       [`${auth}/login/initiate`]: ok({ ...begun, mfaMethods: [method] }),
       [`${auth}/login/mfa/send`]: ok(sent),
       [`${auth}/login/complete`]: ok(completed),
     })
-    const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
-    await consumer(gateway.baseUrl).signIn(asked)
+    const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+    await consumer(gateway.baseUrl).signIn(credentials)
     expect(gateway.to('/mfa/send')).toEqual([])
     expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: code })
   })
 
   it.each<[string, Step]>([
-    ['is not there', hangUp],
-    ['refuses it', refuse(503, 'SYSTEM.UNAVAILABLE')],
-  ])('forgets the tokens also where the gateway %s, and says so', async (_name, step) => {
+    ['is unreachable', hangUp],
+    ['refuses the sign-out', refuse(503, 'SYSTEM.UNAVAILABLE')],
+  ])('delete the tokens even if the gateway %s, and report it', async (_name, step) => {
     gateway = await scriptedGateway({ [`${auth}/logout`]: step })
     const client = consumer(gateway.baseUrl)
     await client.session.adopt(pair('1'))
@@ -202,8 +202,8 @@ describe('signing in and out', () => {
   })
 })
 
-describe('what is not said', () => {
-  it('is settled as the options tell it', () => {
+describe('the default options', () => {
+  it('apply where an option is not set', () => {
     expect(resolveOptions({ baseUrl: 'http://gateway//' })).toMatchObject({
       baseUrl: 'http://gateway',
       locale: 'en',
@@ -214,9 +214,9 @@ describe('what is not said', () => {
     })
   })
 
-  it('is what an option says that is undefined', () => {
+  it('apply where an option is undefined', () => {
     const retry = { attempts: undefined, firstDelayMs: undefined, maxDelayMs: 20 }
-    // @ts-expect-error: a project without exactOptionalPropertyTypes may say so
+    // @ts-expect-error: allowed in a project without exactOptionalPropertyTypes
     expect(resolveOptions({ baseUrl: '', retry }).retry).toEqual({ attempts: 5, firstDelayMs: 250, maxDelayMs: 20 })
   })
 
@@ -229,11 +229,11 @@ describe('what is not said', () => {
     ['timeoutMs: 0 must be greater than 0', { timeoutMs: 0 }],
     ['retry.attempts: NaN must be at least 0', { retry: { attempts: Number.NaN } }],
     ['retry.firstDelayMs: -1 must be at least 0', { retry: { firstDelayMs: -1 } }],
-  ])('can be nothing that calls would fail by or never end by: %s', (complaint, options) => {
+  ])('cannot be replaced by an invalid value: %s', (complaint, options) => {
     expect(() => resolveOptions({ baseUrl: '', ...options })).toThrow(new TypeError(complaint))
   })
 
-  it('is the global fetch at the time of the call, called on the global object', async () => {
+  it('use the global fetch at the time of the call, called on the global object', async () => {
     const { fetch } = resolveOptions({ baseUrl: 'http://gateway' })
     const called = vi.fn(function (this: unknown) {
       return Promise.resolve(new Response(String(this === globalThis)))
@@ -242,13 +242,13 @@ describe('what is not said', () => {
     expect(await (await fetch('http://gateway')).text()).toBe('true')
   })
 
-  it('is that fetch wherever no progress is asked for, also beside XMLHttpRequest, which would send cookies', async () => {
+  it('use fetch without onProgress even where XMLHttpRequest exists, which would send cookies', async () => {
     gateway = await scriptedGateway({ [wallets]: raw(200, frame) })
     vi.stubGlobal('XMLHttpRequest', () => expect.fail())
     expect(await consumer(gateway.baseUrl).listWallets()).toEqual([wallet])
   })
 
-  it('is sealed where a secret goes in or comes out', () => {
+  it('seal calls with a secret in body or reply', () => {
     const sealed = catalogue.filter((operation) => shouldSeal(operation, 'sensitive', undefined)).map(({ id }) => id)
     expect(sealed.toSorted()).toEqual([
       'apiKeys.create',

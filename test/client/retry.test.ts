@@ -8,7 +8,7 @@ afterEach(() => vi.restoreAllMocks())
 const failure = (retryAfter: number | null = null, code: ErrorCode = 'CLIENT.NETWORK') =>
   new PorticoError({ status: 0, code, message: 'no answer came', requestId: 'one', retryAfter })
 
-/** The waits between the tries of what always fails so. */
+/** The waits between the attempts of a call that always fails like this. */
 const waitsOf = async (rule: Parameters<typeof retry>[0], error: PorticoError): Promise<(number | undefined)[]> => {
   const timers = vi.spyOn(globalThis, 'setTimeout')
   await expect(retry(rule, undefined, () => Promise.reject(error))).rejects.toBe(error)
@@ -17,8 +17,8 @@ const waitsOf = async (rule: Parameters<typeof retry>[0], error: PorticoError): 
   return waits
 }
 
-describe('the waits between two tries', () => {
-  it('double up to the longest, and half of each is chance', async () => {
+describe('the waits between two attempts', () => {
+  it('double up to the maximum, and half of each is random', async () => {
     const rule = { attempts: 6, firstDelayMs: 0.01, maxDelayMs: 0.05 }
     const delays = [0.01, 0.02, 0.04, 0.05, 0.05]
     const rounds: Awaited<ReturnType<typeof waitsOf>>[] = []
@@ -31,19 +31,19 @@ describe('the waits between two tries', () => {
     }
   })
 
-  it('are what the gateway asks for where that is longer, and no longer than the rule allows', async () => {
+  it('follow a longer Retry-After, up to the maximum of the rule', async () => {
     const rule = { attempts: 3, firstDelayMs: 1, maxDelayMs: 20 }
     expect(await waitsOf(rule, failure(0.02))).toEqual([20, 20])
     expect(await waitsOf(rule, failure(0.021))).toEqual([])
   })
 
-  it('come after a try that had no answer in time, too', async () => {
+  it('follow a timeout, too', async () => {
     const rule = { attempts: 3, firstDelayMs: 1, maxDelayMs: 20 }
     expect(await waitsOf(rule, failure(null, 'CLIENT.TIMEOUT'))).toHaveLength(2)
   })
 })
 
-describe('a caller that gives up', () => {
+describe('a caller that aborts', () => {
   const rule = { attempts: 3, firstDelayMs: 60_000, maxDelayMs: 60_000 }
   const reason = new Error('enough')
 
@@ -61,7 +61,7 @@ describe('a caller that gives up', () => {
     expect(cleared).toHaveBeenCalledWith(timers.mock.results[wait]?.value)
   })
 
-  it('during a try waits for no other one', async () => {
+  it('during an attempt prevents further ones', async () => {
     const caller = new AbortController()
     const call = retry(rule, caller.signal, () => {
       caller.abort(reason)
@@ -70,7 +70,7 @@ describe('a caller that gives up', () => {
     await expect(call).rejects.toBe(reason)
   })
 
-  it('never, leaves nothing on the signal', async () => {
+  it('never: leaves no listener on the signal', async () => {
     const { signal } = new AbortController()
     await expect(retry({ ...rule, firstDelayMs: 1 }, signal, () => Promise.reject(failure()))).rejects.toThrow()
     expect(getEventListeners(signal, 'abort')).toEqual([])

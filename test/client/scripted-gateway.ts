@@ -5,11 +5,11 @@ interface Seen {
   method: string
   path: string
   headers: IncomingMessage['headers']
-  /** The JSON that came; the text where it was none, undefined where nothing came. */
+  /** The received JSON, or text if it is not JSON; undefined without a body. */
   body: unknown
 }
 
-/** What an operation answers: a step per request, the last one for ever. */
+/** The responses of an operation: one per request, the last one repeatedly. */
 export type Step = (seen: Seen, response: ServerResponse) => Promise<void> | void
 
 const parse = (text: string): unknown => {
@@ -35,12 +35,12 @@ export const refuse =
   (_, response) =>
     write(response, status, { success: false, code, message: `refused: ${code}`, data: null }, headers)
 
-/** Breaks the connection off instead of answering. */
+/** Resets the connection instead of responding. */
 export const hangUp: Step = (_, response) => {
   response.destroy()
 }
 
-/** A gateway that answers by a script, `METHOD path` to steps, and remembers what it saw. */
+/** A gateway that responds by a script from `METHOD path` to steps, and records the requests. */
 export const scriptedGateway = async (script: Record<string, Step | Step[]>) => {
   const seen: Seen[] = []
   const served = new Map<string, number>()
@@ -62,7 +62,7 @@ export const scriptedGateway = async (script: Record<string, Step | Step[]>) => 
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     seen,
-    /** The requests to one path, by its end. */
+    /** The requests whose path ends like this. */
     to: (end: string) => seen.filter(({ path }) => (path.split('?', 1)[0] ?? '').endsWith(end)),
     close: async () => {
       server.closeAllConnections()

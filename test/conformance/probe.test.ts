@@ -4,11 +4,11 @@ import { listWallets } from '../../src/domains/wallets/contract.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-test('a target whose limit never ends is asked for two minutes in all, and then told apart', async () => {
-  let asked = 0
+test('a target whose rate limit does not clear is retried for two minutes, then reported as limited', async () => {
+  let requests = 0
   vi.stubGlobal('fetch', async () => {
-    asked += 1
-    if (asked > 10) throw new Error('asked for ever')
+    requests += 1
+    if (requests > 10) throw new Error('too many requests')
     const refusal = { success: false, code: 'ACCESS.RATE_LIMITED', message: '' }
     return Response.json(refusal, { status: 429, headers: { 'retry-after': '50' } })
   })

@@ -2,16 +2,16 @@ import type { Answer, Call } from '../harness/http.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
-/** The two seeded consumers, signed in, with what tests of access ask for again and again. */
+/** Two signed-in seeded consumers, and helpers that the tests of access share. */
 export interface AccessWorld {
   portico: Portico
   owner: Session
   member: Session
   call(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<Answer>
-  /** The same; answers `data` and throws unless it is 200. */
-  // biome-ignore lint/suspicious/noExplicitAny: a black-box client knows no types
+  /** As `call`, but returns `data` and throws unless the status is 200. */
+  // biome-ignore lint/suspicious/noExplicitAny: a black-box client has no types
   data(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<any>
-  /** A workspace of one's own. */
+  /** Creates a workspace. */
   workspace(who: Session, workspaceName: string, workspaceKind?: 'LIVE' | 'SANDBOX'): Promise<string>
 }
 
@@ -22,9 +22,9 @@ export const startAccessWorld = async (): Promise<AccessWorld> => {
   const call: AccessWorld['call'] = (who, method, path, more) =>
     portico.call(method, `/web/v1/consumer${path}`, { token: who.accessToken, ...more })
   const data: AccessWorld['data'] = async (who, method, path, more) => {
-    const answer = await call(who, method, path, more)
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
-    return answer.body.data
+    const response = await call(who, method, path, more)
+    if (response.status !== 200) throw new Error(`${method} ${path}: ${response.status} ${response.text}`)
+    return response.body.data
   }
   const workspace: AccessWorld['workspace'] = async (who, workspaceName, workspaceKind = 'LIVE') =>
     (await data(who, 'POST', '/workspaces', { body: { workspaceName, workspaceKind } })).bizId

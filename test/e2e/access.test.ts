@@ -10,7 +10,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const shared = developmentIds.workspace
-const told = ({ status, body }: Answer) => [status, body.code]
+const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
 describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API keys', () => {
   let world: AccessWorld
@@ -25,7 +25,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     expect(changed).toMatchObject(body)
     expect(await world.data(world.member, 'GET', '/profile')).toEqual(changed)
     const wrong = await world.call(world.member, 'POST', '/profile/update', { body: { accountEmail: 'x@y.test' } })
-    expect(told(wrong)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(outcomeOf(wrong)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
   test('constants 200: anonymous, in the language of X-LOCALE', async () => {
@@ -47,29 +47,29 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     )
   })
 
-  test('workspaces: created, entered, made the default, left alone by strangers', async () => {
+  test('workspaces 200: created, entered and made the default; 403 for other accounts', async () => {
     const mine = await world.workspace(world.member, 'Mine')
     const current = (workspace?: string) =>
       world.call(world.member, 'GET', '/workspaces/current', workspace ? { workspace } : {})
     expect((await current(mine)).body.data).toMatchObject({ workspaceName: 'Mine', workspaceKind: { code: 'LIVE' } })
     expect((await current()).body.data.bizId).toBe(shared)
     expect((await current(mine.toUpperCase())).body.data.bizId).toBe(mine)
-    const made = await world.data(world.member, 'POST', '/workspaces/current/default', { workspace: mine })
-    expect(made).toMatchObject({ isDefault: true, isOwner: true, joinSource: { code: 'CREATION' } })
+    const created = await world.data(world.member, 'POST', '/workspaces/current/default', { workspace: mine })
+    expect(created).toMatchObject({ isDefault: true, isOwner: true, joinSource: { code: 'CREATION' } })
     expect((await current()).body.data.bizId).toBe(mine)
     const wallets = await world.data(world.member, 'GET', '/wallets', { workspace: mine })
     const currencies = wallets.map(({ currency }: { currency: string }) => currency)
     expect(currencies).toEqual(world.portico.settings.money.currencies)
     for (const workspace of [mine, unknownId, 'x']) {
       const foreign = await world.call(world.owner, 'GET', '/workspaces/current', { workspace })
-      expect(told(foreign), workspace).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+      expect(outcomeOf(foreign), workspace).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     }
     const leave = await world.call(world.member, 'POST', '/workspaces/current/leave', { workspace: mine })
-    expect(told(leave)).toEqual([422, 'WORKSPACE.LAST_OWNER'])
+    expect(outcomeOf(leave)).toEqual([422, 'WORKSPACE.LAST_OWNER'])
     await world.data(world.member, 'POST', '/workspaces/current/default', { workspace: shared })
   })
 
-  test('roles: a changed role counts at the next request', async () => {
+  test('roles 200: a changed role takes effect with the next request', async () => {
     const tree = await world.data(world.owner, 'GET', '/roles/permissions/tree', { workspace: shared })
     const codes = tree.flatMap((root: { permissionCode: string; children: { permissionCode: string }[] }) => [
       root.permissionCode,
@@ -98,13 +98,13 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     expect(await reads()).toBe(200)
     const remove = (roleBizId: string) =>
       world.call(world.owner, 'POST', '/roles/delete', { workspace: shared, body: { roleBizId } })
-    expect(told(await remove(role.bizId))).toEqual([409, 'STATE.CONFLICT'])
+    expect(outcomeOf(await remove(role.bizId))).toEqual([409, 'STATE.CONFLICT'])
     await change(developmentIds.memberRole)
     expect((await remove(role.bizId)).body.data).toBeNull()
-    expect(told(await remove(role.bizId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    expect(outcomeOf(await remove(role.bizId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('transfers.create 403 ACCESS.PERMISSION_DENIED: a body kept back outlives no right', async () => {
+  test('transfers.create 403 ACCESS.PERMISSION_DENIED: a delayed body does not outlive the right', async () => {
     const role = { roleName: 'Onlooker', permissionCodes: ['wallet:read'] }
     const { bizId: roleBizId } = await world.data(world.owner, 'POST', '/roles', { workspace: shared, body: role })
     const { bizId: userBizId } = await world.data(world.member, 'GET', '/profile')
@@ -122,7 +122,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
       { headers, bytes: Buffer.from(JSON.stringify(order)) },
       taken.promise,
     )
-    // Until it is let in.
+    // Until the member has been let into the workspace.
     await pause(100)
     await change(roleBizId)
     await pause(world.portico.settings.access.leaseMs + 50)
@@ -131,28 +131,27 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     await change(developmentIds.memberRole)
   })
 
-  test('invitations: mailed, seen by the invited alone, accepted', async () => {
+  test('invitations 200: mailed, visible to the invited account only, accepted', async () => {
     const workspace = await world.workspace(world.member, 'Open house')
     const role = await world.data(world.member, 'POST', '/roles', {
       workspace,
       body: { roleName: 'Guest', permissionCodes: ['workspace:read'] },
     })
     const body = { email: 'Owner@demo.test', roleBizId: role.bizId, message: 'Come in' }
-    const made = await world.data(world.member, 'POST', '/invitations', { workspace, body })
-    expect(made).toMatchObject({ inviteeEmail: 'owner@demo.test', invitationStatus: { code: 'PENDING' } })
+    const created = await world.data(world.member, 'POST', '/invitations', { workspace, body })
+    expect(created).toMatchObject({ inviteeEmail: 'owner@demo.test', invitationStatus: { code: 'PENDING' } })
     expect((await world.portico.mailTo('owner@demo.test', 'workspace-invitation')).text).toContain('Come in')
-    expect(told(await world.call(world.member, 'POST', '/invitations', { workspace, body }))).toEqual([
+    expect(outcomeOf(await world.call(world.member, 'POST', '/invitations', { workspace, body }))).toEqual([
       409,
       'STATE.CONFLICT',
     ])
-    const answer = { invitationBizId: made.bizId }
-    expect(told(await world.call(world.member, 'POST', '/profile/invitations/accept', { body: answer }))).toEqual([
-      404,
-      'RESOURCE.NOT_FOUND',
-    ])
+    const response = { invitationBizId: created.bizId }
+    expect(
+      outcomeOf(await world.call(world.member, 'POST', '/profile/invitations/accept', { body: response })),
+    ).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const [mine] = await world.data(world.owner, 'GET', '/profile/invitations')
-    expect(mine).toEqual(made)
-    const accepted = await world.data(world.owner, 'POST', '/profile/invitations/accept', { body: answer })
+    expect(mine).toEqual(created)
+    const accepted = await world.data(world.owner, 'POST', '/profile/invitations/accept', { body: response })
     expect(accepted.invitationStatus.code).toBe('ACCEPTED')
     expect((await world.data(world.owner, 'GET', '/workspaces/current', { workspace })).workspaceName).toBe(
       'Open house',
@@ -164,32 +163,38 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     expect((await world.call(world.owner, 'GET', '/workspaces/current', { workspace })).status).toBe(403)
   })
 
-  test('API keys: let a machine in on the second chain, and nowhere else', async () => {
-    const made = await world.data(world.owner, 'POST', '/api-keys', {
+  test('API keys 200 on the machine chain, 403 on every other one', async () => {
+    const created = await world.data(world.owner, 'POST', '/api-keys', {
       workspace: shared,
       body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'] },
     })
-    const machine = (path: string, token = made.secret) =>
+    const machine = (path: string, token = created.secret) =>
       world.portico.call('GET', path, { headers: { authorization: `Bearer ${token}` } })
     const wallets = await machine('/api/v1/consumer/wallets')
     expect(wallets.status, wallets.text).toBe(200)
     expect(wallets.body.data).toHaveLength(3)
-    expect(told(await machine('/api/v1/consumer/transfer/query/orders'))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
-    expect(told(await machine('/web/v1/consumer/wallets'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    const forged = `${made.secret.slice(0, -4)}AAAA`
-    expect(told(await machine('/api/v1/consumer/wallets', forged))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    const shown = await world.call(world.owner, 'GET', `/api-keys/${made.bizId}`, { workspace: shared })
-    expect(shown.text).not.toContain(made.secret)
-    expect(shown.body.data.keyPrefix).toBe(made.keyPrefix)
-    await world.data(world.owner, 'POST', '/api-keys/disable', { workspace: shared, body: { apiKeyBizId: made.bizId } })
-    expect(told(await machine('/api/v1/consumer/wallets'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect(outcomeOf(await machine('/api/v1/consumer/transfer/query/orders'))).toEqual([
+      403,
+      'ACCESS.PERMISSION_DENIED',
+    ])
+    expect(outcomeOf(await machine('/web/v1/consumer/wallets'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    const forged = `${created.secret.slice(0, -4)}AAAA`
+    expect(outcomeOf(await machine('/api/v1/consumer/wallets', forged))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    const shown = await world.call(world.owner, 'GET', `/api-keys/${created.bizId}`, { workspace: shared })
+    expect(shown.text).not.toContain(created.secret)
+    expect(shown.body.data.keyPrefix).toBe(created.keyPrefix)
+    await world.data(world.owner, 'POST', '/api-keys/disable', {
+      workspace: shared,
+      body: { apiKeyBizId: created.bizId },
+    })
+    expect(outcomeOf(await machine('/api/v1/consumer/wallets'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     const list = await world.data(world.owner, 'GET', '/api-keys', { workspace: shared })
     expect(list.items).toHaveLength(1)
   })
 
-  test('sandbox.reset: 403 in a LIVE workspace; a sandbox gets its play money back', async () => {
+  test('sandbox.reset 200: restores the opening balances of a sandbox; 403 in a LIVE workspace', async () => {
     const live = await world.call(world.owner, 'POST', '/sandbox/reset', { workspace: shared })
-    expect(told(live)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(live)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     const [from, to] = [
       await world.workspace(world.owner, 'Play', 'SANDBOX'),
       await world.workspace(world.owner, 'Play too', 'SANDBOX'),

@@ -6,7 +6,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-const told = ({ status, body }: Answer) => [status, body.code]
+const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
 describe.skipIf(!storeIsAvailable())('API keys', () => {
   let portico: Portico
@@ -28,9 +28,9 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
       headers: { authorization: `Bearer ${secret}`, 'cf-connecting-ip': ip },
     })
 
-  test('apiKeys.list 200: found by the beginning of their public part, which is all that is searched by', async () => {
-    const made = await create('Searched')
-    const { keyPrefix, bizId, secret } = made
+  test('apiKeys.list 200: searches the beginning of the public part only', async () => {
+    const created = await create('Searched')
+    const { keyPrefix, bizId, secret } = created
     for (const part of [keyPrefix, keyPrefix.slice(0, 9)]) {
       const { items } = data(await get(`/api-keys?keyPrefix=${part}`))
       expect(items.map((key: { bizId: string }) => key.bizId)).toContain(bizId)
@@ -38,11 +38,11 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     const other = keyPrefix.endsWith('0') ? `${keyPrefix.slice(0, -1)}1` : `${keyPrefix.slice(0, -1)}0`
     expect(data(await get(`/api-keys?keyPrefix=${other}`)).items).toEqual([])
     for (const wrong of ['', 'ptk', 'ptk_%25', 'ptk_XY', keyPrefix.toUpperCase(), `${keyPrefix}0`, secret]) {
-      expect(told(await get(`/api-keys?keyPrefix=${wrong}`)), wrong).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      expect(outcomeOf(await get(`/api-keys?keyPrefix=${wrong}`)), wrong).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
   })
 
-  test('apiKeys.list 200: the last use is told, and where it came from', async () => {
+  test('apiKeys.list 200: shows time and address of the last use', async () => {
     const { secret, bizId } = await create('Used')
     expect((await use(secret, '198.51.100.23')).status).toBe(200)
     await expect
@@ -50,7 +50,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
       .toBe('198.51.100.23')
   })
 
-  test('transfers.create 200 by a key: the audit log names the key beside the person, and what the key was given', async () => {
+  test('transfers.create 200: the audit log names the key, its creator and its permissions', async () => {
     const { accessToken: token } = await signIn(portico)
     const { workspace: demo, mainUsd, savingsUsd } = developmentIds
     const permissionCodes = ['transfer:create', 'wallet:read']
@@ -60,32 +60,32 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     const path = '/api/v1/consumer/transfer/command/create'
     const order = data(await portico.call('POST', path, { token: key.secret, body: transfer }))
     const { accessToken: operator } = await signIn(portico, 'operator@demo.test')
-    const acts = async (targetId: string) =>
+    const listActs = async (targetId: string) =>
       data(await portico.call('GET', `/web/v1/system/audit-log?targetId=${targetId}`, { token: operator })).items
-    expect(await acts(key.bizId)).toMatchObject([
+    expect(await listActs(key.bizId)).toMatchObject([
       { action: 'apiKeys.create', detail: { permissions: permissionCodes.join(',') } },
     ])
     const { bizId: owner } = data(await portico.call('GET', '/web/v1/consumer/profile', { token }))
-    expect(await acts(order.bizId)).toMatchObject([
+    expect(await listActs(order.bizId)).toMatchObject([
       { action: 'transfers.create', actorBizId: owner, detail: { apiKey: key.bizId } },
     ])
   })
 
-  test('403 ACCESS.IP_NOT_ALLOWED: a key’s own list counts, else its creator’s whitelist', async () => {
+  test('403 ACCESS.IP_NOT_ALLOWED: the list of the key applies, or else the whitelist of its creator', async () => {
     const free = (await create('Free')).secret
     const bound = (await create('Bound', { ipAllowlist: ['192.0.2.0/24'] })).secret
     const away = client(portico).ip
     expect([(await use(free, away)).status, (await use(bound, '192.0.2.8')).status]).toEqual([200, 200])
-    expect(told(await use(bound))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+    expect(outcomeOf(await use(bound))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
     data(await post('/security/ip-whitelist', { addresses: [at.by.ip] }))
     expect((await post('/security/ip-whitelist/enable', {})).status).toBe(200)
-    expect(told(await use(free, away))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+    expect(outcomeOf(await use(free, away))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
     expect([(await use(free)).status, (await use(bound, '192.0.2.8')).status]).toEqual([200, 200])
     expect((await post('/security/ip-whitelist/disable', {})).status).toBe(200)
     expect((await use(free, away)).status).toBe(200)
   })
 
-  test('apiKeys.create 400: an end in the past, an unknown right, a right that keys never have', async () => {
+  test('apiKeys.create 400: an expiry in the past, an unknown permission, one that keys cannot have', async () => {
     const body = { apiKeyName: 'Wrong', permissionCodes: ['wallet:read'] }
     const wrong = [
       { expiresAt: '2020-01-01T00:00:00Z' },
@@ -95,13 +95,13 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
       { ipAllowlist: ['192.0.2.0/33'] },
     ]
     for (const each of wrong) {
-      const answer = await post('/api-keys', { ...body, ...each })
-      expect(told(answer), JSON.stringify(each)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await post('/api-keys', { ...body, ...each })
+      expect(outcomeOf(response), JSON.stringify(each)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an API key that somebody else has', () => {
+describe.skipIf(!storeIsAvailable())('a leaked API key', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -113,7 +113,7 @@ describe.skipIf(!storeIsAvailable())('an API key that somebody else has', () => 
   })
   afterAll(() => portico?.stop())
 
-  test('apiKeys.disable 200: by however much a key is used, its maker is not kept from ending it', async () => {
+  test('apiKeys.disable 200: the owner can disable a key however much it is used', async () => {
     const at = await newcomer(portico)
     const workspace = data(await at.by.get('/workspaces/current', at.token)).bizId
     const post = (path: string, body: object) => at.by.post(path, body, at.token, { 'x-workspace-id': workspace })

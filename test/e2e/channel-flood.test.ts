@@ -12,28 +12,28 @@ import { storeIsAvailable } from '../harness/store.ts'
 const chain = '/web/v1/consumer'
 const initiate = `${chain}/auth/login/initiate`
 const topology = inject('topology')
-/** Enough to fill 4 MB if each kept 600 bytes; a single process has no such bound. */
+/** Enough to fill 4 MB at 600 bytes per session. A single process has no such limit. */
 const openings = topology === 'replicas' ? 4_480 : 1_600
 const networks = 80
 const inParallel = 16
-/** Counters of each /56: of all requests, of openings, of sign-ins. A few others, and a group of windows a minute. */
+/** Counters per /56: all requests, openings, sign-ins; plus a few others and a group of windows per minute. */
 const maxKeys = 3 * networks + 20
 
 /** Addresses of 80 /56 networks of one /48. */
 const addressOf = (count: number): string => `2001:db8:0:${(count % networks).toString(16)}00::1`
 
-/** Calls `act` for each number below `count`, a few at a time. */
-const inTurns = async <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> => {
+/** Runs `task` for each number below `count`, a few concurrently. */
+const runLimited = async <T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> => {
   const results: T[] = []
   let next = 0
   const work = async () => {
-    while (next < count) results.push(await act(next++))
+    while (next < count) results.push(await task(next++))
   }
   await Promise.all(Array.from({ length: inParallel }, work))
   return results
 }
 
-/** How often each value occurs. */
+/** Counts the occurrences of each value. */
 const tally = (values: readonly number[]): Record<number, number> => {
   const counts: Record<number, number> = {}
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1
@@ -44,15 +44,15 @@ interface Scene {
   portico: Portico
   redis: TestRedis | undefined
   open(address: string): Promise<Answer>
-  /** A sealed body with a number; it breaks the schema, so one that opens is 400 VALIDATION.INVALID_PARAMETER. */
+  /** A numbered sealed body that violates the schema: if it can be opened, the response is 400. */
   sendBody(sessionId: string, seq: number, address: string): Promise<Answer>
   keys(): Promise<number>
-  /** The statuses of readiness and of a signed-in user's request to each replica, without 200. */
+  /** The statuses other than 200 of readiness and of a signed-in user's request, per replica. */
   faults(): Promise<number[]>
   stop(): Promise<void>
 }
 
-/** Replicas on a Redis of 4 MB, or one process on its memory. */
+/** Replicas on a Redis of 4 MB, or one process with its own memory. */
 const startScene = async (adjust: (settings: Configuration) => void): Promise<Scene> => {
   const redis = topology === 'replicas' ? await startRedis(['--maxmemory', '4mb']) : undefined
   const portico = await startPortico({ ...(redis && { variables: { REDIS_URL: redis.url } }), adjust })
@@ -61,7 +61,7 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
   const pem = `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----`
   const [clientHash, key] = ['flooding-client', new Uint8Array(randomBytes(32))]
   const text = { key: Buffer.from(key).toString('base64url'), clientHash, iat: Math.floor(Date.now() / 1_000) }
-  // The same payload opens any number of sessions, and costs this client one encryption.
+  // The same payload opens any number of sessions and costs this client one encryption.
   const payload = await new CompactEncrypt(Buffer.from(JSON.stringify(text)))
     .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
     .encrypt(await importSPKI(pem, 'RSA-OAEP-256'))
@@ -96,18 +96,18 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
   }
 }
 
-/** Floods with openings, and returns the answers with what signed-in users and readiness suffered meanwhile. */
+/** Floods with openings. Returns their statuses and the errors that signed-in users and readiness got meanwhile. */
 const flood = async ({ open, faults }: Scene) => {
   const suffered: number[] = []
-  const answers = await inTurns(openings, async (count) => {
+  const responses = await runLimited(openings, async (count) => {
     if (count % 200 === 0) suffered.push(...(await faults()))
     return open(addressOf(count))
   })
   suffered.push(...(await faults()))
-  return { answers, suffered }
+  return { responses, suffered }
 }
 
-// The domains behind HTTP change nothing for the channel.
+// Remote domains make no difference to the channel.
 describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel openings from one /48', () => {
   let scene: Scene
   beforeAll(async () => {
@@ -117,12 +117,12 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   })
   afterAll(() => scene?.stop())
 
-  test('secureChannel.open 429 beyond 300 a minute; signed-in users get 200 and replicas stay ready', async () => {
-    const { answers, suffered } = await flood(scene)
-    const counts = tally(answers.map(({ status }) => status))
+  test('secureChannel.open 429 above 300 per minute: signed-in users get 200 and replicas stay ready', async () => {
+    const { responses, suffered } = await flood(scene)
+    const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(300)
-    // The flood may last into a third minute.
+    // The flood can last into a third minute.
     expect(counts[200]).toBeLessThanOrEqual(900)
     expect(suffered).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
@@ -131,38 +131,38 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   })
 })
 
-describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel openings from everywhere', () => {
+describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel openings from many networks', () => {
   let scene: Scene
   let sessions: string[]
   beforeAll(async () => {
     scene = await startScene((settings) => {
-      // Other limits are lifted: 400 sessions a minute.
+      // Other limits are raised: 400 sessions per minute.
       settings.secureChannel.maxSessions = 12_400
     })
   })
   afterAll(() => scene?.stop())
 
-  test('secureChannel.open 429 beyond maxSessions; an opening leaves nothing in Redis', async () => {
-    const { answers, suffered } = await flood(scene)
-    const counts = tally(answers.map(({ status }) => status))
+  test('secureChannel.open 429 above maxSessions: an opening stores nothing in Redis', async () => {
+    const { responses, suffered } = await flood(scene)
+    const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(400)
     expect(counts[200]).toBeLessThanOrEqual(1_200)
     expect(suffered).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
-    sessions = answers.flatMap(({ status, body }) => (status === 200 ? [String(body.data.sessionId)] : []))
+    sessions = responses.flatMap(({ status, body }) => (status === 200 ? [String(body.data.sessionId)] : []))
   })
 
-  test('auth.loginInitiate: a first body in each of these sessions leaves signed-in users and readiness at 200', async () => {
-    const answers = await inTurns(sessions.length, (index) =>
+  test('auth.loginInitiate: a first body in each session leaves signed-in users and readiness at 200', async () => {
+    const responses = await runLimited(sessions.length, (index) =>
       scene.sendBody(sessions[index] ?? '', 256, addressOf(index)),
     )
-    expect(new Set(answers.map(({ body }) => body.code))).toEqual(new Set(['VALIDATION.INVALID_PARAMETER']))
+    expect(new Set(responses.map(({ body }) => body.code))).toEqual(new Set(['VALIDATION.INVALID_PARAMETER']))
     expect(await scene.faults()).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
   })
 
-  test('auth.loginInitiate 400 for a body sent again, also after Redis has lost everything', async () => {
+  test('auth.loginInitiate 400 for a replayed body, also after Redis has lost everything', async () => {
     const [used = '', other = ''] = sessions
     const send = (sessionId: string, seq: number) => scene.sendBody(sessionId, seq, addressOf(0))
     const invalid = [400, 'SECURE_CHANNEL.INVALID_PAYLOAD']

@@ -24,13 +24,13 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
     expect((await client.readProfile()).accountEmail).toBe('owner@demo.test')
   })
 
-  test('reads through the channel where it is asked to, with and without a body', async () => {
+  test('reads through the channel on request, with and without a body', async () => {
     const sealed = await client.listWallets({ workspaceId, seal: true })
     expect(sealed).toEqual(await client.listWallets({ workspaceId }))
     expect(seen.filter(({ operationId }) => operationId === 'secureChannel.open')).toHaveLength(1)
   })
 
-  test('opens a channel again that the gateway has closed', async () => {
+  test('reopens a channel that the gateway has closed', async () => {
     const other = clientOf(portico, 'CONSUMER', { clientHash: await client.clientHash(), seal: 'all' })
     await other.session.adopt({ ...(await tokensOf(client)), expiresIn: 900 })
     expect(await other.listMyWorkspaces()).toHaveLength(1)
@@ -46,15 +46,15 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
       currency: 'USD',
     }
     const requestId = crypto.randomUUID()
-    const made = await client.createTransfer({ body, workspaceId, requestId })
+    const created = await client.createTransfer({ body, workspaceId, requestId })
     const again = await client.createTransfer({ body, workspaceId, requestId, seal: true })
-    expect(again).toEqual(made)
+    expect(again).toEqual(created)
     const other = client.createTransfer({ body: { ...body, amount: '3.26' }, workspaceId, requestId })
     await expect(other).rejects.toMatchObject({ status: 422, code: 'REQUEST.ID_REUSED', requestId })
-    expect(await client.isTransferCompleted({ params: { order_id: made.bizId }, workspaceId })).toBe(true)
+    expect(await client.isTransferCompleted({ params: { order_id: created.bizId }, workspaceId })).toBe(true)
   })
 
-  test('renews its tokens and goes on', async () => {
+  test('renews its tokens and continues', async () => {
     const before = await tokensOf(client)
     const [one, two] = await Promise.all([client.session.renew(before), client.session.renew(before)])
     expect(one).toEqual(two)
@@ -62,7 +62,7 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
     expect((await client.readProfile()).accountEmail).toBe('owner@demo.test')
   })
 
-  test('tells refusals by their codes', async () => {
+  test('distinguishes refusals by code', async () => {
     const params = { wallet_id: developmentIds.workspace }
     await expect(client.readWallet({ params, workspaceId })).rejects.toMatchObject({ code: 'RESOURCE.NOT_FOUND' })
     await expect(clientOf(portico, 'CONSUMER').listWallets()).rejects.toMatchObject({ code: 'ACCESS.TOKEN_MISSING' })
@@ -70,13 +70,13 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
     await expect(stranger.listCountries()).rejects.toMatchObject({ status: 403, code: 'ACCESS.PORTAL_MISMATCH' })
   })
 
-  test('speaks the caller’s language', async () => {
+  test("receives messages in the caller's language", async () => {
     const japanese = clientOf(portico, 'CONSUMER', { locale: 'ja' })
     const error = await japanese.listWallets().catch((thrown: unknown) => thrown)
     expect(error).toHaveProperty('message', expect.not.stringMatching(/authentication/))
   })
 
-  test('serves operators just as well', async () => {
+  test('serves operators, too', async () => {
     const operator = clientOf(portico, 'SYSTEM')
     await signInAs(portico, operator, 'operator@demo.test')
     expect((await operator.readProfile()).accountPortal.code).toBe('SYSTEM')
@@ -84,7 +84,7 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
     await operator.close()
   })
 
-  test('signs out for good', async () => {
+  test('signs out', async () => {
     const tokens = await tokensOf(client)
     await client.signOut()
     await client.session.adopt({ ...tokens, expiresIn: 900 })

@@ -27,14 +27,14 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('a running deployment keeps every promise: a table, exit code 0', async () => {
+  test('a Portico deployment passes: a table and exit code 0', async () => {
     const { code, output } = await conformance(portico.url)
     expect(output).toContain('a token is required')
     expect(output).not.toContain(' not\n')
     expect(code, output).toBe(0)
   })
 
-  test('a limit that lasts longer than one would wait is the right of a deployment: told apart, exit code 0', async () => {
+  test('a limit that does not clear in time is reported separately: exit code 0', async () => {
     const limited = await startPortico({
       adjust: (settings) => {
         settings.limits.scale = 1
@@ -51,7 +51,7 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
     expect(code, output).toBe(0)
   })
 
-  test('something that is no Portico does not: the broken promises are named, exit code 1', async () => {
+  test('another server fails: the findings are listed, exit code 1', async () => {
     const other = createServer((_request, response) => response.end('{"hello":"world"}'))
     other.listen(0, '127.0.0.1')
     await once(other, 'listening')

@@ -3,19 +3,19 @@ import { startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** Currencies of 0, 2, 3, 8 and 18 decimal places, and the least amount of each. */
+/** Currencies of 0, 2, 3, 8 and 18 decimal places, with the smallest amount of each. */
 const least = { JPY: '1', USD: '0.01', BHD: '0.001', BTC: '0.00000001', ETH: '0.000000000000000001' }
 type Currency = keyof typeof least
 const currencies = Object.keys(least).filter((code): code is Currency => code in least)
 
 const placesOf = (currency: Currency): number => least[currency].split('.')[1]?.length ?? 0
-/** A decimal string as a whole number of least amounts; it has to have every decimal place. */
+/** A decimal string in minor units. It must have every decimal place. */
 const minor = (text: string, currency: Currency): bigint => {
   expect(text.split('.')[1]?.length ?? 0).toBe(placesOf(currency))
   return BigInt(text.replace('.', ''))
 }
 
-describe.skipIf(!storeIsAvailable())('amounts through the whole interface', () => {
+describe.skipIf(!storeIsAvailable())('exact amounts', () => {
   let portico: Awaited<ReturnType<typeof startPortico>>
   let token = ''
   const [here, there] = [
@@ -24,9 +24,9 @@ describe.skipIf(!storeIsAvailable())('amounts through the whole interface', () =
   ]
   const web = async (method: string, path: string, body?: object, workspace = here.workspace) => {
     const where = workspace === '' ? {} : { workspace }
-    const answer = await portico.call(method, `/web/v1/consumer${path}`, { token, ...where, ...(body && { body }) })
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const response = await portico.call(method, `/web/v1/consumer${path}`, { token, ...where, ...(body && { body }) })
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
 
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe.skipIf(!storeIsAvailable())('amounts through the whole interface', () =
     )
   }
 
-  test.each(currencies)('transfers.create 200: %s, its least amount at its least fee', async (currency) => {
+  test.each(currencies)('transfers.create 200: %s, the smallest amount at the smallest fee', async (currency) => {
     const before = [await balance(currency), await balance(currency, there)]
     const wallets = { sourceWalletBizId: here.wallets.get(currency), targetWalletBizId: there.wallets.get(currency) }
     const order = await web('POST', '/transfer/command/create', { ...wallets, amount: least[currency], currency })
@@ -85,22 +85,22 @@ describe.skipIf(!storeIsAvailable())('amounts through the whole interface', () =
       const body = { sourceCurrency: source, targetCurrency: target, amount, fixedSide: 'SOURCE' }
       const { quoteBizId, ...figures } = await web('POST', '/exchanges/quote', body)
       await web('POST', '/exchanges', { quoteBizId })
-      const [given, fee, got] = [
+      const [paid, fee, got] = [
         minor(figures.sourceAmount, source),
         minor(figures.feeAmount, source),
         minor(figures.targetAmount, target),
       ]
-      expect(given).toBe(minor(amount, source))
+      expect(paid).toBe(minor(amount, source))
       expect([await balance(source), await balance(target)]).toEqual([
-        (before[0] ?? 0n) - given - fee,
+        (before[0] ?? 0n) - paid - fee,
         (before[1] ?? 0n) + got,
       ])
     },
   )
 
-  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+  test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     const operator = await signIn(portico, 'operator@demo.test')
-    const answer = await portico.call('GET', '/web/v1/system/ledger/invariants', { token: operator.accessToken })
-    expect(answer.body.data).toMatchObject({ holds: true })
+    const response = await portico.call('GET', '/web/v1/system/ledger/invariants', { token: operator.accessToken })
+    expect(response.body.data).toMatchObject({ holds: true })
   })
 })

@@ -38,14 +38,14 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
   const balance = async (wallet: string) => (await web('GET', `/wallets/${wallet}/balance`)).body.data.availableBalance
   const usdToEur = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '100.00', fixedSide: 'SOURCE' }
   const quoted = async (body: object = usdToEur) => {
-    const answer = await web('POST', '/exchanges/quote', body)
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const reply = await web('POST', '/exchanges/quote', body)
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data
   }
 
-  test('exchanges.quote 200: exact figures, rounded for the house', async () => {
+  test('exchanges.quote 200: exact amounts, rounded in favor of the house', async () => {
     const quote = await quoted()
-    // 0.9215 less half a per cent is 0.9168925; a thousandth of the source is the fee.
+    // 0.9215 less half a percent is 0.9168925; the fee is a thousandth of the source amount.
     expect(quote).toMatchObject({
       sourceAmount: '100.00',
       targetAmount: '91.68',
@@ -61,7 +61,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     expect(back.targetAmount).toBe('99.50')
   })
 
-  test('exchanges.quote 400 for one currency twice or too little; 404 RESOURCE.NOT_FOUND without a wallet', async () => {
+  test('exchanges.quote 400 for equal currencies or a too small amount; 404 without a wallet', async () => {
     const same = await web('POST', '/exchanges/quote', { ...usdToEur, targetCurrency: 'USD' })
     expect([same.status, same.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     const tiny = await web('POST', '/exchanges/quote', { ...usdToEur, amount: '0.01' })
@@ -70,34 +70,34 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     expect([unknown.status, unknown.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('exchanges.create 200: at the figures of its quote, once; the same request again is the same answer', async () => {
+  test('exchanges.create 200: executed once at the quoted amounts; a replay returns the same response', async () => {
     const before = { usd: await balance(developmentIds.mainUsd), eur: await balance(developmentIds.mainEur) }
     const { quoteBizId } = await quoted()
     const requestId = randomUUID()
-    const made = await web('POST', '/exchanges', { quoteBizId }, requestId)
-    expect(made.status, made.text).toBe(200)
-    expect(made.body.data).toMatchObject({
+    const created = await web('POST', '/exchanges', { quoteBizId }, requestId)
+    expect(created.status, created.text).toBe(200)
+    expect(created.body.data).toMatchObject({
       quoteBizId,
       sourceAmount: '100.00',
       targetAmount: '91.68',
       exchangeStatus: { code: 'COMPLETED' },
       failureCode: null,
-      completedAt: made.body.data.updatedAt,
+      completedAt: created.body.data.updatedAt,
     })
-    expect((await web('POST', '/exchanges', { quoteBizId }, requestId)).body.data).toEqual(made.body.data)
+    expect((await web('POST', '/exchanges', { quoteBizId }, requestId)).body.data).toEqual(created.body.data)
     const again = await web('POST', '/exchanges', { quoteBizId })
     expect([again.status, again.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
     expect(Number(before.usd) - Number(await balance(developmentIds.mainUsd))).toBeCloseTo(100.1, 6)
     expect(Number(await balance(developmentIds.mainEur)) - Number(before.eur)).toBeCloseTo(91.68, 6)
 
-    const read = await web('GET', `/exchanges/${made.body.data.bizId}`)
-    expect(read.body.data).toEqual(made.body.data)
+    const read = await web('GET', `/exchanges/${created.body.data.bizId}`)
+    expect(read.body.data).toEqual(created.body.data)
     const list = await web('GET', '/exchanges?sourceCurrency=USD&exchangeStatus=COMPLETED')
-    expect(list.body.data.items.map(({ bizId }: { bizId: string }) => bizId)).toContain(made.body.data.bizId)
+    expect(list.body.data.items.map(({ bizId }: { bizId: string }) => bizId)).toContain(created.body.data.bizId)
     expect((await web('GET', '/exchanges?sourceCurrency=EUR')).body.data.items).toEqual([])
   })
 
-  test('exchanges.readQuote 200: OPEN, then USED or EXPIRED, at the same figures; 404 for unknown and malformed ids', async () => {
+  test('exchanges.readQuote 200: OPEN, then USED or EXPIRED; 404 for unknown and malformed ids', async () => {
     const status = async (id: string) => (await web('GET', `/exchanges/quote/${id}`)).body.data.quoteStatus.code
     const [used, left] = [await quoted(), await quoted()]
     expect((await web('GET', `/exchanges/quote/${used.quoteBizId}`)).body.data).toEqual(used)
@@ -109,36 +109,36 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
       expect((await web('GET', `/exchanges/quote/${id}`)).body.code).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('exchanges.create: one quote asked for twenty times at once is spent once', async () => {
+  test('exchanges.create: 20 concurrent requests spend one quote once', async () => {
     const { quoteBizId } = await quoted({ ...usdToEur, amount: '10.00' })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => web('POST', '/exchanges', { quoteBizId })))
-    const codes = answers.map(({ body }) => body.code).sort()
+    const responses = await Promise.all(Array.from({ length: 20 }, () => web('POST', '/exchanges', { quoteBizId })))
+    const codes = responses.map(({ body }) => body.code).sort()
     expect(codes.filter((code) => code === '2000')).toHaveLength(1)
     expect(new Set(codes)).toEqual(new Set(['2000', 'EXCHANGE.QUOTE_UNUSABLE']))
   })
 
-  test('exchanges.create 422 EXCHANGE.QUOTE_UNUSABLE after its time; 422 WALLET.INSUFFICIENT_FUNDS; 404 for an unknown quote', async () => {
+  test('exchanges.create 422: an expired quote, insufficient funds; 404 for an unknown quote', async () => {
     const { quoteBizId } = await quoted({ ...usdToEur, amount: '1.00' })
     const dear = await quoted({ ...usdToEur, amount: '900000.00' })
     const short = await web('POST', '/exchanges', { quoteBizId: dear.quoteBizId })
     expect([short.status, short.body.code]).toEqual([422, 'WALLET.INSUFFICIENT_FUNDS'])
     await pause(3_200)
-    const late = await web('POST', '/exchanges', { quoteBizId })
-    expect([late.status, late.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
+    const expired = await web('POST', '/exchanges', { quoteBizId })
+    expect([expired.status, expired.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
     const unknown = await web('POST', '/exchanges', { quoteBizId: '01990000-0000-7000-8000-00000000dead' })
     expect([unknown.status, unknown.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
     expect((await web('GET', '/exchanges/01990000-0000-7000-8000-00000000dead')).status).toBe(404)
   })
 
-  test('exchanges.setRate 200: an operator’s rate is in force at once, either way; quotes given out keep theirs', async () => {
+  test('exchanges.setRate 200: takes effect immediately in both directions; open quotes are unchanged', async () => {
     const before = await quoted()
     const set = await system('POST', '/exchange-rates', { sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.5' })
     expect(set.status, set.text).toBe(200)
     expect(set.body.data).toMatchObject({ sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.5' })
     expect((await quoted()).rate).toBe('0.4975')
     expect((await quoted({ ...usdToEur, sourceCurrency: 'EUR', targetCurrency: 'USD' })).rate).toBe('1.99')
-    const made = await web('POST', '/exchanges', { quoteBizId: before.quoteBizId })
-    expect(made.body.data.targetAmount).toBe('91.68')
+    const created = await web('POST', '/exchanges', { quoteBizId: before.quoteBizId })
+    expect(created.body.data.targetAmount).toBe('91.68')
     const rates = (await system('GET', '/exchange-rates')).body.data
     const pair = rates.filter(
       (rate: { sourceCurrency: string; targetCurrency: string }) =>
@@ -148,13 +148,13 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     expect(rates.length).toBeGreaterThan(1)
   })
 
-  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+  test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     const { data } = (await system('GET', '/ledger/invariants')).body
     expect(data).toMatchObject({ holds: true })
   })
 })
 
-/** Rates of an HTTP service, whose answer a test decides. */
+/** Rates of an HTTP service whose response each test sets. */
 describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provider', () => {
   let portico: Portico
   let provider: Server
@@ -187,7 +187,7 @@ describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provid
     provider?.close()
   })
 
-  test('exchanges.quote 200 at a fresh rate, 422 EXCHANGE.RATE_UNAVAILABLE once it is stale', async () => {
+  test('exchanges.quote 200 at a fresh rate; 422 EXCHANGE.RATE_UNAVAILABLE at a stale one', async () => {
     asOf = new Date().toISOString()
     const { accessToken: token } = await start()
     const quote = () =>

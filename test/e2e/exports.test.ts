@@ -40,8 +40,8 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
         currency: 'USD',
         remark,
       }
-      const answer = await call('POST', '/transfer/command/create', { body })
-      expect(answer.status, answer.text).toBe(200)
+      const reply = await call('POST', '/transfer/command/create', { body })
+      expect(reply.status, reply.text).toBe(200)
     }
   })
   afterAll(() => portico?.stop())
@@ -53,10 +53,10 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   ) => portico.call(method, `/web/v1/consumer${path}`, { token, workspace, ...rest })
 
   const create = async (body: object, token?: string): Promise<Made> => {
-    const answer = await call('POST', '/exports', { body, ...(token && { token }) })
-    expect(answer.status, answer.text).toBe(200)
-    expect(answer.body.data).toMatchObject({ exportStatus: { code: 'QUEUED' }, rowCount: null })
-    return answer.body.data
+    const reply = await call('POST', '/exports', { body, ...(token && { token }) })
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.body.data).toMatchObject({ exportStatus: { code: 'QUEUED' }, rowCount: null })
+    return reply.body.data
   }
   const completed = async (body: object, token?: string): Promise<Made> => {
     const { bizId } = await create(body, token)
@@ -72,14 +72,14 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   }
   const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
 
-  test('exports.create 200, read 200, download 200: transfers as CSV, cells neutralised', async () => {
-    const made = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
-    expect(made).toMatchObject({ rowCount: remarks.length, failureCode: null, exportType: { code: 'TRANSFERS' } })
-    const { status, headers, bytes } = await download(made.bizId)
+  test('exports.create, read, download 200: transfers as CSV, formulas neutralized', async () => {
+    const created = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
+    expect(created).toMatchObject({ rowCount: remarks.length, failureCode: null, exportType: { code: 'TRANSFERS' } })
+    const { status, headers, bytes } = await download(created.bizId)
     expect(status).toBe(200)
-    expect(made.sizeBytes).toBe(bytes.length)
-    expect(made.completedAt >= made.createdAt).toBe(true)
-    expect(Date.parse(made.expiresAt) - Date.parse(made.completedAt)).toBe(portico.settings.exports.lifeMs)
+    expect(created.sizeBytes).toBe(bytes.length)
+    expect(created.completedAt >= created.createdAt).toBe(true)
+    expect(Date.parse(created.expiresAt) - Date.parse(created.completedAt)).toBe(portico.settings.exports.lifeMs)
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="transfers-\d{4}-\d\d-\d\d\.csv"/)
     const [header, ...lines] = bytes.toString().trimEnd().split('\r\n')
@@ -92,7 +92,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(lines.join()).toContain('"a,""b"""')
   })
 
-  test('exports.download 200: a line in the audit log for whoever gets the bytes, and none for HEAD, with which nobody does', async () => {
+  test('exports.download 200: one audit entry per download, none for HEAD', async () => {
     const { bizId } = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const log = `/web/v1/system/audit-log?action=exports.download&targetId=${bizId}`
@@ -106,13 +106,13 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
 
   test('exports.create 200: flows of every wallet as JSON Lines, by filter', async () => {
     const rowsOf = async (filters: object) => {
-      const made = await completed({ exportType: 'FLOWS', format: 'JSONL', filters })
-      const text = (await download(made.bizId)).bytes.toString()
+      const created = await completed({ exportType: 'FLOWS', format: 'JSONL', filters })
+      const text = (await download(created.bizId)).bytes.toString()
       const rows = text
         .split('\n')
         .filter(Boolean)
         .map((line) => JSON.parse(line))
-      expect(rows).toHaveLength(made.rowCount)
+      expect(rows).toHaveLength(created.rowCount)
       return rows
     }
     const all = await rowsOf({})
@@ -126,18 +126,18 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(await rowsOf({ startTime: last })).toEqual(all.filter(({ createdAt }) => createdAt === last))
   })
 
-  test('exports.create 200: one’s own logins as XLSX, seen by nobody else', async () => {
+  test("exports.create 200: the caller's own logins as XLSX, visible to nobody else", async () => {
     const member = await signIn(portico, 'member@demo.test')
-    const made = await completed({ exportType: 'LOGIN_HISTORY', format: 'XLSX' })
-    const { headers, bytes } = await download(made.bizId)
+    const created = await completed({ exportType: 'LOGIN_HISTORY', format: 'XLSX' })
+    const { headers, bytes } = await download(created.bizId)
     expect(headers.get('content-type')).toContain('spreadsheetml.sheet')
     const [sheet] = (await readXlsx(bytes)).sheets
     expect(sheet?.rows[0]?.slice(0, 2)).toEqual(['bizId', 'loginTime'])
-    expect(sheet?.rows.length).toBe(made.rowCount + 1)
+    expect(sheet?.rows.length).toBe(created.rowCount + 1)
     const { items } = (await call('GET', '/security/sessions/history?sortOrder=asc')).body.data
     const own = items.map(({ bizId }: { bizId: string }) => bizId)
     expect(sheet?.rows.slice(1).map(([bizId]) => bizId)).toEqual(own)
-    const seen = await call('GET', `/exports/${made.bizId}`, { token: member.accessToken })
+    const seen = await call('GET', `/exports/${created.bizId}`, { token: member.accessToken })
     expect(code(seen)).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const list = await call('GET', '/exports?exportType=LOGIN_HISTORY', { token: member.accessToken })
     expect(list.body.data.items).toEqual([])
@@ -145,7 +145,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect((await call('GET', `/exports/${shared.bizId}`, { token: member.accessToken })).status).toBe(200)
   })
 
-  test('exports.create 200: a recharge whose time has run out is EXPIRED, before any job has written that down', async () => {
+  test('exports.create 200: a recharge past its expiry is EXPIRED before any job has run', async () => {
     const body = { walletBizId: mainUsd, channelCode: 'BANK_USD', amount: '100.00' }
     const { bizId } = (await call('POST', '/recharges', { body })).body.data
     const read = async () => (await call('GET', `/recharges/${bizId}`)).body.data
@@ -153,8 +153,8 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     const { version, expiresAt } = await read()
     expect(version).toBe(1)
     const rows = async (rechargeStatus: string) => {
-      const made = await completed({ exportType: 'RECHARGES', format: 'JSONL', filters: { rechargeStatus } })
-      const { bytes } = await download(made.bizId)
+      const created = await completed({ exportType: 'RECHARGES', format: 'JSONL', filters: { rechargeStatus } })
+      const { bytes } = await download(created.bizId)
       const lines = bytes.toString().split('\n').filter(Boolean)
       return lines.map((line) => JSON.parse(line))
     }
@@ -162,24 +162,24 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(await rows('EXPIRED')).toMatchObject([{ bizId, rechargeStatus: 'EXPIRED', updatedAt: expiresAt }])
   })
 
-  test('exports.list 200: by filter, the newest first', async () => {
-    const made = await completed({ exportType: 'EXCHANGES', format: 'CSV' })
+  test('exports.list 200: by filter, newest first', async () => {
+    const created = await completed({ exportType: 'EXCHANGES', format: 'CSV' })
     const list = await call('GET', '/exports?exportType=EXCHANGES&exportStatus=COMPLETED')
-    expect(list.body.data.items[0]).toMatchObject({ bizId: made.bizId, rowCount: 0 })
+    expect(list.body.data.items[0]).toMatchObject({ bizId: created.bizId, rowCount: 0 })
     expect(list.body.data.pagination).toMatchObject({ totalRecords: 1 })
   })
 
-  test('exports.read 404 and exports.download 404: unknown, foreign and malformed ids are alike', async () => {
-    const made = await completed({ exportType: 'RECHARGES', format: 'CSV' })
+  test('exports.read 404 and exports.download 404: the same for unknown, foreign and malformed ids', async () => {
+    const created = await completed({ exportType: 'RECHARGES', format: 'CSV' })
     const other = await call('POST', '/workspaces', { body: { workspaceName: 'Elsewhere' } })
     const elsewhere = { token: owner.accessToken, workspace: other.body.data.bizId }
-    const answers = [
-      await portico.call('GET', `/web/v1/consumer/exports/${made.bizId}`, elsewhere),
-      await portico.call('GET', `/web/v1/consumer/exports/${made.bizId}/download`, elsewhere),
+    const responses = [
+      await portico.call('GET', `/web/v1/consumer/exports/${created.bizId}`, elsewhere),
+      await portico.call('GET', `/web/v1/consumer/exports/${created.bizId}/download`, elsewhere),
       await call('GET', '/exports/01990000-0000-7000-8000-00000000dead'),
       await call('GET', '/exports/nothing/download'),
     ]
-    for (const answer of answers) expect(code(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    for (const reply of responses) expect(code(reply)).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
   test('exports.create 400: unknown types, formats and filters', async () => {
@@ -212,7 +212,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(await rowsOf({ targetCurrency: 'USD' })).toBe(0)
   })
 
-  test('exports.create 403 and exports.download 403: the list’s own right is asked for, then and again', async () => {
+  test("exports.create 403 and exports.download 403: requires the list's own permission each time", async () => {
     const member = await signIn(portico, 'member@demo.test')
     const denied = await call('POST', '/exports', {
       token: member.accessToken,
@@ -221,24 +221,24 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(code(denied)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     const permit = async (permissionCodes: string[]) => {
       const body = { roleBizId: developmentIds.memberRole, permissionCodes }
-      const answer = await call('POST', '/roles/permissions', { body })
-      expect(answer.status, answer.text).toBe(200)
+      const reply = await call('POST', '/roles/permissions', { body })
+      expect(reply.status, reply.text).toBe(200)
     }
     await permit(['export:read', 'export:create', 'wallet:read'])
-    const made = await completed({ exportType: 'FLOWS', format: 'CSV' }, member.accessToken)
-    expect((await download(made.bizId, member.accessToken)).status).toBe(200)
+    const created = await completed({ exportType: 'FLOWS', format: 'CSV' }, member.accessToken)
+    expect((await download(created.bizId, member.accessToken)).status).toBe(200)
     const other = await call('POST', '/exports', {
       token: member.accessToken,
       body: { exportType: 'TRANSFERS', format: 'CSV' },
     })
     expect(code(other)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await permit(['export:read'])
-    expect((await download(made.bizId, member.accessToken)).status).toBe(403)
-    expect((await download(made.bizId)).status).toBe(200)
+    expect((await download(created.bizId, member.accessToken)).status).toBe(403)
+    expect((await download(created.bizId)).status).toBe(200)
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an export that no job has begun', () => {
+describe.skipIf(!storeIsAvailable())('a pending export', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -249,22 +249,22 @@ describe.skipIf(!storeIsAvailable())('an export that no job has begun', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('exports.download 409: what is not completed has no bytes', async () => {
-    const asked = { token: (await signIn(portico)).accessToken, workspace: developmentIds.workspace }
+  test('exports.download 409 before completion', async () => {
+    const requests = { token: (await signIn(portico)).accessToken, workspace: developmentIds.workspace }
     const body = { exportType: 'FLOWS', format: 'XLSX' }
-    const made = await portico.call('POST', '/web/v1/consumer/exports', { ...asked, body })
-    expect([made.status, made.body.data.exportStatus.code]).toEqual([200, 'QUEUED'])
-    const at = await portico.call('GET', `/web/v1/consumer/exports/${made.body.data.bizId}/download`, asked)
+    const created = await portico.call('POST', '/web/v1/consumer/exports', { ...requests, body })
+    expect([created.status, created.body.data.exportStatus.code]).toEqual([200, 'QUEUED'])
+    const at = await portico.call('GET', `/web/v1/consumer/exports/${created.body.data.bizId}/download`, requests)
     expect([at.status, at.body.code]).toEqual([409, 'STATE.CONFLICT'])
   })
 })
 
-describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
+describe.skipIf(!storeIsAvailable())('exports with a short expiry', () => {
   let portico: Portico
   let owner: Session
   beforeAll(async () => {
     portico = await startPortico({
-      // 20 a window: the limit itself, and not a thousand times as much.
+      // 20 per window: without the scale of the other tests.
       variables: { PORTICO_RATE_LIMIT_SCALE: '1' },
       adjust: (settings) => {
         settings.jobs.pollMs = 50
@@ -276,18 +276,18 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('exports.create 429: of a hundred at once as many as the limit says, and each of those is carried out; exports.download 409 once expired', async () => {
-    const asked = Array.from({ length: 100 }, () =>
+  test('exports.create 429 above the limit, all others complete; exports.download 409 once expired', async () => {
+    const requests = Array.from({ length: 100 }, () =>
       portico.call('POST', '/web/v1/consumer/exports', {
         token: owner.accessToken,
         workspace: developmentIds.workspace,
         body: { exportType: 'FLOWS', format: 'CSV' },
       }),
     )
-    const answers = await Promise.all(asked)
-    const made = answers.filter(({ status }) => status === 200)
-    const refused = answers.filter(({ status }) => status === 429)
-    expect([made.length, refused.length]).toEqual([20, 80])
+    const responses = await Promise.all(requests)
+    const created = responses.filter(({ status }) => status === 200)
+    const refused = responses.filter(({ status }) => status === 429)
+    expect([created.length, refused.length]).toEqual([20, 80])
     expect(refused[0]?.body.code).toBe('ACCESS.RATE_LIMITED')
     const status = async (wanted: string) => {
       const list = await portico.call('GET', `/web/v1/consumer/exports?pageSize=100&exportStatus=${wanted}`, {
@@ -297,7 +297,7 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
       return list.body.data.pagination.totalRecords
     }
     await expect.poll(() => status('EXPIRED'), { timeout: 60_000, interval: 500 }).toBe(20)
-    const [first] = made
+    const [first] = created
     const gone = await portico.call('GET', `/web/v1/consumer/exports/${first?.body.data.bizId}/download`, {
       token: owner.accessToken,
       workspace: developmentIds.workspace,
@@ -306,7 +306,7 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an export whose time is over, before any job', () => {
+describe.skipIf(!storeIsAvailable())('an expired export, before any job has run', () => {
   let portico: Portico
   let owner: Session
   beforeAll(async () => {
@@ -322,11 +322,11 @@ describe.skipIf(!storeIsAvailable())('an export whose time is over, before any j
   afterAll(() => portico?.stop())
 
   test('exports.read, list 200: EXPIRED, by filter too; exports.download 409', async () => {
-    const asked = { token: owner.accessToken, workspace: developmentIds.workspace }
+    const requests = { token: owner.accessToken, workspace: developmentIds.workspace }
     const call = (method: string, path: string, body?: object) =>
-      portico.call(method, `/web/v1/consumer/exports${path}`, { ...asked, ...(body && { body }) })
-    const made = await call('POST', '', { exportType: 'FLOWS', format: 'CSV' })
-    const { bizId } = made.body.data
+      portico.call(method, `/web/v1/consumer/exports${path}`, { ...requests, ...(body && { body }) })
+    const created = await call('POST', '', { exportType: 'FLOWS', format: 'CSV' })
+    const { bizId } = created.body.data
     const status = async () => (await call('GET', `/${bizId}`)).body.data.exportStatus.code
     await expect.poll(status, { timeout: 60_000 }).toBe('EXPIRED')
     const listed = async (wanted: string) => {

@@ -55,18 +55,18 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
   }
   const uploaded = async (parts = [file(), purpose()]): Promise<Record<string, string>> => {
-    const answer = await upload(parts)
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const reply = await upload(parts)
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data
   }
   const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
-  test('files.upload 200: typed by content, measured and hashed', async () => {
+  test('files.upload 200: type by content, size and hash', async () => {
     const content = pdf(100_000)
-    const answer = await upload([file({ content }), purpose('RECHARGE_PROOF')])
-    expect(answer.status, answer.text).toBe(200)
-    expect(answer.body.data).toMatchObject({
+    const reply = await upload([file({ content }), purpose('RECHARGE_PROOF')])
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.body.data).toMatchObject({
       fileName: 'contract.pdf',
       contentType: 'application/pdf',
       sizeBytes: 100_000,
@@ -74,11 +74,11 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       purpose: { code: 'RECHARGE_PROOF' },
       fileStatus: { code: 'AVAILABLE' },
     })
-    const again = await read(answer.body.data.bizId)
-    expect(again.body.data).toEqual(answer.body.data)
+    const again = await read(reply.body.data.bizId)
+    expect(again.body.data).toEqual(reply.body.data)
   })
 
-  test('files.upload 200: the purpose may come first, and a file may be one byte', async () => {
+  test('files.upload 200: the purpose can come first, and a file can have one byte', async () => {
     const small = file({ content: 'x', fileName: 'note.txt', type: 'text/plain' })
     expect(await uploaded([purpose(), small])).toMatchObject({ sizeBytes: 1, contentType: 'text/plain' })
   })
@@ -90,8 +90,8 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ['.pdf', 'file.pdf'],
     ['...', 'file.pdf'],
     ['Übersicht Q3.PDF', 'Übersicht Q3.pdf'],
-  ])('files.upload 200: the name %j is kept as %j', async (fileName, kept) => {
-    expect((await uploaded([file({ fileName }), purpose()])).fileName).toBe(kept)
+  ])('files.upload 200: the name %j is stored as %j', async (fileName, storage) => {
+    expect((await uploaded([file({ fileName }), purpose()])).fileName).toBe(storage)
   })
 
   test.each<[string, Part[]]>([
@@ -106,22 +106,22 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ['a huge index', [{ name: 'x[999999999]', content: 'x' }, file(), purpose()]],
     ['a file under another name', [file({ name: 'file[0]' }), purpose()]],
     ['a name with NUL', [file({ fileName: 'a\0.pdf' }), purpose()]],
-    ['a name that is no UTF-8', [file({ fileName: Buffer.from('a\xff\xfe.pdf', 'latin1') }), purpose()]],
+    ['a name in invalid UTF-8', [file({ fileName: Buffer.from('a\xff\xfe.pdf', 'latin1') }), purpose()]],
     ['another type than declared', [file({ content: png() }), purpose()]],
-    ['a type that the purpose does not take', [file(), purpose('AVATAR')]],
+    ['a type that the purpose does not allow', [file(), purpose('AVATAR')]],
     [
       'an SVG as a picture',
       [file({ content: '<svg onload="x()"/>', type: 'image/png', fileName: 'a.png' }), purpose()],
     ],
     ['HTML as text', [file({ content: '<!doctype html><p>', type: 'text/plain', fileName: 'a.txt' }), purpose()]],
     [
-      'a PDF that is a page too',
+      'a PDF that is also an HTML page',
       [file({ content: Buffer.concat([pdf(), Buffer.from('<script>1</script>')]) }), purpose()],
     ],
-    ['a program', [file({ content: Buffer.from('MZ\x90\0\x03'), type: 'application/octet-stream' }), purpose()]],
-    ['text that is none', [file({ content: Buffer.from([0xff, 0xfe, 1]), type: 'text/plain' }), purpose()]],
+    ['an executable', [file({ content: Buffer.from('MZ\x90\0\x03'), type: 'application/octet-stream' }), purpose()]],
+    ['binary data as text', [file({ content: Buffer.from([0xff, 0xfe, 1]), type: 'text/plain' }), purpose()]],
     [
-      'text that ends within a character',
+      'text that ends within a UTF-8 sequence',
       [file({ content: Buffer.from('caf\xe9', 'latin1'), type: 'text/plain' }), purpose()],
     ],
     ['a long purpose', [file(), purpose('D'.repeat(100_000))]],
@@ -129,7 +129,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(await upload(parts))).toEqual(invalid)
   })
 
-  test('files.upload 413: one byte over the purpose’s limit, and 200 at it', async () => {
+  test('files.upload 413: one byte above the limit of the purpose; 200 at the limit', async () => {
     const limit = portico.settings.files.purposes.AVATAR.maxBytes
     const avatar = (size: number) => [
       file({ content: png(size), type: 'image/png', fileName: 'me.png' }),
@@ -139,20 +139,20 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(await upload(avatar(limit + 1)))).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
-  test('files.upload 413: one byte over every limit', async () => {
+  test('files.upload 413: one byte above every limit', async () => {
     const limit = portico.settings.files.purposes.DOCUMENT.maxBytes
     expect(code(await upload([purpose(), file({ content: pdf(limit + 1) })]))).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
-  test('files.upload 413: what stands before the file is bounded too', async () => {
+  test('files.upload 413: the parts before the file are limited, too', async () => {
     const { headers, body } = formOf([file(), purpose()])
     const preamble = Buffer.alloc(26 * 1024 * 1024, 'no form yet\r\n')
     const call = { token: session.accessToken, workspace, headers, body: Buffer.concat([preamble, body]) }
-    const answer = await portico.call('POST', '/web/v1/consumer/files/upload', call)
-    expect(code(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
+    const reply = await portico.call('POST', '/web/v1/consumer/files/upload', call)
+    expect(code(reply)).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
-  test('files.upload 400: a form that has no end or no boundary', async () => {
+  test('files.upload 400: a form without an end or a boundary', async () => {
     const post = (headers: Record<string, string>, body: Uint8Array) =>
       portico.call('POST', '/web/v1/consumer/files/upload', { token: session.accessToken, workspace, headers, body })
     const { headers, body } = formOf([file(), purpose()])
@@ -164,18 +164,18 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ])
   })
 
-  test('files.read 404: unknown, foreign and malformed ids are alike', async () => {
+  test('files.read 404: the same for unknown, foreign and malformed ids', async () => {
     const { bizId } = await uploaded()
     const other = await portico.call('POST', '/web/v1/consumer/workspaces', {
       token: session.accessToken,
       body: { workspaceName: 'Elsewhere' },
     })
-    const answers = [
+    const responses = [
       await read(bizId ?? '', { workspace: other.body.data.bizId }),
       await read('01990000-0000-7000-8000-00000000dead'),
       await read('nothing'),
     ]
-    for (const answer of answers) expect(code(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    for (const reply of responses) expect(code(reply)).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const foreign = await portico.call('GET', `/web/v1/consumer/files/${bizId}/download`, {
       token: session.accessToken,
       workspace: other.body.data.bizId,
@@ -183,19 +183,19 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(foreign)).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('files.upload 403: a member without the right uploads nothing', async () => {
+  test('files.upload 403: a member without the permission', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const { headers, body } = formOf([file(), purpose()])
-    const answer = await portico.call('POST', '/web/v1/consumer/files/upload', {
+    const reply = await portico.call('POST', '/web/v1/consumer/files/upload', {
       token: member.accessToken,
       workspace,
       headers,
       body,
     })
-    expect(code(answer)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(code(reply)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
   })
 
-  test('files.download 200: an attachment that no browser guesses about', async () => {
+  test('files.download 200: an attachment that browsers do not sniff', async () => {
     const content = pdf(300_000)
     const { bizId = '' } = await uploaded([
       file({ content, fileName: 'Übersicht "Q3".pdf'.replaceAll('"', "'") }),
@@ -216,13 +216,13 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(headers.has('set-cookie')).toBe(false)
     const head = await download(bizId, {}, 'HEAD')
     expect([head.status, head.bytes.length, head.headers.get('content-length')]).toEqual([200, 0, '300000'])
-    // What a range means is defined for GET alone (RFC 9110, 14.2).
+    // Range is defined for GET only (RFC 9110, 14.2).
     const ranged = await download(bizId, { range: 'bytes=0-9', 'if-range': '"other"' }, 'HEAD')
     expect([ranged.status, ranged.headers.get('content-length')]).toEqual([200, '300000'])
     expect((await download(bizId, { range: 'bytes=999999-' }, 'HEAD')).status).toBe(200)
   })
 
-  test('files.download 206: one range, bounded by the file', async () => {
+  test('files.download 206: one range, clamped to the file', async () => {
     const content = Buffer.concat([pdf(100), Buffer.from('0123456789')])
     const { bizId = '' } = await uploaded([file({ content }), purpose()])
     const part = async (range: string) => {
@@ -240,7 +240,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   test.each([
     ['past the end', 'bytes=110-'],
     ['500 ranges', `bytes=${Array.from({ length: 500 }, (_, at) => `${at % 9}-${at % 9}`).join(',')}`],
-    ['the last none', 'bytes=-0'],
+    ['an empty suffix range', 'bytes=-0'],
   ])('files.download 416: %s', async (_name, range) => {
     const { bizId = '' } = await uploaded([file({ content: pdf(110) }), purpose()])
     const { status, headers, bytes } = await download(bizId, { range })
@@ -257,12 +257,12 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect((await download(bizId, { range: 'bytes=0-0', 'if-range': '"other"' })).status).toBe(200)
   })
 
-  test('sandbox.reset 200: a sandbox forgets its files', async () => {
-    const made = await portico.call('POST', '/web/v1/consumer/workspaces', {
+  test('sandbox.reset 200: deletes the files of a sandbox', async () => {
+    const created = await portico.call('POST', '/web/v1/consumer/workspaces', {
       token: session.accessToken,
       body: { workspaceName: 'Playground', workspaceKind: 'SANDBOX' },
     })
-    const sandbox = { token: session.accessToken, workspace: made.body.data.bizId }
+    const sandbox = { token: session.accessToken, workspace: created.body.data.bizId }
     const { headers, body } = formOf([file(), purpose()])
     const stored = await portico.call('POST', '/web/v1/consumer/files/upload', { ...sandbox, headers, body })
     expect(stored.status, stored.text).toBe(200)
@@ -272,7 +272,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(code(gone)).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
-  test('files.upload: an upload that breaks off leaves nothing behind', async () => {
+  test('files.upload: an aborted upload leaves nothing behind', async () => {
     const { hostname, port } = new URL(portico.url)
     const { headers, body } = formOf([file({ content: pdf(200_000) }), purpose()])
     const head = Object.entries({
@@ -298,7 +298,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(status).toBe(200)
   })
 
-  test('files.upload, files.download 503: a blob store that is not to be had is nobody’s bad request', async () => {
+  test('files.upload, files.download 503 when the blob store is unavailable', async () => {
     const { bizId = '' } = await uploaded()
     portico.expectFault(({ operation }) => /^files\.(upload|download)$/.test(String(operation)))
     const folder = `${portico.settings.dataDirectory}/blobs`
@@ -306,19 +306,19 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     await writeFile(folder, 'no folder')
     try {
       for (const size of [200, 300_000, 5_000_000]) {
-        const answer = await upload([file({ content: pdf(size) }), purpose()])
-        expect([...code(answer), answer.headers.get('retry-after')]).toEqual([503, 'SYSTEM.UNAVAILABLE', '1'])
+        const reply = await upload([file({ content: pdf(size) }), purpose()])
+        expect([...code(reply), reply.headers.get('retry-after')]).toEqual([503, 'SYSTEM.UNAVAILABLE', '1'])
       }
       expect((await download(bizId)).status).toBe(503)
     } finally {
       await rm(folder)
       await rename(`${folder}.away`, folder)
     }
-    // So many failures in a row have opened the circuit of a service behind HTTP, for half a second.
+    // The failures in a row have opened the circuit of a remote domain for half a second.
     await expect.poll(async () => (await download(bizId)).status).toBe(200)
   })
 
-  test('files.download 503: bytes that are not there; of another length than was promised they end the connection', async () => {
+  test('files.download 503 for missing bytes; bytes of another length abort the connection', async () => {
     const promised = pdf(300_000)
     const { bizId = '' } = await uploaded([file({ content: promised }), purpose()])
     portico.expectFault(({ operation }) => operation === 'files.download')
@@ -337,7 +337,7 @@ const blobs = async (directory: string): Promise<string[]> => {
   return entries.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`)
 }
 
-/** Their names begin with the time. */
+/** Names begin with the time. */
 const newestBlob = async (directory: string): Promise<string> =>
   (await blobs(directory)).toSorted((one, other) => basename(one).localeCompare(basename(other))).at(-1) ?? ''
 

@@ -12,7 +12,7 @@ const reason = { reason: 'because' }
 const newPassword = 'a-rather-long-passphrase-2026'
 
 describe.skipIf(!storeIsAvailable())(
-  'whoever operates decides over nothing that they made at the CONSUMER portal',
+  'an operator decides over nothing that they created at the CONSUMER portal',
   () => {
     let world: WithdrawalsWorld
     let checker: Session
@@ -32,7 +32,7 @@ describe.skipIf(!storeIsAvailable())(
     const checking = (path: string, body?: object) =>
       world.portico.call('POST', `/web/v1/system${path}`, { token: checker.accessToken, ...(body && { body }) })
 
-    /** Makes an account that waits for its approval. */
+    /** Registers an account that waits for approval. */
     const register = async (email: string): Promise<string> => {
       const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: 'x' })
       await post('/auth/register/verify-email', { sessionId, code: await mailed(email, 'registration-code') })
@@ -77,23 +77,23 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(world.system('POST', `/accounts/${newcomer}/approve`))
     })
 
-    test('withdrawalChannels.verify, reject 403: an account to pay out to that they named', async () => {
+    test('withdrawalChannels.verify, reject 403: a payout account that they created', async () => {
       const { bizId } = await own('POST', '/withdrawal-channels', payoutAccount())
       expect(codeOf(await world.system('POST', `/withdrawal-channels/${bizId}/verify`))).toEqual(denied)
       expect(codeOf(await world.system('POST', `/withdrawal-channels/${bizId}/reject`, reason))).toEqual(denied)
       await world.data(checking(`/withdrawal-channels/${bizId}/verify`))
     })
 
-    test('recharges.confirm, reject 403: money that they said to have paid in', async () => {
+    test('recharges.confirm, reject 403: a recharge that they created', async () => {
       const bizId = await recharge()
       expect(codeOf(await world.system('POST', `/recharges/${bizId}/confirm`))).toEqual(denied)
       expect(codeOf(await world.system('POST', `/recharges/${bizId}/reject`, reason))).toEqual(denied)
       await world.data(checking(`/recharges/${bizId}/confirm`))
     })
 
-    test('withdrawals.approve, reject, complete, fail 403: money that they asked for', async () => {
-      const asked = { walletBizId: wallet, withdrawalChannelBizId: channel, amount: '20.00' }
-      const { bizId } = await own('POST', '/withdrawals', asked)
+    test('withdrawals.approve, reject, complete, fail 403: a withdrawal that they created', async () => {
+      const order = { walletBizId: wallet, withdrawalChannelBizId: channel, amount: '20.00' }
+      const { bizId } = await own('POST', '/withdrawals', order)
       expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/approve`))).toEqual(denied)
       expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/reject`, reason))).toEqual(denied)
       await world.data(checking(`/withdrawals/${bizId}/approve`))
@@ -102,7 +102,7 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(checking(`/withdrawals/${bizId}/complete`, {}))
     })
 
-    test('workspaces.limitMember 403: a limit of their own membership, which another operator sets and lifts', async () => {
+    test('workspaces.limitMember 403: their own membership; another operator can limit it', async () => {
       const limit = (policyConfig: object | null) => ({ userBizId: account, policyConfig, ...reason })
       const path = `/workspaces/${workspace}/members/policy`
       await world.data(checking(path, limit({ readOnly: true })))
@@ -110,12 +110,12 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(checking(path, limit(null)))
     })
 
-    test('workspaces.limitMember 403: nor a limit of whoever they own the workspace with', async () => {
+    test('workspaces.limitMember 403: the membership of a co-owner', async () => {
       const partner = await signIn(world.portico, 'member@demo.test')
       const [{ bizId: roleBizId }] = await own('GET', '/roles')
       const { bizId: invitationBizId } = await own('POST', '/invitations', { email: 'member@demo.test', roleBizId })
-      const answer = { token: partner.accessToken, body: { invitationBizId } }
-      await world.data(consumer('POST', '/profile/invitations/accept', answer))
+      const response = { token: partner.accessToken, body: { invitationBizId } }
+      await world.data(consumer('POST', '/profile/invitations/accept', response))
       const { bizId: userBizId } = await world.data(consumer('GET', '/profile', { token: partner.accessToken }))
       const limit = (policyConfig: object | null) => ({ userBizId, policyConfig, ...reason })
       const path = `/workspaces/${workspace}/members/policy`
@@ -124,7 +124,7 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(checking(path, limit(null)))
     })
 
-    test('operators.unfreezeWorkspace, wallets.unfreeze 403: where they belong; to freeze it is anybody’s', async () => {
+    test('operators.unfreezeWorkspace, wallets.unfreeze 403: their own; every operator can freeze', async () => {
       for (const path of [`/workspaces/${workspace}`, `/wallets/${wallet}`]) {
         await world.data(world.system('POST', `${path}/freeze`, reason))
         expect(codeOf(await world.system('POST', `${path}/unfreeze`, reason)), path).toEqual(denied)
@@ -132,12 +132,12 @@ describe.skipIf(!storeIsAvailable())(
       }
     })
 
-    test('exchanges.quote 403: a rate that they have set, which is for everybody else', async () => {
+    test('exchanges.quote 403: a rate that they set, which applies to everybody else', async () => {
       const set = (rate: string, by: string) => {
         const body = { sourceCurrency: 'EUR', targetCurrency: 'USD', rate }
         return world.data(world.portico.call('POST', '/web/v1/system/exchange-rates', { token: by, body }))
       }
-      const asked = (sourceCurrency: string, targetCurrency: string) => ({
+      const order = (sourceCurrency: string, targetCurrency: string) => ({
         sourceCurrency,
         targetCurrency,
         amount: '9.00',
@@ -145,15 +145,15 @@ describe.skipIf(!storeIsAvailable())(
       })
       const quoting = (body: object) => consumer('POST', '/exchanges/quote', { token, workspace, body })
       await set('0.00001', world.operator.accessToken)
-      expect(codeOf(await quoting(asked('USD', 'EUR')))).toEqual(denied)
-      expect(codeOf(await quoting(asked('EUR', 'USD')))).toEqual(denied)
-      await world.data(quoting(asked('USD', 'JPY')))
-      await world.data(world.web('POST', '/exchanges/quote', asked('USD', 'EUR')))
+      expect(codeOf(await quoting(order('USD', 'EUR')))).toEqual(denied)
+      expect(codeOf(await quoting(order('EUR', 'USD')))).toEqual(denied)
+      await world.data(quoting(order('USD', 'JPY')))
+      await world.data(world.web('POST', '/exchanges/quote', order('USD', 'EUR')))
       await set('1.0852', checker.accessToken)
-      await world.data(quoting(asked('USD', 'EUR')))
+      await world.data(quoting(order('USD', 'EUR')))
     })
 
-    test('transfers.approve, reject 403: money that they sent', async () => {
+    test('transfers.approve, reject 403: a transfer that they sent', async () => {
       const transfer = { sourceWalletBizId: wallet, targetWalletBizId: developmentIds.mainUsd }
       const { bizId } = await own('POST', '/transfer/command/create', { ...transfer, amount: '5.00', currency: 'USD' })
       expect(codeOf(await world.system('POST', `/transfers/${bizId}/approve`))).toEqual(denied)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
@@ -12,11 +12,8 @@ const path = '/web/v1/consumer/secure-channel/public-key'
 const initiate = '/web/v1/consumer/auth/login/initiate'
 const changePassword = '/web/v1/consumer/auth/password/change'
 
-/**
- * Malformed requests on a raw socket, and the response to each. The gateway frames requests before it knows their
- * operation: one process shows it, and `split` shows it for bodies that stream on to a domain service.
- */
-describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('framing and path', () => {
+/** Malformed requests on a raw socket, and the response to each. */
+describe.skipIf(!storeIsAvailable())('framing and path', () => {
   let portico: Portico
   let session: Session
   beforeAll(async () => {
@@ -45,11 +42,11 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     `Content-Type: multipart/form-data; boundary=b\r\n${more}\r\n${body}`
   const operationsServed = () => portico.log.filter(({ operation }) => operation).length
 
-  test.each(['portico.test:8443', '127.0.0.1', '[::1]:8080', 'a_b-c.test.'])('the Host %s is one', async (host) => {
+  test.each(['portico.test:8443', '127.0.0.1', '[::1]:8080', 'a_b-c.test.'])('200 for the Host %s', async (host) => {
     expect((await sendRaw(portico.url, get().replace('portico.test', host))).status).toBe(200)
   })
 
-  test('a plain request is answered 200, and alone', async () => {
+  test('200 for a plain request, with one response', async () => {
     expect(await sendRaw(portico.url, get())).toMatchObject({ status: 200, responses: 1 })
   })
 
@@ -78,7 +75,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     ['two names in a Host', () => get().replace('portico.test', 'portico.test, evil.test'), [400]],
     ['a path in a Host', () => get().replace('portico.test', 'portico.test/../evil'), [400]],
     ['a user in a Host', () => get().replace('portico.test', 'evil@portico.test'), [400]],
-    ['a Host that is no name', () => get().replace('portico.test', 'portico test'), [400]],
+    ['an invalid Host', () => get().replace('portico.test', 'portico test'), [400]],
     ['no Host', () => `GET ${path} HTTP/1.1\r\n${head()}\r\n\r\n`, [400]],
     ['an HTTP/0.9 line', () => `GET ${path}\r\n\r\n`, [400, 505]],
     ['an HTTP/2.0 line', () => get(`GET ${path} HTTP/2.0`), [400, 505]],
@@ -93,16 +90,16 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     ['TRACE', () => get(`TRACE ${path} HTTP/1.1`), [404, 405]],
     ['CONNECT', () => 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n', [404, 405]],
     ['QUERY', () => get(`QUERY ${path} HTTP/1.1`), [404, 405]],
-  ])('%s is refused and nothing is served', async (_name, bytes, statuses) => {
+  ])('%s is rejected and nothing is served', async (_name, bytes, statuses) => {
     const before = operationsServed()
-    const answer = await sendRaw(portico.url, bytes())
-    expect(statuses, answer.text).toContain(answer.status)
-    expect(answer.responses).toBe(1)
+    const response = await sendRaw(portico.url, bytes())
+    expect(statuses, response.text).toContain(response.status)
+    expect(response.responses).toBe(1)
     expect(operationsServed()).toBe(before)
-    expect(answer.text).not.toMatch(/node_modules|Error:|at file:/)
+    expect(response.text).not.toMatch(/node_modules|Error:|at file:/)
   })
 
-  test('heads and bodies that drip are cut off in time, and others are served meanwhile', async () => {
+  test('408 for heads and bodies that drip; other requests are served meanwhile', async () => {
     const drip = (start: string) =>
       new Promise<string>((resolve) => {
         const { hostname, port } = new URL(portico.url)
@@ -129,11 +126,11 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
   })
 
   test.each([path, '/web/v1/users/self/security/sessions/config', '/api/v1/consumer/wallets'])(
-    'a body may come with GET %s: what it can meet is documented for it',
+    'GET %s with a body gets only refusals that are documented for it',
     async (target) => {
       const document = await (await fetch(`${portico.url}/openapi.json`)).json()
       const token = `authorization: Bearer ${session.accessToken}\r\n`
-      const ask = async (fields: string, body: string) => {
+      const request = async (fields: string, body: string) => {
         const bytes = get(`GET ${target} HTTP/1.1`, token + fields) + body
         const { text, status } = await sendRaw(portico.url, bytes, 1_500)
         return {
@@ -153,14 +150,14 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
         [400, 'Content-Type: application/json\r\nContent-Length: 7\r\n', '{"a":1}'],
       ]
       for (const [status, fields, body] of bodies) {
-        const answered = await ask(fields, body)
+        const answered = await request(fields, body)
         expect(answered.status).toBe(status)
         expect(answered.documented, `${status} of GET ${target}`).toContain(`"${answered.code}"`)
       }
     },
   )
 
-  test('files.upload 401: the body that comes after the answer costs nobody the answer, what never comes is not waited for, and what lies behind it is no request', async () => {
+  test('files.upload 401: reads the late body, does not wait for a missing one, serves nothing after it', async () => {
     const begun = upload('Content-Length: 40000\r\n', '').replace(/Authorization: .*\r\n/, '')
     const refused = async (then: string) => {
       let text = ''
@@ -178,7 +175,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
       return { end: await closed, text }
     }
     const before = operationsServed()
-    // A proxy may leave the rest of a refused body out, and send somebody else's request in its place.
+    // A proxy may drop the rest of a refused body and send another client's request in its place.
     for (const then of ['x'.repeat(40_000) + get(), get().repeat(400), '']) {
       const { end, text } = await refused(then)
       expect([end, text.match(/HTTP\/1\.1 \d+/g), text]).toEqual([
@@ -191,7 +188,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
   })
 
   test.each(['Content-Length: 20000000', 'Transfer-Encoding: chunked', 'Connection: close\r\nContent-Length: 40000'])(
-    'files.upload 401: a proxy that writes on while it is answered (%j) meets no reset, and what it leaves out is no other request',
+    'files.upload 401 (%j): no reset for a proxy that keeps writing; a dropped body is no new request',
     async (framing) => {
       const begun = upload(`${framing}\r\n`, '').replace(/Authorization: .*\r\n/, '')
       const refusedByParser = () => portico.log.filter(({ msg }) => msg === 'request malformed').length
@@ -219,7 +216,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
   test.each([
     ['Transfer-Encoding: chunked', '2\r\n{}\r\n0\r\n\r\n'],
     ['Content-Length: 2', '{}'],
-  ])('401 for a body that came with its head (%s) keeps the connection for what comes next', async (framing, body) => {
+  ])('401 for a body that arrived with its head (%s): the connection is reused', async (framing, body) => {
     const whole = post(`${framing}\r\n`, body).replace(initiate, changePassword)
     const before = operationsServed()
     const { status, responses } = await sendRaw(portico.url, whole + get(undefined, 'Connection: close\r\n'))
@@ -230,14 +227,14 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     ['/openapi.json', () => portico.url],
     ['/docs', () => portico.url],
     ['/health/live', () => portico.operationsUrl],
-  ])('GET %s 200 over a body that does not come is the last answer of its connection', async (page, url) => {
+  ])('GET %s 200 with an unsent body is the last response of its connection', async (page, url) => {
     const bytes = `GET ${page} HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n${get().repeat(20)}`
     const { status, responses, closed, text } = await sendRaw(url(), bytes)
     expect([status, responses, closed]).toEqual([200, 1, true])
     expect(text).toMatch(/\r\nconnection: close\r\n/i)
   })
 
-  test('1,000 idle sockets leave a new client served', async () => {
+  test('1,000 idle sockets do not block a new client', async () => {
     const { hostname, port } = new URL(portico.url)
     const sockets = Array.from({ length: 1_000 }, () => connect(Number(port), hostname).on('error', () => undefined))
     expect((await portico.call('GET', path)).status).toBe(200)
@@ -259,9 +256,9 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     '/web/v1/consumer/files/.%2e/download',
     '/',
   ])('ROUTE.NOT_FOUND 404 for the uncanonical or unknown path %s', async (odd) => {
-    const answer = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
-    expect(answer.status).toBe(404)
-    expect(answer.text).toContain('ROUTE.NOT_FOUND')
+    const response = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
+    expect(response.status).toBe(404)
+    expect(response.text).toContain('ROUTE.NOT_FOUND')
   })
 
   test.each([
@@ -269,13 +266,13 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     ['%00', 404, 'RESOURCE.NOT_FOUND'],
     ["'%20OR%201=1", 404, 'RESOURCE.NOT_FOUND'],
     ['%ff', 400, 'VALIDATION.INVALID_PARAMETER'],
-  ])('an id of %s is %d %s', async (id, status, code) => {
+  ])('an id of %s gets %d %s', async (id, status, code) => {
     const { accessToken: token } = session
-    const answer = await portico.call('GET', `/web/v1/consumer/wallets/${id}`, {
+    const response = await portico.call('GET', `/web/v1/consumer/wallets/${id}`, {
       token,
       workspace: developmentIds.workspace,
     })
-    expect([answer.status, answer.body.code]).toEqual([status, code])
+    expect([response.status, response.body.code]).toEqual([status, code])
   })
 
   test.each([
@@ -292,7 +289,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     expect(messages.size).toBe(5)
   })
 
-  test('a client that resets its connection leaves no fault behind', async () => {
+  test('a client that resets its connection causes no fault', async () => {
     const { hostname, port } = new URL(portico.url)
     const requestId = randomUUID()
     const bytes = get().replace(/x-request-id: .*/, `x-request-id: ${requestId}`)
@@ -311,9 +308,9 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     expect(lines().filter(({ status }) => status === 500)).toEqual([])
   })
 
-  test('ROUTE.METHOD_NOT_ALLOWED 405 names what is allowed; an override is ignored', async () => {
-    const answer = await portico.call('DELETE', path, { headers: { 'x-http-method-override': 'GET' } })
-    expect([answer.status, answer.body.code, answer.headers.get('allow')]).toEqual([
+  test('ROUTE.METHOD_NOT_ALLOWED 405 lists the allowed methods; a method override is ignored', async () => {
+    const response = await portico.call('DELETE', path, { headers: { 'x-http-method-override': 'GET' } })
+    expect([response.status, response.body.code, response.headers.get('allow')]).toEqual([
       405,
       'ROUTE.METHOD_NOT_ALLOWED',
       'GET, HEAD',
@@ -324,14 +321,14 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     expect(options.headers.get('access-control-allow-credentials')).toBeNull()
   })
 
-  test('HEAD is its GET without the body: same status, same refusals', async () => {
+  test('HEAD: same status and refusals as GET, without a body', async () => {
     const head200 = await portico.call('HEAD', path)
     expect([head200.status, head200.text]).toEqual([200, ''])
     expect((await portico.call('HEAD', '/web/v1/consumer/profile')).status).toBe(401)
     expect((await portico.call('HEAD', path, { headers: { 'x-portal-access-code': null } })).status).toBe(403)
   })
 
-  test('a repeated access code or token is refused in both orders; an underscore is no hyphen', async () => {
+  test('a repeated access code or token is refused in both orders; an underscore is not a hyphen', async () => {
     const codes = (first: string, second: string) =>
       `GET ${path} HTTP/1.1\r\nHost: portico.test\r\n${head(['x-portal-access-code', 'content-type'])}\r\n` +
       `X-PORTAL-ACCESS-CODE: ${first}\r\nX-PORTAL-ACCESS-CODE: ${second}\r\n\r\n`

@@ -45,30 +45,27 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     return { by, key, sessionId: String(sessionId), headers, seal, post }
   }
 
-  test.each(['', '/web/v1'])(
-    'opens under %s/secure-channel, carries a login there and its reply back',
-    async (prefix) => {
-      const { email } = await register(portico)
-      const { key, seal, post } = await open(prefix)
-      const answer = await post(await seal({ email, password: goodPassword }), {
-        'x-secure-channel-reply': 'encrypted',
-      })
-      const { payload } = data(answer)
-      const reply = JSON.parse(Buffer.from((await compactDecrypt(payload, key)).plaintext).toString())
-      expect(reply).toMatchObject({ sessionId: expect.any(String), pendingApproval: false })
-      expect(answer.text).not.toContain(reply.sessionId)
-    },
-  )
+  test.each(['', '/web/v1'])('opens under %s/secure-channel and carries a sign-in and its reply', async (prefix) => {
+    const { email } = await register(portico)
+    const { key, seal, post } = await open(prefix)
+    const response = await post(await seal({ email, password: goodPassword }), {
+      'x-secure-channel-reply': 'encrypted',
+    })
+    const { payload } = data(response)
+    const reply = JSON.parse(Buffer.from((await compactDecrypt(payload, key)).plaintext).toString())
+    expect(reply).toMatchObject({ sessionId: expect.any(String), pendingApproval: false })
+    expect(response.text).not.toContain(reply.sessionId)
+  })
 
-  test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, one that is no JSON too', async () => {
+  test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, also invalid JSON', async () => {
     const bodies = ['', 'null', '[]', '{}', { payload: 5 }, { payload: 'x', more: 1 }, '{"payload":', '{"a":1,"a":2}']
     for (const body of bodies) {
-      const answer = await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body })
-      expect(refusal(answer), String(body)).toEqual(invalid)
+      const response = await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body })
+      expect(refusal(response), String(body)).toEqual(invalid)
     }
   })
 
-  test('a body that breaks the schema is 400 VALIDATION.INVALID_PARAMETER once it is opened', async () => {
+  test('400 VALIDATION.INVALID_PARAMETER for an opened body that violates the schema', async () => {
     const { seal, post } = await open()
     const bodies = [
       { email: newEmail(), password: 'x', zzz: 1 },
@@ -82,7 +79,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
       expect(refusal(await post(await seal(body)))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
-  test('every failure is one refusal in the same bytes, and a body that is too big is 413', async () => {
+  test('every failure gets the same refusal in the same bytes; 413 for a body above the limit', async () => {
     const [one, two] = [await open(), await open()]
     const body = { email: newEmail(), password: 'x' }
     const used = await one.seal(body)
@@ -92,7 +89,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     expect(
       (await closing.by.post('/secure-channel/session/close', undefined, undefined, closing.headers)).body.data,
     ).toBeNull()
-    const answers = [
+    const responses = [
       await one.post(used),
       await closing.post(closed),
       await one.post(await two.seal(body)),
@@ -106,12 +103,12 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
       await one.by.post(initiate, body, undefined, one.headers),
       await client(portico).post(initiate, { payload: await one.seal(body) }, undefined, one.headers),
     ]
-    for (const answer of answers) expect(refusal(answer)).toEqual(invalid)
-    expect(new Set(answers.map(({ text }) => text.replace(/"timestamp":\d+/, ''))).size).toBe(1)
+    for (const response of responses) expect(refusal(response)).toEqual(invalid)
+    expect(new Set(responses.map(({ text }) => text.replace(/"timestamp":\d+/, ''))).size).toBe(1)
     expect((await one.post(await one.seal({ email: 'x'.repeat(300_000) }))).status).toBe(413)
   })
 
-  test('secureChannel.close 500 where no session is named: documented, also by fields that are empty', async () => {
+  test('secureChannel.close 500 without a session or with empty fields: documented', async () => {
     const close = (headers: Record<string, string>) =>
       client(portico).post('/secure-channel/session/close', undefined, undefined, headers)
     const nothing = { 'x-secure-channel-session-id': '', 'x-sc-session-id': '' }
@@ -122,11 +119,11 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     expect(refusal(await post(await seal({ email: newEmail(), password: 'x' })))).toEqual(invalid)
   })
 
-  test('another’s session is closed by nobody else', async () => {
+  test('secureChannel.close: only its owner can close a session', async () => {
     const { seal, post, headers } = await open()
     const other = client(portico)
-    const answer = await other.post('/secure-channel/session/close', undefined, undefined, headers)
-    expect([answer.status, answer.body.data]).toEqual([200, null])
+    const response = await other.post('/secure-channel/session/close', undefined, undefined, headers)
+    expect([response.status, response.body.data]).toEqual([200, null])
     expect(refusal(await post(await seal({ email: newEmail(), password: 'x' })))).toEqual([
       401,
       'AUTH.INVALID_CREDENTIALS',
@@ -134,7 +131,7 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the secure channel under the limits of a deployment', () => {
+describe.skipIf(!storeIsAvailable())('the secure channel under production limits', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -155,13 +152,13 @@ describe.skipIf(!storeIsAvailable())('the secure channel under the limits of a d
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('where the channel is mandatory a body in the clear is refused', async () => {
-    const answer = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
-    expect(refusal(answer)).toEqual(invalid)
+  test('400 for a plain body where the channel is mandatory', async () => {
+    const response = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
+    expect(refusal(response)).toEqual(invalid)
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the second chain, which has no secure channel', () => {
+describe.skipIf(!storeIsAvailable())('the machine chain, which has no secure channel', () => {
   const { workspace, mainUsd, savingsUsd } = developmentIds
   const path = '/api/v1/consumer/transfer/command/create'
   let portico: Portico
@@ -178,15 +175,15 @@ describe.skipIf(!storeIsAvailable())('the second chain, which has no secure chan
   })
   afterAll(() => portico?.stop())
 
-  test('transfers.create 200: what a portal demands of people is not demanded of machines', async () => {
+  test('transfers.create 200: the channel that a portal requires is not required of machines', async () => {
     const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
     expect((await portico.call('POST', path, { token: secret, body })).status).toBe(200)
   })
 
   test('secureChannel.publicKey 400 VALIDATION.INVALID_PARAMETER: no sealed reply without a channel', async () => {
     const headers = { 'x-secure-channel-reply': 'encrypted' }
-    const answer = await portico.call('GET', '/web/v1/secure-channel/public-key', { headers })
-    expect([...refusal(answer), answer.body.message]).toEqual([
+    const response = await portico.call('GET', '/web/v1/secure-channel/public-key', { headers })
+    expect([...refusal(response), response.body.message]).toEqual([
       400,
       'VALIDATION.INVALID_PARAMETER',
       'invalid request parameters: x-secure-channel-reply',
@@ -194,11 +191,11 @@ describe.skipIf(!storeIsAvailable())('the second chain, which has no secure chan
   })
 
   test.each(['x-secure-channel-session-id', 'x-secure-channel-reply'])(
-    'wallets.list 400: %s is refused, not passed over',
+    'wallets.list 400: %s is rejected, not ignored',
     async (name) => {
       const headers = { [name]: 'encrypted' }
-      const answer = await portico.call('GET', '/api/v1/consumer/wallets', { token: secret, headers })
-      expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await portico.call('GET', '/api/v1/consumer/wallets', { token: secret, headers })
+      expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     },
   )
 })

@@ -55,10 +55,10 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
   }
 
   test.skipIf(inject('topology') === 'embedded')(
-    'a running gateway publishes the new key, then signs with it; nobody is signed out',
+    'a running gateway publishes the new key, then signs with it; sessions continue',
     async () => {
       const { token, by, session } = await newcomer(portico)
-      // Each sign-in may displace a session, so somebody else asks for the next tokens.
+      // Each sign-in can displace a session, so another account requests the next tokens.
       const { email } = await register(portico)
       const { code, out } = await rotate()
       expect(code).toBe(0)
@@ -74,7 +74,7 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
   )
 
   test.skipIf(inject('topology') !== 'embedded')(
-    'the embedded store belongs to one process: the command says so and changes nothing',
+    'the embedded store belongs to one process: the command reports it and changes nothing',
     async () => {
       const before = await published()
       const { code, err } = await rotate()

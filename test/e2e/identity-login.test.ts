@@ -25,7 +25,7 @@ interface Times {
 const quantile = (values: number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0
 const median = (values: number[]): number => quantile(values, 0.5)
-/** What the machine's other work has added least to. */
+/** The fastest of several runs: other work on the machine has added least to it. */
 const quiet = (values: number[]): number => quantile(values, 0.2)
 
 describe.skipIf(!storeIsAvailable())('signing in', () => {
@@ -43,7 +43,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     text: text.replace(/"timestamp":\d+/, ''),
   })
 
-  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: the same bytes for an unknown address and a wrong password', async () => {
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: same bytes for unknown address and wrong password', async () => {
     const by = client(portico)
     const known = await by.post(initiate, { email, password: 'wrong' })
     const unknown = await by.post(initiate, { email: newEmail(), password: 'wrong' })
@@ -57,13 +57,13 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 
   /**
-   * Four measurements of both in turn, or none, where one of them was not far: what else runs on the machine slows one or the
-   * other for a while, a difference of our own is there each time.
+   * Measures both alternately up to four times, and returns none once a measurement is close: load on the machine slows one
+   * or the other temporarily, while a real difference shows every time.
    */
-  const measuredFar = async (
+  const measureDifferences = async (
     isFar: (times: Times) => boolean,
     rounds: number,
-    ask: (email: string) => Promise<unknown>,
+    attempt: (email: string) => Promise<unknown>,
   ): Promise<Times[]> => {
     const far: Times[] = []
     while (far.length < 4) {
@@ -71,9 +71,9 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
       for (let round = 0; round < rounds; round++) {
         for (const kind of ['known', 'unknown'] as const) {
           const started = performance.now()
-          await ask(kind === 'known' ? email : newEmail())
+          await attempt(kind === 'known' ? email : newEmail())
           times[kind].push(performance.now() - started)
-          // What an answer leaves to be done does not slow the next one.
+          // Work that a response leaves behind must not slow the next one.
           await new Promise((resolve) => setTimeout(resolve, 20))
         }
       }
@@ -83,35 +83,35 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     return far
   }
 
-  test('auth.loginInitiate takes about as long for an unknown address as for a known one', async () => {
+  test('auth.loginInitiate takes equally long for an unknown and a known address', async () => {
     const by = client(portico)
     const isFar = ({ known, unknown }: Times) => Math.abs(Math.log(quiet(known) / quiet(unknown))) > Math.log(1.7)
-    const ask = (email: string) => by.post(initiate, { email, password: 'wrong' })
-    expect(await measuredFar(isFar, 30, ask)).toEqual([])
+    const attempt = (email: string) => by.post(initiate, { email, password: 'wrong' })
+    expect(await measureDifferences(isFar, 30, attempt)).toEqual([])
   })
 
   test.each(['/auth/password/forgot', '/auth/register/initiate'])(
-    '%s takes about as long for a known address as for an unknown one',
+    '%s takes equally long for a known and an unknown address',
     async (path) => {
       const isFar = ({ known, unknown }: Times) =>
         Math.abs(median(known) - median(unknown)) > Math.max(8, median(unknown))
-      const ask = (email: string) => client(portico).post(path, { email, turnstileToken: '' })
-      expect(await measuredFar(isFar, 20, ask)).toEqual([])
+      const attempt = (email: string) => client(portico).post(path, { email, turnstileToken: '' })
+      expect(await measureDifferences(isFar, 20, attempt)).toEqual([])
     },
   )
 
   test.each([1_000_000, ['a'], { a: 1 }, null, '', 'x'.repeat(257)])(
     'auth.loginInitiate 400 for the password %j',
     async (password) => {
-      const answer = await client(portico).post(initiate, { email, password })
-      expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await client(portico).post(initiate, { email, password })
+      expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     },
   )
 
-  test('auth.loginInitiate 413 for a password of a megabyte, before it is hashed', async () => {
+  test('auth.loginInitiate 413 for a password of 1 MB, before hashing', async () => {
     const started = performance.now()
-    const answer = await client(portico).post(initiate, { email, password: 'x'.repeat(1_000_000) })
-    expect(refusal(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
+    const response = await client(portico).post(initiate, { email, password: 'x'.repeat(1_000_000) })
+    expect(refusal(response)).toEqual([413, 'REQUEST.TOO_LARGE'])
     expect(performance.now() - started).toBeLessThan(20_000)
   })
 
@@ -125,21 +125,21 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
       expect(refusal(await by.post(path, { sessionId: unknown, ...body }))).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test('auth.loginComplete 401 AUTH.CODE_INVALID; of parallel completes one opens a session, round after round', async () => {
+  test('auth.loginComplete 401 AUTH.CODE_INVALID: of concurrent requests one opens a session', async () => {
     for (let round = 0; round < 8; round++) {
       const by = client(portico)
       const { sessionId, code } = await begin(portico, by, email)
       const wrong = code === '000000' ? '111111' : '000000'
       const refused = await by.post(complete, { sessionId, mfaMethod: 'EMAIL', code: wrong })
       expect(refusal(refused)).toEqual([401, 'AUTH.CODE_INVALID'])
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 4 }, () => by.post(complete, { sessionId, mfaMethod: 'EMAIL', code })),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
     }
   })
 
-  test('a new device is told of by mail, in the account’s language, once; a device that is known is not', async () => {
+  test("a new device is reported by mail once, in the account's language; a known device is not", async () => {
     const at = await newcomer(portico)
     const mails = async () => (await portico.mailsTo(at.email)).filter(({ template }) => template === 'new-device')
     await portico.mailTo(at.email, 'new-device')
@@ -151,7 +151,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect((await mails())[0]?.text).toMatch(new RegExp(`Address: ${device.ip}\nDevice: node\n`))
   })
 
-  test('auth.refresh 404 AUTH.SESSION_NOT_FOUND for garbage; a stolen token of another client ends nothing', async () => {
+  test("auth.refresh 404 AUTH.SESSION_NOT_FOUND for garbage; another client's token ends no session", async () => {
     const at = await newcomer(portico)
     const { refreshToken } = at.session
     for (const text of ['x', 'A'.repeat(43), at.token])
@@ -165,33 +165,36 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect(new Set(tabs.map((tab) => data(tab).refreshToken)).size).toBe(1)
   })
 
-  test('a session id that the client chose is never adopted', async () => {
+  test('a session id chosen by the client is never adopted', async () => {
     const by = client(portico)
     const sessionId = 'C'.repeat(43)
     const chosen = await by.post(initiate, { email, password: goodPassword, sessionId })
     expect(refusal(chosen)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    const { sessionId: given } = data(await by.post(initiate, { email, password: goodPassword }))
-    expect(given).not.toBe(sessionId)
-    const answer = await by.post(send, { sessionId, mfaMethod: 'EMAIL' })
-    expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    const { sessionId: issued } = data(await by.post(initiate, { email, password: goodPassword }))
+    expect(issued).not.toBe(sessionId)
+    const response = await by.post(send, { sessionId, mfaMethod: 'EMAIL' })
+    expect(refusal(response)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])('«%s» is no token', async (authorization) => {
-    const answer = await client(portico).get('/profile', undefined, { authorization })
-    expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
-  })
+  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])(
+    '401 for «%s» instead of a token',
+    async (authorization) => {
+      const response = await client(portico).get('/profile', undefined, { authorization })
+      expect(refusal(response)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+    },
+  )
 
-  test('tokens in the query, a cookie or the body are none', async () => {
+  test('401 for tokens in the query, a cookie or the body', async () => {
     const at = await newcomer(portico)
-    const asked = [
+    const attempts = [
       await at.by.get(`/profile?access_token=${at.token}`),
       await at.by.get('/profile', undefined, { cookie: `access_token=${at.token}` }),
       await at.by.post('/auth/logout', { access_token: at.token }),
     ]
-    for (const answer of asked) expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+    for (const response of attempts) expect(refusal(response)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
   })
 
-  test('200 parallel logins leave other routes responsive, and all of them are answered', async () => {
+  test('200 concurrent logins are all answered and leave other routes responsive', async () => {
     const { token, by } = await newcomer(portico)
     const logins = Array.from({ length: 200 }, () =>
       client(portico).post(initiate, { email: newEmail(), password: 'wrong' }),
@@ -213,7 +216,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('signing in under the limits of a deployment', () => {
+describe.skipIf(!storeIsAvailable())('sign-in under production limits', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -225,20 +228,20 @@ describe.skipIf(!storeIsAvailable())('signing in under the limits of a deploymen
   })
   afterAll(() => portico?.stop())
 
-  test('auth.loginInitiate 429 ACCESS.RATE_LIMITED from the eleventh failure on, from any address, known or not', async () => {
+  test('auth.loginInitiate 429 ACCESS.RATE_LIMITED from the 11th failure, from any address, known or not', async () => {
     for (const email of ['member@demo.test', newEmail()]) {
       for (let failure = 0; failure < 10; failure++) {
         const wrong = await client(portico).post(initiate, { email, password: 'wrong' })
         expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
       }
-      const shouted = ` ${email.toUpperCase()}`
-      const refused = await client(portico).post(initiate, { email: shouted, password: 'Portico-demo-2026' })
+      const upperCased = ` ${email.toUpperCase()}`
+      const refused = await client(portico).post(initiate, { email: upperCased, password: 'Portico-demo-2026' })
       expect(refusal(refused)).toEqual([429, 'ACCESS.RATE_LIMITED'])
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
     }
   })
 
-  test('registration.verifyEmail 429 from the eleventh wrong code for an address on, in whichever registration, known or not', async () => {
+  test('registration.verifyEmail 429 from the 11th wrong code for an address, across registrations', async () => {
     for (const email of ['member@demo.test', newEmail()]) {
       const began = async () => {
         const by = client(portico)

@@ -12,11 +12,11 @@ const revoke = '/security/mfa/otp/revoke'
 const generate = '/security/mfa/backup-codes/generate'
 const stepUp = '/security/step-up'
 
-/** The code of a step from now: 0 the present one, 1 the next. */
+/** The code of a time step: 0 for the current one, 1 for the next. */
 const codeOf = (secret: string, step = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
 
-/** Codes are told by the step that they are of, so no test begins near the end of one. */
+/** A code is valid for a time step, so no test starts near the end of one. */
 const withinStep = async (): Promise<void> => {
   const left = 30_000 - (Date.now() % 30_000)
   if (left < 9_000) await new Promise((resolve) => setTimeout(resolve, left + 50))
@@ -57,23 +57,23 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(data(await by.get('/security/mfa/backup-codes', token))).toEqual({ remainingCount: 0, totalGenerated: 0 })
   })
 
-  test('mfa.otpSetup 200: an otpauth URI that authenticators read; in force only once verified', async () => {
+  test('mfa.otpSetup 200: an otpauth URI that authenticators can read; takes effect once verified', async () => {
     const { by, email, token } = await newcomer(portico)
-    const made = data(await by.post(setup, undefined, token))
-    expect(made).toMatchObject({ issuer: 'Portico', accountName: email })
-    const uri = new URL(made.qrCodeUri)
-    expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', made.secret])
+    const created = data(await by.post(setup, undefined, token))
+    expect(created).toMatchObject({ issuer: 'Portico', accountName: email })
+    const uri = new URL(created.qrCodeUri)
+    expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', created.secret])
     expect([decodeURIComponent(uri.pathname), uri.searchParams.get('issuer')]).toEqual([`/Portico:${email}`, 'Portico'])
     expect(methods(data(await by.get('/security/mfa', token)))[1]).toEqual(['OTP', false, false])
-    expect(refusal(await login(client(portico), email, 'OTP', codeOf(made.secret)))[1]).toBe('AUTH.CODE_INVALID')
+    expect(refusal(await login(client(portico), email, 'OTP', codeOf(created.secret)))[1]).toBe('AUTH.CODE_INVALID')
     expect(refusal(await by.post(verify, { code: '000000' }, token))).toEqual([401, 'AUTH.CODE_INVALID'])
-    const entry = data(await by.post(verify, { code: codeOf(made.secret) }, token))
+    const entry = data(await by.post(verify, { code: codeOf(created.secret) }, token))
     expect(entry).toMatchObject({ mfaMethod: { code: 'OTP' }, isEnabled: true, isPrimary: true })
     await toldOf(portico, email, 'authenticator app has been added')
-    expect(portico.rawLog.join('')).not.toContain(made.secret)
+    expect(portico.rawLog.join('')).not.toContain(created.secret)
   })
 
-  test('mfa.otpVerify 409 STATE.CONFLICT where nothing was set up, or it is verified already', async () => {
+  test('mfa.otpVerify 409 STATE.CONFLICT without a setup, or when already verified', async () => {
     const { by, token } = await newcomer(portico)
     expect(refusal(await by.post(verify, { code: '123456' }, token))).toEqual([409, 'STATE.CONFLICT'])
     const own = await withOtp()
@@ -81,7 +81,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(refusal(again)).toEqual([409, 'STATE.CONFLICT'])
   })
 
-  test('a login by authenticator: offered, good once per time step, within one step either way', async () => {
+  test('auth.loginComplete by authenticator: once per time step, with one step of tolerance', async () => {
     const { email, secret } = await withOtp()
     const by = client(portico)
     const { mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: 'violet-Anchor-Tundra-58' }))
@@ -94,21 +94,21 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(refusal(await login(by, email, 'OTP', codeOf(secret)))).toEqual([401, 'AUTH.CODE_INVALID'])
   })
 
-  test('one authenticator code presented to several logins at once opens one session, round after round', async () => {
+  test('one authenticator code in concurrent sign-ins opens one session', async () => {
     for (let round = 0; round < 4; round++) {
       const { email, secret } = await withOtp()
       const by = client(portico)
       const begun = []
       for (let each = 0; each < 4; each++) begun.push(await begin(portico, by, email))
       const code = codeOf(secret)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         begun.map(({ sessionId }) => by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code })),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
     }
   })
 
-  test('a new setup keeps the old secret in force until the new one is verified', async () => {
+  test('a new setup leaves the old secret valid until the new one is verified', async () => {
     const { by, email, secret, token } = await withOtp()
     const next = data(await by.post(setup, undefined, token))
     expect((await login(client(portico), email, 'OTP', codeOf(secret))).status).toBe(200)
@@ -117,7 +117,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect((await login(client(portico), email, 'OTP', codeOf(next.secret, 1))).status).toBe(200)
   })
 
-  test('mfa.otpRevoke 200 by its code, by a backup code, by a fresh step-up; 401 for a wrong code; 409 without one', async () => {
+  test('mfa.otpRevoke 200 by its code, a backup code or a fresh step-up; 401 wrong code; 409 without setup', async () => {
     const first = await withOtp()
     const wrong = await first.by.post(revoke, { code: '000000' }, first.token)
     expect(refusal(wrong)).toEqual([401, 'AUTH.CODE_INVALID'])
@@ -136,7 +136,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect((await third.by.post(revoke, undefined, third.token)).status).toBe(200)
   })
 
-  test('mfa.generateBackupCodes 200: ten codes, each good once; a new set kills the old one', async () => {
+  test('mfa.generateBackupCodes 200: ten codes, each valid once; a new set revokes the old one', async () => {
     const { by, email, token } = await newcomer(portico)
     const first = data(await by.post(generate, undefined, token))
     expect(first).toMatchObject({ totalGenerated: 10, remainingCount: 10, generatedAt: expect.any(String) })
@@ -156,7 +156,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(portico.rawLog.join('')).not.toContain(first.codes[0])
   })
 
-  test('parallel generations leave one whole set', async () => {
+  test('concurrent generations leave one complete set', async () => {
     const { by, email, token } = await newcomer(portico)
     const sets = await Promise.all(Array.from({ length: 5 }, () => by.post(generate, undefined, token).then(data)))
     expect(data(await by.get('/security/mfa/backup-codes', token))).toEqual({ remainingCount: 10, totalGenerated: 10 })
@@ -166,7 +166,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(tried.sort()).toEqual([200, 401, 401, 401, 401])
   })
 
-  test('mfa.stepUpSend 200 and mfa.stepUp 200 by mail, 429 for another code at once, 401 for a wrong one', async () => {
+  test('mfa.stepUpSend 200 and mfa.stepUp 200 by mail; 429 for a second code, 401 for a wrong one', async () => {
     const { by, email, token } = await newcomer(portico)
     const sent = data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
     expect(sent).toMatchObject({
@@ -188,7 +188,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(refusal(replay)).toEqual([401, 'AUTH.CODE_INVALID'])
   })
 
-  test('a step-up code is for its own session, and no login takes it', async () => {
+  test('a step-up code is valid for its own session only, and for no sign-in', async () => {
     const { by, email, token } = await newcomer(portico)
     const other = client(portico)
     const second = await signInAs(portico, other, email)
@@ -214,7 +214,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () => {
+describe.skipIf(!storeIsAvailable())('operations that require a fresh second factor', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -228,7 +228,7 @@ describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () =
 
   const guarded = routes.filter(({ operation }) => operation.policy.stepUp)
 
-  test('403 ACCESS.STEP_UP_REQUIRED on each operation that says so, and on otp/revoke without a code; a step-up opens', async () => {
+  test('403 ACCESS.STEP_UP_REQUIRED on each operation that declares it; 200 after a step-up', async () => {
     const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
     const at = await newcomer(portico)
     const { secret } = data(await at.by.post(setup, undefined, at.token))
@@ -240,9 +240,9 @@ describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () =
       const token = (route.chainId === 'system' ? operator : owner).accessToken
       const workspace =
         route.operation.policy.workspace === 'none' ? {} : { workspace: '01990000-0000-7000-8000-000000000002' }
-      const answer = await portico.call(route.method, route.path, { token, ...workspace })
-      if (answer.body?.code !== 'ACCESS.STEP_UP_REQUIRED' || answer.status !== 403)
-        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+      const response = await portico.call(route.method, route.path, { token, ...workspace })
+      if (response.body?.code !== 'ACCESS.STEP_UP_REQUIRED' || response.status !== 403)
+        others.push(`${route.name}: ${response.status} ${response.text}`)
     }
     expect(others).toEqual([])
     expect(refusal(await at.by.post(revoke, undefined, at.token))).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])

@@ -8,8 +8,8 @@ import { storeIsAvailable } from '../harness/store.ts'
 const password = 'Portico-demo-2026'
 const email = 'checker@demo.test'
 
-/** Operators have the same sign-in and security operations, under the paths of the SYSTEM portal. */
-describe.skipIf(!storeIsAvailable())('an operator’s own account', () => {
+/** Operators have the same sign-in and security operations, at the SYSTEM portal. */
+describe.skipIf(!storeIsAvailable())("an operator's own account", () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -30,7 +30,7 @@ describe.skipIf(!storeIsAvailable())('an operator’s own account', () => {
   }
   const ended = [401, 'ACCESS.TOKEN_INVALID']
 
-  test('auth.refresh 200, auth.logout 200; auth.refresh 404 for a consumer’s portal', async () => {
+  test('auth.refresh 200, auth.logout 200; auth.refresh 404 at the CONSUMER portal', async () => {
     const { by, session } = await signedIn()
     const { refreshToken } = session
     const elsewhere = await client(portico, { hash: by.hash }).post('/auth/token/refresh', { refreshToken })

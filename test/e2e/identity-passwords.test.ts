@@ -33,7 +33,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** What the audit log holds of an act upon an account; some of it follows the answer. */
+  /** The audit entries of an account. Some are written after the response. */
   const audited = async (action: string, accountId: string) => {
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const path = `/web/v1/system/audit-log?action=${action}&targetId=${accountId}`
@@ -50,7 +50,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     return linkToken((await links())[0]?.text ?? '')
   }
 
-  test('password.forgot 200: the same bytes, known or not; the link leads to the configured address, whatever Host says', async () => {
+  test('password.forgot 200: same bytes, known or not; the link has the configured origin, whatever the Host', async () => {
     const { email } = await register(portico)
     const by = client(portico)
     const strip = ({ status, headers, text }: Awaited<ReturnType<typeof by.post>>) => ({
@@ -69,7 +69,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(portico.rawLog.join('')).not.toContain(linkToken(mail.text))
   })
 
-  test('password.forgot 200: the audit log says for whom a link was mailed, and from where it was asked for', async () => {
+  test("password.forgot 200: the audit log has the account and the client's address", async () => {
     const { email, accountId } = await register(portico)
     const by = client(portico)
     data(await by.post(forgot, { email, turnstileToken: '' }))
@@ -77,7 +77,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(entries).toMatchObject([{ actorBizId: null, clientIp: by.ip, outcome: { code: 'SUCCESS' } }])
   })
 
-  test('password.forgot: a poisoned Host reaches no mail', async () => {
+  test('password.forgot: a forged Host never reaches a mail', async () => {
     const { email } = await register(portico)
     const headers = { ...requiredHeaders(), host: 'evil.test' }
     const { hostname, port } = new URL(portico.url)
@@ -96,20 +96,20 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(mail.text + mail.html).not.toContain('evil.test')
   })
 
-  test('password.forgot speaks the language of whoever asks', async () => {
+  test('password.forgot: the mail is in the language of the request', async () => {
     const { email } = await register(portico)
-    const answer = await client(portico).post(forgot, { email, turnstileToken: '' }, undefined, { 'x-locale': 'vi' })
-    expect(data(answer).message).toMatch(/liên kết đặt mật khẩu/)
+    const reply = await client(portico).post(forgot, { email, turnstileToken: '' }, undefined, { 'x-locale': 'vi' })
+    expect(data(reply).message).toMatch(/liên kết đặt mật khẩu/)
     expect((await portico.mailTo(email, 'password-reset')).subject).toBe('Đặt mật khẩu mới')
   })
 
-  test('password.reset 200 ends every session, leaves second factors in force, and tells by mail', async () => {
+  test('password.reset 200 ends every session, leaves second factors in force, and sends a mail', async () => {
     const { email, by, token } = await newcomer(portico)
     const other = client(portico)
     const second = await signInAs(portico, other, email)
     const setup = data(await by.post('/security/mfa/backup-codes/generate', undefined, token))
-    const answer = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
-    expect(data(answer)).toEqual({ success: true, terminatedSessions: 2 })
+    const reply = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
+    expect(data(reply)).toEqual({ success: true, terminatedSessions: 2 })
     expect(refusal(await by.get('/profile', token))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     const refreshed = await other.post('/auth/token/refresh', { refreshToken: second.refreshToken })
@@ -123,41 +123,38 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     await toldOf(portico, email, 'by a link that was mailed')
   })
 
-  test('password.reset 404 AUTH.SESSION_NOT_FOUND: unknown, spent, another portal’s; every other link dies with it', async () => {
+  test('password.reset 404 AUTH.SESSION_NOT_FOUND: unknown, spent, of another portal; revokes other links', async () => {
     const { email } = await register(portico)
     const by = client(portico)
     const [first, second] = [await mailedToken(email), await mailedToken(email)]
     expect(first).not.toBe(second)
     const system = client(portico, { chain: '/web/v1/system' })
-    for (const [asking, token] of [
+    for (const [requester, token] of [
       [by, 'A'.repeat(43)],
       [by, "' OR 1=1"],
       [system, second],
     ] as const) {
-      const answer = await asking.post(reset, { token, newPassword: otherPassword })
-      expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+      const reply = await requester.post(reset, { token, newPassword: otherPassword })
+      expect(refusal(reply)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
     }
     const weak = await by.post(reset, { token: second, newPassword: 'password123' })
     expect(refusal(weak)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, () => by.post(reset, { token: second, newPassword: otherPassword })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404])
     expect(refusal(await by.post(reset, { token: first, newPassword: otherPassword }))[0]).toBe(404)
   })
 
-  test.each(['reset', 'init'])(
-    'password.%s 400 for less than eight characters, whatever the token is',
-    async (step) => {
-      const answer = await client(portico).post(`/auth/password/${step}`, {
-        token: 'A'.repeat(43),
-        newPassword: 'Short-7',
-      })
-      expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('newPassword')])
-    },
-  )
+  test.each(['reset', 'init'])('password.%s 400 for fewer than eight characters, whatever the token', async (step) => {
+    const reply = await client(portico).post(`/auth/password/${step}`, {
+      token: 'A'.repeat(43),
+      newPassword: 'Short-7',
+    })
+    expect([reply.status, reply.body.message]).toEqual([400, expect.stringContaining('newPassword')])
+  })
 
-  test('password.change 200 ends the other sessions, keeps this one, and tells by mail', async () => {
+  test('password.change 200 ends the other sessions, not this one, and sends a mail', async () => {
     const { email, by, token } = await newcomer(portico)
     const other = client(portico)
     const second = await signInAs(portico, other, email)
@@ -172,7 +169,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     await toldOf(portico, email, 'password of your account has been changed')
   })
 
-  test('password.change 200 ends the logins that the old password began: auth.loginComplete 404 AUTH.SESSION_NOT_FOUND', async () => {
+  test('password.change 200 ends pending sign-ins: auth.loginComplete 404 AUTH.SESSION_NOT_FOUND', async () => {
     const { email, by, token } = await newcomer(portico)
     const thief = client(portico)
     const { sessionId, code } = await begin(portico, thief, email)
@@ -185,28 +182,28 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const { accountId, by, token } = await newcomer(portico)
     const wrong = await by.post(change, { currentPassword: 'wrong', newPassword: otherPassword }, token)
     expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
-    const told = { outcome: { code: 'REFUSED' }, clientIp: by.ip, detail: { reason: 'INVALID_CREDENTIALS' } }
-    expect(await audited('password.change', accountId)).toMatchObject([{ actorBizId: accountId, ...told }])
+    const expected = { outcome: { code: 'REFUSED' }, clientIp: by.ip, detail: { reason: 'INVALID_CREDENTIALS' } }
+    expect(await audited('password.change', accountId)).toMatchObject([{ actorBizId: accountId, ...expected }])
     for (const newPassword of ['short', 'letmein123', goodPassword]) {
-      const answer = await by.post(change, { currentPassword: goodPassword, newPassword }, token)
-      expect([answer.status, answer.body.message], newPassword).toEqual([400, expect.stringContaining('newPassword')])
+      const reply = await by.post(change, { currentPassword: goodPassword, newPassword }, token)
+      expect([reply.status, reply.body.message], newPassword).toEqual([400, expect.stringContaining('newPassword')])
     }
   })
 
-  test('password.change: of parallel changes exactly one wins, round after round', async () => {
+  test('password.change: of concurrent changes exactly one succeeds', async () => {
     const { by, token } = await newcomer(portico)
     let current = goodPassword
     for (let round = 0; round < 5; round++) {
       const wanted = Array.from({ length: 4 }, (_, each) => `${otherPassword}-${round}-${each}`)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         wanted.map((newPassword) => by.post(change, { currentPassword: current, newPassword }, token)),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
-      current = wanted[answers.findIndex(({ status }) => status === 200)] ?? ''
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+      current = wanted[responses.findIndex(({ status }) => status === 200)] ?? ''
     }
   })
 
-  test('a password is taken whole and in NFKC: 64 characters and more are not cut off', async () => {
+  test('a password is used completely and in NFKC: 64 characters and more are not truncated', async () => {
     const { by, email, token } = await newcomer(portico)
     const long = `${'Zürich-Ångström '.repeat(8)}tail-`
     data(await by.post(change, { currentPassword: goodPassword, newPassword: `${long}a` }, token))
@@ -216,7 +213,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect((await by.post('/auth/login/initiate', { email, password: decomposed })).status).toBe(200)
   })
 
-  test('operators’ passwords are forgotten, reset and changed on their own portal', async () => {
+  test('operators reset and change passwords on their own portal', async () => {
     const system = client(portico, { chain: '/web/v1/system' })
     const email = 'checker@demo.test'
     data(await system.post(forgot, { email, turnstileToken: '' }))
@@ -232,17 +229,17 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on', () => {
+describe.skipIf(!storeIsAvailable())('the breach check, where enabled', () => {
   let portico: Portico
   let server: Server
-  const asked: string[] = []
+  const ranges: string[] = []
   const breached = 'Quartz-Lemon-Harbour-9'
   const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
   let broken = false
 
   beforeAll(async () => {
     server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      ranges.push(request.url ?? '')
       if (broken) return response.writeHead(500).end('no')
       return response.end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42\r\n`)
     })
@@ -259,14 +256,14 @@ describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on'
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('a breached password is 400; five digits of its SHA-1 are all that leaves; without an answer it passes, and is logged', async () => {
+  test('400 for a breached password: sends five hex digits of its SHA-1; passes, with a log line, on failure', async () => {
     const { accessToken } = await signIn(portico)
     const body = { currentPassword: 'Portico-demo-2026', newPassword: breached }
     const call = () => portico.call('POST', '/web/v1/consumer/auth/password/change', { body, token: accessToken })
     expect(refusal(await call())).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    expect(asked).toEqual([`/range/${digest.slice(0, 5)}`])
+    expect(ranges).toEqual([`/range/${digest.slice(0, 5)}`])
     broken = true
     expect((await call()).status).toBe(200)
-    expect(portico.log.some(({ msg }) => String(msg).includes('breach check unavailable'))).toBe(true)
+    expect(portico.log.some(({ msg }) => String(msg).includes('breach check could not be asked'))).toBe(true)
   })
 })

@@ -23,7 +23,7 @@ const initiate = '/auth/register/initiate'
 const verify = '/auth/register/verify-email'
 const complete = '/auth/register/complete'
 
-describe.skipIf(!available)('registration where it is open', () => {
+describe.skipIf(!available)('open registration', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -41,7 +41,7 @@ describe.skipIf(!available)('registration where it is open', () => {
     return { ...at, code }
   }
 
-  test('200 on each step: an account with its workspace and wallets, that signs in and is told of its password', async () => {
+  test('200 on each step: the account has a workspace and wallets, can sign in, and gets a mail', async () => {
     const by = client(portico)
     const { email, account } = await register(portico, newEmail(), by)
     expect(account).toMatchObject({ accountStatus: { code: 'ACTIVE', value: 10010202 }, pendingApproval: false })
@@ -68,23 +68,23 @@ describe.skipIf(!available)('registration where it is open', () => {
     await toldOf(portico, email, 'password of your account has been set')
   })
 
-  test('registration.complete 200 keeps what is told of the person', async () => {
+  test('registration.complete 200: stores the profile', async () => {
     const { by, sessionId, email } = await verified()
-    const told = {
+    const profile = {
       accountName: 'Ann',
       accountPhone: '+49 30 901820',
       defaultLanguage: 'ja',
       defaultTimezone: 'Asia/Tokyo',
       defaultCountry: 'JP',
     }
-    const { passwordInitToken } = data(await by.post(complete, { sessionId, ...told }))
+    const { passwordInitToken } = data(await by.post(complete, { sessionId, ...profile }))
     data(await by.post('/auth/password/init', { token: passwordInitToken, newPassword: goodPassword }))
     const { accessToken } = await signInAs(portico, by, email)
-    expect(data(await by.get('/profile', accessToken))).toMatchObject(told)
+    expect(data(await by.get('/profile', accessToken))).toMatchObject(profile)
     expect((await portico.mailTo(email, 'security-change')).locale).toBe('ja')
   })
 
-  test('registration.initiate: an address that has an account gets the same answer, and a mail that says so', async () => {
+  test('registration.initiate: same response for a registered address, which gets a mail instead', async () => {
     const { email } = await register(portico)
     const by = client(portico)
     const strip = ({ status, headers, text }: Awaited<ReturnType<typeof by.post>>) => ({
@@ -102,7 +102,7 @@ describe.skipIf(!available)('registration where it is open', () => {
     expect(refusal(wrong)).toEqual([401, 'AUTH.CODE_INVALID'])
   })
 
-  test('registration.verifyEmail 401 AUTH.CODE_INVALID, five times, then 404 AUTH.SESSION_NOT_FOUND', async () => {
+  test('registration.verifyEmail 401 AUTH.CODE_INVALID five times, then 404 AUTH.SESSION_NOT_FOUND', async () => {
     const { by, sessionId, email } = await started()
     const code = codeIn((await portico.mailTo(email, 'registration-code')).text)
     const wrong = code === '000000' ? '111111' : '000000'
@@ -111,7 +111,7 @@ describe.skipIf(!available)('registration where it is open', () => {
     expect(refusal(await by.post(verify, { sessionId, code }))).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test('registration.verifyEmail: the last of five attempts counts, and the registration goes on', async () => {
+  test('registration.verifyEmail 200: the fifth attempt counts, and the registration continues', async () => {
     const { by, sessionId, email } = await started()
     const code = codeIn((await portico.mailTo(email, 'registration-code')).text)
     const wrong = code === '000000' ? '111111' : '000000'
@@ -130,23 +130,23 @@ describe.skipIf(!available)('registration where it is open', () => {
       expect(refusal(await thief.post(path, { sessionId: unknown, ...body }))).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test('registration.verifyEmail: a code of another registration is 401, and a login is no registration', async () => {
+  test('registration.verifyEmail 401 for a code of another registration; 404 for a sign-in', async () => {
     const [first, second] = [await started(), await started()]
     const code = codeIn((await portico.mailTo(second.email, 'registration-code')).text)
     const own = codeIn((await portico.mailTo(first.email, 'registration-code')).text)
     if (code !== own) {
-      const answer = await first.by.post(verify, { sessionId: first.sessionId, code })
-      expect(refusal(answer)).toEqual([401, 'AUTH.CODE_INVALID'])
+      const result = await first.by.post(verify, { sessionId: first.sessionId, code })
+      expect(refusal(result)).toEqual([401, 'AUTH.CODE_INVALID'])
     }
     const { email, by } = await newcomer(portico)
     const login = await begin(portico, by, email)
-    const answer = await by.post(verify, { sessionId: login.sessionId, code: login.code })
-    expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    const result = await by.post(verify, { sessionId: login.sessionId, code: login.code })
+    expect(refusal(result)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
     const asLogin = await first.by.post('/auth/login/mfa/send', { sessionId: first.sessionId, mfaMethod: 'EMAIL' })
     expect(refusal(asLogin)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
   })
 
-  test('registration.complete 409 STATE.CONFLICT before the address is verified, and where it got an account meanwhile', async () => {
+  test('registration.complete 409 STATE.CONFLICT before verification, or once the address has an account', async () => {
     const early = await started()
     const before = await early.by.post(complete, { sessionId: early.sessionId, accountName: 'Early' })
     expect(refusal(before)).toEqual([409, 'STATE.CONFLICT'])
@@ -160,29 +160,29 @@ describe.skipIf(!available)('registration where it is open', () => {
       for (const code of codes) await at.by.post(verify, { sessionId: at.sessionId, code })
     }
     data(await one.by.post(complete, { sessionId: one.sessionId, accountName: 'One' }))
-    const late = await two.by.post(complete, { sessionId: two.sessionId, accountName: 'Two' })
-    expect(refusal(late)).toEqual([409, 'STATE.CONFLICT'])
+    const second = await two.by.post(complete, { sessionId: two.sessionId, accountName: 'Two' })
+    expect(refusal(second)).toEqual([409, 'STATE.CONFLICT'])
   })
 
-  test('registration.complete 400 for a country that is none, and the registration is not used up by it', async () => {
+  test('registration.complete 400 for an unknown country: the registration stays usable', async () => {
     const { by, sessionId } = await verified()
-    const answer = await by.post(complete, { sessionId, accountName: 'Ann', defaultCountry: 'ZZ' })
-    expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('defaultCountry')])
+    const result = await by.post(complete, { sessionId, accountName: 'Ann', defaultCountry: 'ZZ' })
+    expect([result.status, result.body.message]).toEqual([400, expect.stringContaining('defaultCountry')])
     expect((await by.post(complete, { sessionId, accountName: 'Ann', defaultCountry: 'FR' })).status).toBe(200)
   })
 
-  test('of parallel completions of one registration exactly one makes an account, round after round', async () => {
+  test('registration.complete: of concurrent completions exactly one creates an account', async () => {
     for (let round = 0; round < 8; round++) {
       const { by, sessionId } = await verified()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 6 }, () => by.post(complete, { sessionId, accountName: 'Race' })),
       )
-      const statuses = answers.map(({ status }) => status).sort()
+      const statuses = responses.map(({ status }) => status).sort()
       expect(statuses).toEqual([200, 404, 404, 404, 404, 404])
     }
   })
 
-  test('password.init 404 AUTH.SESSION_NOT_FOUND for a spent token, 400 for a weak password that does not spend it', async () => {
+  test('password.init 404 AUTH.SESSION_NOT_FOUND for a spent token; 400 for a weak password spends nothing', async () => {
     const { by, sessionId } = await verified()
     const { passwordInitToken: token } = data(await by.post(complete, { sessionId, accountName: 'Ann' }))
     for (const newPassword of ['short', 'password1234', 'portico-portico', 'aaaaaaaaaaaa']) {
@@ -201,7 +201,7 @@ describe.skipIf(!available)('registration where it is open', () => {
   })
 })
 
-describe.skipIf(!available)('registration that an operator approves', () => {
+describe.skipIf(!available)('registration with approval', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -212,7 +212,7 @@ describe.skipIf(!available)('registration that an operator approves', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('the account waits: initiate gives no session, and says so once the password is right', async () => {
+  test('auth.loginInitiate: no session while approval is pending, reported only for the right password', async () => {
     const { email, account } = await register(portico)
     expect(account).toMatchObject({ pendingApproval: true, accountStatus: { code: 'PENDING_APPROVAL' } })
     const by = client(portico)
@@ -223,7 +223,7 @@ describe.skipIf(!available)('registration that an operator approves', () => {
   })
 })
 
-describe.skipIf(!available)('registration where it is closed', () => {
+describe.skipIf(!available)('closed registration', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -246,13 +246,13 @@ describe.skipIf(!available)('registration where it is closed', () => {
 describe.skipIf(!available)('Turnstile', () => {
   let portico: Portico
   let server: Server
-  let answer: (form: URLSearchParams) => { status?: number; body: string; delayMs?: number }
-  const asked: URLSearchParams[] = []
+  let result: (form: URLSearchParams) => { status?: number; body: string; delayMs?: number }
+  const forms: URLSearchParams[] = []
 
   beforeEach(() => {
-    asked.length = 0
-    // As Cloudflare documents its answers.
-    answer = (form) => ({
+    forms.length = 0
+    // The documented responses of Cloudflare.
+    result = (form) => ({
       body: JSON.stringify(
         form.get('response') === 'good'
           ? { success: true, challenge_ts: '2026-01-05T12:00:00Z', hostname: 'example.com', 'error-codes': [] }
@@ -268,8 +268,8 @@ describe.skipIf(!available)('Turnstile', () => {
       })
       request.on('end', () => {
         const form = new URLSearchParams(text)
-        asked.push(form)
-        const { status = 200, body, delayMs = 0 } = answer(form)
+        forms.push(form)
+        const { status = 200, body, delayMs = 0 } = result(form)
         const send = () => response.writeHead(status, { 'content-type': 'application/json' }).end(body)
         setTimeout(send, delayMs).unref()
       })
@@ -290,39 +290,42 @@ describe.skipIf(!available)('Turnstile', () => {
   })
 
   const paths = [initiate, '/auth/password/forgot']
-  const ask = (path: string, turnstileToken: string) => {
+  const call = (path: string, turnstileToken: string) => {
     const by = client(portico)
     return by.post(path, { email: newEmail(), turnstileToken }).then((reply) => ({ reply, by }))
   }
 
-  test.each(paths)('%s 200 with a good token; secret, token and address are sent', async (path) => {
-    const { reply, by } = await ask(path, 'good')
+  test.each(paths)('%s 200 with a valid token: secret, token and address are sent', async (path) => {
+    const { reply, by } = await call(path, 'good')
     expect(reply.status).toBe(200)
-    expect(Object.fromEntries(asked[0] ?? [])).toEqual({ secret: 'the-secret', response: 'good', remoteip: by.ip })
+    expect(Object.fromEntries(forms[0] ?? [])).toEqual({ secret: 'the-secret', response: 'good', remoteip: by.ip })
   })
 
-  test.each(paths)('%s 400 naming turnstileToken for a bad token, an empty one without being asked', async (path) => {
-    for (const token of ['bad', '']) {
-      const { reply } = await ask(path, token)
-      expect([...refusal(reply), reply.body.message]).toEqual([
-        400,
-        'VALIDATION.INVALID_PARAMETER',
-        expect.stringContaining('turnstileToken'),
-      ])
-    }
-    expect(asked).toHaveLength(1)
-  })
+  test.each(paths)(
+    '%s 400 with field turnstileToken for an invalid token; an empty one is rejected locally',
+    async (path) => {
+      for (const token of ['bad', '']) {
+        const { reply } = await call(path, token)
+        expect([...refusal(reply), reply.body.message]).toEqual([
+          400,
+          'VALIDATION.INVALID_PARAMETER',
+          expect.stringContaining('turnstileToken'),
+        ])
+      }
+      expect(forms).toHaveLength(1)
+    },
+  )
 
   test.each([
-    ['is silent', { body: '', delayMs: 60_000 }],
-    ['answers no JSON', { status: 502, body: '<html>' }],
-    ['answers another form', { body: '{"ok":true}' }],
-    ['does not know our secret', { body: '{"success":false,"error-codes":["invalid-input-secret"]}' }],
-    ['has a fault', { body: '{"success":false,"error-codes":["internal-error"]}' }],
-  ])('503 SYSTEM.UNAVAILABLE where the service %s: it fails closed', async (_, told) => {
+    ['does not respond', { body: '', delayMs: 60_000 }],
+    ['responds without JSON', { status: 502, body: '<html>' }],
+    ['responds with another schema', { body: '{"ok":true}' }],
+    ['rejects our secret', { body: '{"success":false,"error-codes":["invalid-input-secret"]}' }],
+    ['reports an internal error', { body: '{"success":false,"error-codes":["internal-error"]}' }],
+  ])('503 SYSTEM.UNAVAILABLE when the service %s: fails closed', async (_, profile) => {
     portico.expectFault((line) => JSON.stringify(line).includes('turnstile'))
-    answer = () => told
-    for (const path of paths) expect(refusal((await ask(path, 'good')).reply)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    result = () => profile
+    for (const path of paths) expect(refusal((await call(path, 'good')).reply)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
   })
 
   afterEach(() => {

@@ -18,13 +18,13 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** At once at the gateway that ended the session; the other replica has the news within a second (docs/security.md). */
+  /** Immediate at the gateway that ended the session; within a second at the other replica (docs/security.md). */
   const isRefused = async (status: () => Promise<number>): Promise<void> => {
     if (inject('topology') === 'replicas') await expect.poll(status).toBe(401)
     else expect(await status()).toBe(401)
   }
 
-  test('sessions.list 200: the live ones, the current one marked; sessions.terminate 200 ends another at once', async () => {
+  test('sessions.list 200: live sessions, the current one marked; sessions.terminate 200 ends another one', async () => {
     const { by, email, token, session } = await newcomer(portico)
     const other = client(portico)
     const second = await signInAs(portico, other, email)
@@ -40,16 +40,16 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
   })
 
-  test('sessions.terminate 404 RESOURCE.NOT_FOUND: unknown, ended, made up and foreign in the same bytes', async () => {
+  test('sessions.terminate 404 RESOURCE.NOT_FOUND: same bytes for unknown, ended, invented and foreign ids', async () => {
     const { by, token, session } = await newcomer(portico)
     const stranger = await newcomer(portico)
     const own = await signInAs(portico, client(portico), stranger.email)
     await stranger.by.post('/security/sessions/terminate', { sessionId: own.sessionId }, stranger.token)
     const texts = new Set<string>()
     for (const sessionId of [unknownId, own.sessionId, stranger.session.sessionId, 'x', "' OR 1=1 --"]) {
-      const answer = await by.post('/security/sessions/terminate', { sessionId }, token)
-      expect(refusal(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
-      texts.add(answer.text.replace(/"timestamp":\d+/, ''))
+      const response = await by.post('/security/sessions/terminate', { sessionId }, token)
+      expect(refusal(response)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      texts.add(response.text.replace(/"timestamp":\d+/, ''))
     }
     expect(texts.size).toBe(1)
     expect((await stranger.by.get('/profile', stranger.token)).status).toBe(200)
@@ -58,7 +58,7 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     await isRefused(async () => (await by.get('/profile', token)).status)
   })
 
-  test('profile.update 401 and files.upload 401 ACCESS.TOKEN_INVALID: a body kept back outlives no session', async () => {
+  test('profile.update 401 and files.upload 401: a delayed body does not outlive the session', async () => {
     const { by, email, token, session } = await newcomer(portico)
     const own = await signInAs(portico, client(portico, { hash: by.hash }), email)
     const ended = Promise.withResolvers<void>()
@@ -72,7 +72,7 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     ])
     const update = begin('/profile/update', Buffer.from('{"accountName":"Still Here"}'))
     const upload = begin('/files/upload', form.body, form.headers)
-    // Until both are let in.
+    // Until both requests have been authenticated.
     await pause(100)
     data(await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, own.accessToken))
     for (let replica = 0; replica < portico.urls.length; replica++)
@@ -84,22 +84,22 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     expect(data(await by.get('/profile', own.accessToken)).accountName).toBe('Nora Newcomer')
   })
 
-  test('sessions.terminateAll 200 keeps the current session alone', async () => {
+  test('sessions.terminateAll 200 ends every session except the current one', async () => {
     const { by, email, token } = await newcomer(portico)
     const others = []
     for (let each = 0; each < 3; each++) {
       const device = client(portico)
       others.push({ device, session: await signInAs(portico, device, email) })
     }
-    const answer = data(await by.post('/security/sessions/terminate-all', undefined, token))
-    expect(answer).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
+    const response = data(await by.post('/security/sessions/terminate-all', undefined, token))
+    expect(response).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
     for (const { device, session } of others)
       expect((await device.get('/profile', session.accessToken)).status).toBe(401)
     expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
     expect(data(await by.post('/security/sessions/terminate-all', undefined, token)).terminatedSessions).toBe(0)
   })
 
-  test('sessions.config 200 and sessions.configure 200: over the bound the oldest end, never the one that asks', async () => {
+  test("sessions.configure 200: above the limit the oldest sessions end, never the caller's", async () => {
     const { by, email, accountId, token } = await newcomer(portico)
     expect(data(await by.get(config, token))).toEqual({
       accountBizId: accountId,
@@ -123,34 +123,36 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
 
   test.each([0, -1, 101, 1e9, 1.5, '2', null, [3]])('sessions.configure 400 for %j', async (maxConcurrentSessions) => {
     const { accessToken } = await signIn(portico)
-    const answer = await portico.call('POST', `/web/v1/consumer${config}`, {
+    const response = await portico.call('POST', `/web/v1/consumer${config}`, {
       token: accessToken,
       body: { maxConcurrentSessions },
     })
-    expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
-  test('the bound holds under parallel logins, and never more than it are alive', async () => {
+  test('auth.loginComplete: concurrent sign-ins never exceed the session limit', async () => {
     const { email } = await register(portico)
     for (let round = 0; round < 3; round++) {
       const devices = Array.from({ length: 8 }, () => client(portico))
       const begun: Awaited<ReturnType<typeof begin>>[] = []
       for (const device of devices) begun.push(await begin(portico, device, email))
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         devices.map((device, index) => {
           const { sessionId, code } = begun[index] ?? { sessionId: '', code: '' }
           return device.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
         }),
       )
-      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+      expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
       const alive = await Promise.all(
-        answers.map(async (answer, index) => (await devices[index]?.get('/profile', data(answer).accessToken))?.status),
+        responses.map(
+          async (response, index) => (await devices[index]?.get('/profile', data(response).accessToken))?.status,
+        ),
       )
       expect(alive.filter((status) => status === 200)).toHaveLength(5)
     }
   })
 
-  test('sessions.history 200: successes and failures, newest first, paged, by time', async () => {
+  test('sessions.history 200: successes and failures, newest first, paginated, by time', async () => {
     const { by, email, token } = await newcomer(portico)
     const userAgent = 'Some Browser/1.0'
     await by.post('/auth/login/initiate', { email, password: 'wrong' }, undefined, { 'user-agent': userAgent })
@@ -204,10 +206,10 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       ...more,
     })
 
-    test('sessions.selfConfig 200 in envelope 1.3.0, for either portal’s account', async () => {
+    test('sessions.selfConfig 200 in envelope 1.3.0, for accounts of both portals', async () => {
       const { by, accountId, token } = await newcomer(portico)
-      const answer = await by.get(self, token, headers())
-      expect(answer.body).toEqual({
+      const response = await by.get(self, token, headers())
+      expect(response.body).toEqual({
         version: '1.3.0',
         timestamp: expect.any(Number),
         success: true,
@@ -227,22 +229,22 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       expect(own.status).toBe(200)
     })
 
-    test('401 is short and says 4010, in the language of Accept-Language', async () => {
-      const ask = (more: Record<string, string>) => portico.call('GET', self, { headers: headers(more) })
-      const missing = await ask({})
+    test('401 has the short form with code 4010, in the language of Accept-Language', async () => {
+      const request = (more: Record<string, string>) => portico.call('GET', self, { headers: headers(more) })
+      const missing = await request({})
       expect([missing.status, missing.body]).toEqual([
         401,
         { success: false, code: '4010', message: 'invalid or expired token' },
       ])
-      const invalid = await ask({ authorization: 'Bearer garbage' })
+      const invalid = await request({ authorization: 'Bearer garbage' })
       expect(invalid.body).toEqual({ success: false, code: '4010', message: 'invalid or expired token' })
       const messages = new Set<string>()
       for (const language of ['en', 'zh', 'zh-Hant', 'ja', 'vi', 'xx', 'vi-VN;q=0.9, ja;q=0.1'])
-        messages.add((await ask({ authorization: 'Bearer garbage', 'accept-language': language })).body.message)
+        messages.add((await request({ authorization: 'Bearer garbage', 'accept-language': language })).body.message)
       expect(messages.size).toBe(5)
     })
 
-    test('400 is 4000 in the whole envelope: no client hash, an unknown parameter; another client’s hash is 4010', async () => {
+    test("400 has code 4000 in the full envelope; 4010 for another client's hash", async () => {
       const { by, token } = await newcomer(portico)
       const hashless = await by.get(self, token, { ...headers(), 'x-client-hash': null })
       expect([hashless.status, hashless.body.code, hashless.body.version, hashless.body.data]).toEqual([
@@ -262,10 +264,10 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       [404, 'GET', `${self}/none`],
       [404, 'GET', '/web/v1/users/self'],
     ])(
-      '%i %s %s speaks its chain’s envelope and codes, in the language of Accept-Language',
+      '%i %s %s uses the envelope and codes of its chain, in the language of Accept-Language',
       async (status, method, path) => {
-        const answer = await portico.call(method, path, { headers: { ...headers(), 'accept-language': 'ja' } })
-        expect([answer.status, answer.body]).toEqual([
+        const response = await portico.call(method, path, { headers: { ...headers(), 'accept-language': 'ja' } })
+        expect([response.status, response.body]).toEqual([
           status,
           {
             version: '1.3.0',
@@ -279,18 +281,18 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       },
     )
 
-    test('404 ROUTE.NOT_FOUND beside it speaks the portals’ envelope', async () => {
+    test("404 ROUTE.NOT_FOUND next to it has the portals' envelope", async () => {
       const { body } = await portico.call('GET', '/web/v1/users/selfish')
       expect([body.version, body.code]).toEqual(['2.0.0', 'ROUTE.NOT_FOUND'])
     })
   })
 
-  test('on the second chain an access token needs the client hash that it was issued to', async () => {
+  test('401 on the machine chain for an access token with another client hash', async () => {
     const { by, token } = await newcomer(portico)
-    const ask = (hash: string | null) =>
+    const request = (hash: string | null) =>
       portico.call('GET', '/api/v1/consumer/wallets', { token, headers: { 'x-client-hash': hash } })
-    expect((await ask(by.hash)).status).toBe(200)
-    expect(refusal(await ask(null))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    expect(refusal(await ask('thief'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect((await request(by.hash)).status).toBe(200)
+    expect(refusal(await request(null))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect(refusal(await request('thief'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
   })
 })

@@ -8,7 +8,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('signing in through a real mail server', () => {
+describe.skipIf(!storeIsAvailable())('sign-in through a real mail server', () => {
   const received: Email[] = []
   let refusing = false
   const server = new SMTPServer({
@@ -53,7 +53,7 @@ describe.skipIf(!storeIsAvailable())('signing in through a real mail server', ()
     throw new Error(`no mail ${subject}`)
   }
 
-  test('the code arrives, signs in, and the new device is told of; the outbox is not there', async () => {
+  test('the code is delivered and signs in, and the new device is reported; the outbox is disabled', async () => {
     const by = client(portico)
     const email = 'owner@demo.test'
     const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))
@@ -68,21 +68,21 @@ describe.skipIf(!storeIsAvailable())('signing in through a real mail server', ()
     expect((await fetch(`${portico.operationsUrl}/mail.json`)).status).toBe(404)
   })
 
-  test('a reset link arrives and works', async () => {
+  test('password.reset 200 with a delivered link', async () => {
     const by = client(portico)
     data(await by.post('/auth/password/forgot', { email: 'member@demo.test', turnstileToken: '' }))
     const token = linkToken((await mail(/Set a new password/)).text ?? '')
     expect((await by.post('/auth/password/reset', { token, newPassword: otherPassword })).status).toBe(200)
   })
 
-  test('where the server takes no mail a code is 503, and «forgot» answers as ever and logs a fault', async () => {
+  test('503 for a code when the mail server rejects it; password.forgot 200 and a logged fault', async () => {
     refusing = true
-    portico.expectFault((line) => JSON.stringify(line).includes('mail server did not accept the mail'))
+    portico.expectFault((line) => JSON.stringify(line).includes('mail server took no mail'))
     const by = client(portico)
     const email = 'owner@demo.test'
     const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))
-    const answer = await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
-    expect(refusal(answer)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    const response = await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+    expect(refusal(response)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     expect((await by.post('/auth/password/forgot', { email, turnstileToken: '' })).status).toBe(200)
     for (let wait = 0; wait < 400; wait++) {
       if (portico.log.some(({ task }) => task === 'password-forgot')) break

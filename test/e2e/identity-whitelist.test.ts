@@ -12,7 +12,7 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** At once at the gateway that took the change; the other replica has the news within a second (docs/security.md). */
+  /** Immediate at the gateway that made the change; within a second at the other replica (docs/security.md). */
   const inForce = async (read: () => Promise<unknown>, wanted: unknown): Promise<void> => {
     if (inject('topology') === 'replicas') await expect.poll(read).toEqual(wanted)
     else expect(await read()).toEqual(wanted)
@@ -21,7 +21,7 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
   const replace = async (at: Awaited<ReturnType<typeof newcomer>>, addresses: string[]) =>
     at.by.post(path, { addresses }, at.token)
 
-  test('ipWhitelist.read 200 and ipWhitelist.replace 200: the set as it was given, in place of the one before', async () => {
+  test('ipWhitelist.read 200 and ipWhitelist.replace 200: the stored set replaces the previous one', async () => {
     const at = await newcomer(portico)
     expect(data(await at.by.get(path, at.token))).toEqual({ enabled: false, entries: [] })
     data(await replace(at, ['203.0.113.0/24']))
@@ -49,19 +49,19 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     ['an IPv4 range of 33 bits', ['203.0.113.0/33']],
     ['an IPv6 range of 129 bits', ['2001:db8::/129']],
     ['a byte above 255', ['203.0.113.256']],
-    ['a name', ['example.com']],
-    ['an address that only some readers know', ['0x7f.1']],
-    ['one range twice', ['10.0.0.0/8', '10.0.0.0/8']],
-    ['a text in the place of a list', '203.0.113.0/24'],
+    ['a host name', ['example.com']],
+    ['an address that parsers read differently', ['0x7f.1']],
+    ['a duplicate range', ['10.0.0.0/8', '10.0.0.0/8']],
+    ['a string instead of a list', '203.0.113.0/24'],
     ['null in the list', [null]],
     ['10,000 entries', Array.from({ length: 10_000 }, (_, each) => `10.0.${each >> 8}.${each & 255}`)],
   ])('ipWhitelist.replace 400 for %s', async (_, addresses) => {
     const at = await newcomer(portico)
-    const answer = await at.by.post(path, { addresses }, at.token)
-    expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    const response = await at.by.post(path, { addresses }, at.token)
+    expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
-  test('ipWhitelist.enable 200 and ipWhitelist.disable 200: in force for requests, logins and refreshes', async () => {
+  test('ipWhitelist.enable 200 and ipWhitelist.disable 200: applies to requests, sign-ins and refreshes', async () => {
     const at = await newcomer(portico)
     data(await replace(at, [`${at.by.ip}/32`]))
     expect([(await at.by.post(`${path}/enable`, undefined, at.token)).body.data]).toEqual([null])
@@ -86,7 +86,7 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
       await toldOf(portico, at.email, change)
   })
 
-  test('ipWhitelist.enable 200 and ipWhitelist.disable 200 hold at once for the account’s other sessions too', async () => {
+  test("ipWhitelist.enable 200 and ipWhitelist.disable 200 apply immediately to the account's other sessions", async () => {
     const at = await newcomer(portico)
     const away = client(portico)
     const { accessToken } = await signInAs(portico, away, at.email)
@@ -99,18 +99,22 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     await inForce(seen, 200)
   })
 
-  test('409 STATE.CONFLICT for enabling, or replacing by, a set that does not cover the caller; force enables it', async () => {
+  test('409 STATE.CONFLICT for enabling or replacing by a set without the caller; force enables it', async () => {
     const at = await newcomer(portico)
     expect(refusal(await at.by.post(`${path}/enable`, {}, at.token))).toEqual([409, 'STATE.CONFLICT'])
     data(await replace(at, ['192.0.2.0/24']))
     const refused = await at.by.post(`${path}/enable`, { force: false }, at.token)
     expect(refusal(refused)).toEqual([409, 'STATE.CONFLICT'])
     data(await replace(at, [at.by.ip]))
-    data(await at.by.post(`${path}/enable`, undefined, at.token).then((answer) => ({ ...answer, body: { data: 1 } })))
+    data(
+      await at.by.post(`${path}/enable`, undefined, at.token).then((response) => ({ ...response, body: { data: 1 } })),
+    )
     expect(refusal(await replace(at, ['192.0.2.0/24']))).toEqual([409, 'STATE.CONFLICT'])
     expect(refusal(await replace(at, []))).toEqual([409, 'STATE.CONFLICT'])
     expect((await replace(at, ['192.0.2.0/24', at.by.ip])).status).toBe(200)
-    data(await at.by.post(`${path}/disable`, undefined, at.token).then((answer) => ({ ...answer, body: { data: 1 } })))
+    data(
+      await at.by.post(`${path}/disable`, undefined, at.token).then((response) => ({ ...response, body: { data: 1 } })),
+    )
     data(await replace(at, ['192.0.2.0/24']))
     expect((await at.by.post(`${path}/enable`, { force: true }, at.token)).status).toBe(200)
     await inForce(async () => refusal(await at.by.get('/profile', at.token)), [403, 'ACCESS.IP_NOT_ALLOWED'])
@@ -122,7 +126,7 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     ['192.0.2.0/24', '::ffff:192.0.2.77'],
     ['2001:db8:5::/48', '2001:DB8:5:1::9'],
     ['0.0.0.0/0', '203.0.113.99'],
-  ])('%s covers %s', async (address, ip) => {
+  ])('%s contains %s', async (address, ip) => {
     const at = await newcomer(portico, client(portico, { ip }))
     data(await replace(at, [address]))
     expect((await at.by.post(`${path}/enable`, undefined, at.token)).status).toBe(200)

@@ -18,7 +18,7 @@ const megabyte = 1024 * 1024
 const size = 100 * megabyte
 const growth = 32 * megabyte
 
-/** Processes whose memory can be looked at: Linux shows the highest point since it was last reset. */
+/** Linux reports the peak memory of a process since it was last reset. */
 const canMeasure = existsSync('/proc/self/clear_refs')
 
 const memoryOf = ({ child }: PorticoProcess, field: 'VmRSS' | 'VmHWM'): number => {
@@ -32,7 +32,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
   let url: string
   let token: string
 
-  /** Real processes in the topology of the project, so that each one's memory is its own. */
+  /** Real processes in the topology of the project, so that the memory of each can be measured. */
   beforeAll(async () => {
     store = await createStore()
     const { purposes } = loadConfiguration({}).files
@@ -72,7 +72,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     'x-workspace-id': developmentIds.workspace,
   })
 
-  /** A form that is made while it is sent. */
+  /** A form that is generated while it is sent. */
   const upload = async (bytes: number) => {
     const boundary = `b${randomUUID()}`
     const part = (fields: string) => Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${fields}\r\n\r\n`)
@@ -113,7 +113,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     return { size: received, sha256: hash.digest('hex') }
   }
 
-  /** How much higher than before the memory of each process got. */
+  /** The growth of each process's peak memory. */
   const growthsOf = async (work: () => Promise<unknown>): Promise<number[]> => {
     const before = processes.map((each) => {
       writeFileSync(`/proc/${each.child.pid}/clear_refs`, '5')

@@ -13,7 +13,7 @@ type Item = Record<string, unknown>
 
 const conventions = ['currentPage', 'pageSize', 'sortBy', 'sortOrder', 'startTime', 'endTime']
 
-/** Every list by an interval of time, with the names of its own filters. */
+/** Every list with a time interval, with the names of its own filters. */
 const lists = catalogue.flatMap(({ id, path, chains: on, query }) => {
   if (!(query instanceof z.ZodObject && 'startTime' in query.shape)) return []
   const filters = Object.keys(query.shape).filter((name) => !conventions.includes(name))
@@ -63,11 +63,11 @@ const fields: Record<string, string[]> = {
 }
 
 const Coded = z.object({ code: z.string() }).transform(({ code }) => code)
-const Told = z.union([z.string(), Coded])
+const FilterValue = z.union([z.string(), Coded])
 
-/** What an item has in the place of a filter. */
+/** The property of an item that a filter matches. */
 const valuesOf = (item: Item, filter: string): string[] =>
-  (fields[filter] ?? [filter]).flatMap((field) => Told.safeParse(item[field]).data ?? [])
+  (fields[filter] ?? [filter]).flatMap((field) => FilterValue.safeParse(item[field]).data ?? [])
 
 const timeOf = (item: Item): string => z.string().parse(item.createdAt ?? item.loginTime ?? item.at)
 const idOf = (item: Item): string => z.string().parse(item.bizId ?? item.userBizId)
@@ -80,11 +80,11 @@ describe.skipIf(!storeIsAvailable())('lists', () => {
     world = await startWithdrawalsWorld(({ money }) => {
       money.transferApprovalFrom = { USD: '2.00' }
     })
-    const { web, data, made, underWay } = world
+    const { web, data, create, createApproved } = world
     const moving = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, currency: 'USD' }
     for (const amount of ['1.00', '2.00']) await data(web('POST', '/transfer/command/create', { ...moving, amount }))
-    await made()
-    await underWay()
+    await create()
+    await createApproved()
     const recharge = { walletBizId: mainEur, channelCode: 'BANK_EUR', amount: '100.00' }
     await data(web('POST', '/recharges', recharge))
     const quoted = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' }
@@ -97,7 +97,7 @@ describe.skipIf(!storeIsAvailable())('lists', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test.each(lists)('$id 200 on $chain: by time, both ends included, and by each filter', async (list) => {
+  test.each(lists)('$id 200 on $chain: by time, both ends inclusive, and by each filter', async (list) => {
     const { web, system, data } = world
     const read = async (query: Record<string, string>): Promise<Item[]> => {
       const path = `${list.path}?${new URLSearchParams({ pageSize: '100', sortOrder: 'asc', ...query })}`
@@ -107,7 +107,7 @@ describe.skipIf(!storeIsAvailable())('lists', () => {
     const [first] = all
     if (!first) throw new Error('the list is empty')
     const known = new Set(all.map(idOf))
-    /** Of those that were there before: the audit log grows meanwhile. */
+    /** Only entries that existed before: the audit log grows meanwhile. */
     const found = async (query: Record<string, string>) => (await read(query)).map(idOf).filter((id) => known.has(id))
     const those = (wanted: (item: Item) => boolean) => all.filter(wanted).map(idOf)
     for (const time of new Set([first, all.at(-1) ?? first].map(timeOf))) {

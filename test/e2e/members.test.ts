@@ -7,7 +7,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const workspace = developmentIds.workspace
-const told = ({ status, body }: Answer) => [status, body.code]
+const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
 describe.skipIf(!storeIsAvailable())('members', () => {
   let world: AccessWorld
@@ -33,7 +33,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
   const asMember = (path: string, call: Call = {}, method: 'GET' | 'POST' = 'GET') =>
     world.call(world.member, method, path, call)
 
-  test('workspaces.listMembers 200: who is in the workspace, with the ids that change their roles', async () => {
+  test('workspaces.listMembers 200: the members, with the ids that change their roles', async () => {
     const { items, pagination } = await world.data(world.owner, 'GET', '/roles/members', { workspace })
     expect(pagination).toMatchObject({ totalRecords: 2, paginated: true })
     const one = items.find(({ accountEmail }: { accountEmail: string }) => accountEmail === 'member@demo.test')
@@ -51,7 +51,7 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect((await world.call(world.owner, 'POST', '/roles/members/role/change', { workspace, body })).status).toBe(200)
   })
 
-  test('workspaces.listMembers 200: by role, part of a name, part of an address, page and order', async () => {
+  test('workspaces.listMembers 200: by role, part of a name or address, page and order', async () => {
     expect(await found('?accountEmail=MEMBER@')).toEqual(['member@demo.test'])
     expect(await found(`?roleBizId=${developmentIds.memberRole}`)).toEqual(['member@demo.test'])
     expect(await found(`?roleBizId=${unknownId}`)).toEqual([])
@@ -65,36 +65,36 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect(await found('?accountEmail=%25')).toEqual([])
   })
 
-  test('workspaces.listMembers 400, 403: malformed filters, strangers, and roles without the right', async () => {
+  test('workspaces.listMembers 400, 403: malformed filters, non-members, roles without the permission', async () => {
     for (const query of ['?roleBizId=x', '?email=a', '?pageSize=0', '?sortBy=accountEmail', '?accountName=']) {
-      const answer = await world.call(world.owner, 'GET', `/roles/members${query}`, { workspace })
-      expect(told(answer), query).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      const response = await world.call(world.owner, 'GET', `/roles/members${query}`, { workspace })
+      expect(outcomeOf(response), query).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
     const elsewhere = await world.workspace(world.owner, 'Elsewhere')
     const foreign = await asMember('/roles/members', { workspace: elsewhere })
-    expect(told(foreign)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(foreign)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     const body = { roleName: 'Blind', permissionCodes: ['wallet:read'] }
     const { bizId: roleBizId } = await world.data(world.owner, 'POST', '/roles', { workspace, body })
     const change = (role: string) =>
       world.data(world.owner, 'POST', '/roles/members/role/change', { workspace, body: { userBizId, roleBizId: role } })
     await change(roleBizId)
-    expect(told(await asMember('/roles/members', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await asMember('/roles/members', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await change(developmentIds.memberRole)
     expect(await found('', world.member)).toHaveLength(2)
   })
 
-  test('workspaces.limitMember 200: read only, at the next request, and lifted again', async () => {
+  test('workspaces.limitMember 200: read-only from the next request on, until lifted', async () => {
     const update = () => asMember('/transfer/command/create', { workspace, body: {} }, 'POST')
     expect((await update()).status).toBe(400)
     const limited = await limit({ readOnly: true })
     expect(limited.body.data).toMatchObject({ userBizId, policyConfig: { readOnly: true }, enterable: true })
-    expect(told(await update())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await update())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     expect((await asMember('/wallets', { workspace })).status).toBe(200)
     expect((await limit(null)).body.data.policyConfig).toBeNull()
     expect((await update()).status).toBe(400)
   })
 
-  test('workspaces.limitMember 200: enterable and defaultEligible mean what they say', async () => {
+  test('workspaces.limitMember 200: enterable and defaultEligible take effect', async () => {
     const mine = async () => {
       const list = await world.data(world.member, 'GET', '/workspaces/mine')
       return list.find(({ workspaceBizId }: { workspaceBizId: string }) => workspaceBizId === workspace)
@@ -105,28 +105,31 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     await limit({ defaultEligible: false })
     expect(await mine()).toMatchObject({ enterable: true, defaultEligible: false, isDefault: false })
     expect((await asMember('/workspaces/current', { workspace })).status).toBe(200)
-    expect(told(await preferred())).toEqual([400, 'ACCESS.WORKSPACE_REQUIRED'])
-    expect(told(await prefer())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await preferred())).toEqual([400, 'ACCESS.WORKSPACE_REQUIRED'])
+    expect(outcomeOf(await prefer())).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await limit({ enterable: false })
     expect(await mine()).toMatchObject({ enterable: false, defaultEligible: false })
-    expect(told(await asMember('/workspaces/current', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await asMember('/workspaces/current', { workspace }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     await limit(null)
     expect((await prefer()).body.data).toMatchObject({ isDefault: true, enterable: true, defaultEligible: true })
     expect((await preferred()).body.data.bizId).toBe(workspace)
   })
 
-  test('workspaces.limitMember 400, 404: an unknown limit, nothing at all, no such member or workspace', async () => {
+  test('workspaces.limitMember 400, 404: an unknown limit, an empty body, an unknown member or workspace', async () => {
     for (const config of [{}, { enterable: 'no' }, { maximum: 1 }, [], 'x']) {
-      expect(told(await limit(config as object)), JSON.stringify(config)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      expect(outcomeOf(await limit(config as object)), JSON.stringify(config)).toEqual([
+        400,
+        'VALIDATION.INVALID_PARAMETER',
+      ])
     }
-    expect(told(await limit(null, { reason: '' }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    expect(told(await limit(null, { userBizId: unknownId }))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    expect(outcomeOf(await limit(null, { reason: '' }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(outcomeOf(await limit(null, { userBizId: unknownId }))).toEqual([404, 'RESOURCE.NOT_FOUND'])
     for (const where of [unknownId, 'x']) {
-      expect(told(await limit(null, {}, where)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(outcomeOf(await limit(null, {}, where)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
     }
   })
 
-  test('workspaces.limitMember 200: the audit log tells who limited whom, how and why', async () => {
+  test('workspaces.limitMember 200: the audit log has the operator, the member, the limits and the reason', async () => {
     await limit({ readOnly: false })
     await limit(null)
     const { body } = await system('GET', `/audit-log?targetId=${userBizId}`)
@@ -134,11 +137,11 @@ describe.skipIf(!storeIsAvailable())('members', () => {
     expect(JSON.stringify(body.data.items)).toContain('a court order')
   })
 
-  test('workspaces.listMembersOf 200, 404: operators see the members of any workspace', async () => {
+  test('workspaces.listMembersOf 200, 404: operators can list the members of any workspace', async () => {
     const list = await system('GET', `/workspaces/${workspace}/members?accountEmail=member`)
     expect(list.body.data.items).toMatchObject([{ userBizId, workspaceRoleName: 'Member' }])
     for (const where of [unknownId, 'x']) {
-      expect(told(await system('GET', `/workspaces/${where}/members`)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(outcomeOf(await system('GET', `/workspaces/${where}/members`)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
     }
   })
 })

@@ -11,8 +11,8 @@ const { workspace, mainUsd, mainEur, savingsUsd } = developmentIds
 const codeOf = ({ status, body }: Answer) => [status, body?.code]
 const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
-/** The money part of the list of bad input, on every operation that takes an amount. */
-describe.skipIf(!storeIsAvailable())('money refuses', () => {
+/** Invalid money input on every operation that takes an amount. */
+describe.skipIf(!storeIsAvailable())('invalid money input', () => {
   let portico: Portico
   let owner: Session
   let channel: string
@@ -87,22 +87,22 @@ describe.skipIf(!storeIsAvailable())('money refuses', () => {
   ]
 
   test.each(Object.entries(withAmount))(
-    '%s 400: whatever is no amount, to the last one, and nothing moves',
-    async (_name, ask) => {
+    '%s 400 for every invalid amount, and no money moves',
+    async (_name, request) => {
       const before = await held()
-      for (const amount of bad) expect([amount, ...codeOf(await ask(amount))]).toEqual([amount, ...invalid])
+      for (const amount of bad) expect([amount, ...codeOf(await request(amount))]).toEqual([amount, ...invalid])
       expect({ ...(await held()), asOf: '' }).toEqual({ ...before, asOf: '' })
     },
   )
 
-  test('transfers.create 400: a number of JSON is no amount, however it is written', async () => {
+  test('transfers.create 400 for a JSON number as amount, in any spelling', async () => {
     for (const number of ['1', '1.00', '9007199254740993', '1e400', '-0', '1E2']) {
       const body = JSON.stringify({ ...between, amount: 'N' }).replace('"N"', number)
       expect(codeOf(await web('POST', '/transfer/command/create', body))).toEqual(invalid)
     }
   })
 
-  test('transfers.create 400: another currency than a wallet’s, itself in any spelling; 422 beyond what is there', async () => {
+  test("transfers.create 400: another currency than the wallet's, in any spelling; 422 beyond the balance", async () => {
     expect(codeOf(await transfer({ currency: 'EUR' }))).toEqual(invalid)
     expect(codeOf(await transfer({ targetWalletBizId: mainEur }))).toEqual(invalid)
     expect(codeOf(await transfer({ currency: 'usd' }))).toEqual(invalid)
@@ -111,7 +111,7 @@ describe.skipIf(!storeIsAvailable())('money refuses', () => {
     expect(codeOf(await transfer({ amount: '9'.repeat(28) }))).toEqual([422, 'WALLET.INSUFFICIENT_FUNDS'])
   })
 
-  test('transfers.create 422 WALLET.INSUFFICIENT_FUNDS: held funds are not there, nor is the fee’s share', async () => {
+  test('transfers.create 422 WALLET.INSUFFICIENT_FUNDS: held funds and the fee are not available', async () => {
     const { availableBalance } = await held()
     expect((await withAmount['withdrawals.create']?.('5000.00'))?.status).toBe(200)
     expect(codeOf(await transfer({ amount: availableBalance }))).toEqual([422, 'WALLET.INSUFFICIENT_FUNDS'])
@@ -120,12 +120,12 @@ describe.skipIf(!storeIsAvailable())('money refuses', () => {
     expect((await held()).availableBalance).toBe(left)
   })
 
-  test('exchanges.quote 400: what comes out at more than the book keeps of one amount', async () => {
+  test('exchanges.quote 400 for a result above the maximum amount of the ledger', async () => {
     const huge = { ...pair, amount: '9'.repeat(28), fixedSide: 'TARGET' }
     expect(codeOf(await web('POST', '/exchanges/quote', huge))).toEqual(invalid)
   })
 
-  test('transfers.create: two hundred at once, both ways, are all carried out, and the sum stays', async () => {
+  test('transfers.create: 200 concurrent transfers in both directions all complete, and the sum stays', async () => {
     const sum = async () => {
       const each = await Promise.all([mainUsd, savingsUsd].map((wallet) => web('GET', `/wallets/${wallet}/balance`)))
       return each.map(({ body }) => BigInt(body.data.totalBalance.replace('.', ''))).reduce((a, b) => a + b)
@@ -133,14 +133,14 @@ describe.skipIf(!storeIsAvailable())('money refuses', () => {
     await transfer({ amount: '100.00' })
     const before = await sum()
     const back = { sourceWalletBizId: savingsUsd, targetWalletBizId: mainUsd }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, i) => transfer({ amount: '0.10', ...(i % 2 === 0 && back) })),
     )
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(before - (await sum())).toBe(200n)
   })
 
-  test('transfers.create: a client that hangs up and asks again gets what became of the first time, once', async () => {
+  test('transfers.create: a client that disconnects and retries gets the result of the first attempt', async () => {
     const body = JSON.stringify({ ...between, amount: '0.25' })
     const headers = { ...requiredHeaders(), authorization: `Bearer ${owner.accessToken}`, 'x-workspace-id': workspace }
     const orders = async () =>

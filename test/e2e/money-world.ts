@@ -15,7 +15,7 @@ export const reused = [422, 'REQUEST.ID_REUSED']
 
 export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
 
-/** A Portico with its owner and its operator signed in, and what tests of orders ask of it again and again. */
+/** A running Portico with a signed-in owner and operator, and helpers that the tests of orders share. */
 export const startMoneyWorld = async (adjust?: Adjust) => {
   const portico = await startPortico({ ...(adjust && { adjust }) })
   const owner = await signIn(portico)
@@ -33,27 +33,27 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
       headers: { 'x-request-id': id },
       ...(body !== undefined && { body }),
     })
-  const data = async (asked: Promise<Answer>) => {
-    const answer = await asked
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+  const data = async (request: Promise<Answer>) => {
+    const response = await request
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
-  /** The sides of an order's bookings: which account, and how much. */
-  const sidesOf = async (order: string): Promise<[account: string, amount: string][]> => {
+  /** The postings of an order: account and amount. */
+  const postingsOf = async (order: string): Promise<[account: string, amount: string][]> => {
     const postings: { ledgerAccount: string; amount: string }[] = await data(
       system('GET', `/ledger/orders/${order}/postings`),
     )
     return postings.map(({ ledgerAccount, amount }): [string, string] => [ledgerAccount, amount]).sort()
   }
-  return { portico, owner, operator, web, system, data, sidesOf }
+  return { portico, owner, operator, web, system, data, postingsOf }
 }
 
-/** Of rivals exactly one is done, which is answered; the others find that the order has moved on. */
-export const onlyOne = async (asking: Promise<Answer>[]): Promise<Answer> => {
-  const answers = await Promise.all(asking)
-  const [won, ...more] = answers.filter(({ status }) => status === 200)
-  expect(more, answers.map(({ text }) => text).join('\n')).toEqual([])
-  for (const answer of answers) if (answer !== won) expect(codeOf(answer)).toEqual(conflict)
-  if (!won) throw new Error('none of the rivals was done')
+/** Asserts that exactly one of the concurrent requests succeeded, and returns it. The others got a conflict. */
+export const assertOneSucceeds = async (rivals: Promise<Answer>[]): Promise<Answer> => {
+  const responses = await Promise.all(rivals)
+  const [won, ...more] = responses.filter(({ status }) => status === 200)
+  expect(more, responses.map(({ text }) => text).join('\n')).toEqual([])
+  for (const response of responses) if (response !== won) expect(codeOf(response)).toEqual(conflict)
+  if (!won) throw new Error('no request succeeded')
   return won
 }

@@ -5,7 +5,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { notImplemented } from './not-implemented.ts'
 
-describe.skipIf(!storeIsAvailable())('what is not served yet', () => {
+describe.skipIf(!storeIsAvailable())('operations without a handler', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -17,7 +17,7 @@ describe.skipIf(!storeIsAvailable())('what is not served yet', () => {
     expect(notImplemented.filter((id) => !ids.has(id))).toEqual([])
   })
 
-  test('every operation that has no handler is on the list, and no other one', () => {
+  test('the list contains every operation without a handler, and no other one', () => {
     expect([...portico.unserved].sort()).toEqual([...notImplemented].sort())
     expect(portalRoutes.length + 10).toBe(routes.length)
   })

@@ -1,2 +1,2 @@
-/** Operations that are declared and not served yet. They answer 501; this list may only shrink. */
+/** Declared operations without a handler, which return 501. Only remove entries. */
 export const notImplemented: readonly string[] = []

@@ -33,20 +33,20 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
   const notFound = [404, 'RESOURCE.NOT_FOUND']
 
   const post = async (path: string, body: object) => {
-    const answer = await portico.call('POST', consumer + path, { body })
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const response = await portico.call('POST', consumer + path, { body })
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
   const password = 'a-rather-long-passphrase-2026'
-  /** Registers as a person does; the account then waits for an operator. */
+  /** Registers an account that waits for approval. */
   const register = async (email: string, defaultLanguage = 'en'): Promise<string> => {
     const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: 'x' })
     const { text } = await portico.mailTo(email, 'registration-code')
     await post('/auth/register/verify-email', { sessionId, code: codeIn(text) })
-    const made = await post('/auth/register/complete', { sessionId, accountName: 'New Person', defaultLanguage })
-    expect(made).toMatchObject({ pendingApproval: true, accountStatus: { code: 'PENDING_APPROVAL' } })
-    await post('/auth/password/init', { token: made.passwordInitToken, newPassword: password })
-    return made.accountBizId
+    const create = await post('/auth/register/complete', { sessionId, accountName: 'New Person', defaultLanguage })
+    expect(create).toMatchObject({ pendingApproval: true, accountStatus: { code: 'PENDING_APPROVAL' } })
+    await post('/auth/password/init', { token: create.passwordInitToken, newPassword: password })
+    return create.accountBizId
   }
   const initiate = (email: string) =>
     portico.call('POST', `${consumer}/auth/login/initiate`, { body: { email, password } })
@@ -55,7 +55,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     return list.body.data.items[0].bizId
   }
 
-  test('operators.approveAccount 200: releases a registration, and the person is told in their language', async () => {
+  test("operators.approveAccount 200: approves a registration and sends a mail in the account's language", async () => {
     const id = await register('new@demo.test', 'ja')
     expect((await initiate('new@demo.test')).body.data).toMatchObject({ sessionId: null, pendingApproval: true })
     const queue = await call('GET', '/accounts?accountStatus=PENDING_APPROVAL&accountPortal=CONSUMER')
@@ -72,7 +72,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(code(await call('POST', `/accounts/${id}/reject`, { reason: 'late' }))).toEqual(conflict)
   })
 
-  test('portico_accounts_awaiting_approval: rises with a registration, and falls with the decision', async () => {
+  test('portico_accounts_awaiting_approval rises with a registration and falls with the decision', async () => {
     const waiting = async () => {
       const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
       return Number(/^portico_accounts_awaiting_approval\{portal="CONSUMER"\} (\d+)$/m.exec(text)?.[1])
@@ -84,7 +84,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     await expect.poll(waiting).toBe(0)
   })
 
-  test('operators.rejectAccount 200: the registration never signs in, and its workspace is closed', async () => {
+  test('operators.rejectAccount 200: the account can never sign in, and its workspace is closed', async () => {
     const id = await register('refused@demo.test')
     const frozen = async () =>
       (await call('GET', '/workspaces?workspaceStatus=FROZEN')).body.data.pagination.totalRecords
@@ -92,13 +92,13 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const rejected = await call('POST', `/accounts/${id}/reject`, { reason: 'no such person' })
     expect(rejected.body.data).toMatchObject({ accountStatus: { code: 'REJECTED' } })
     expect(await frozen()).toBe(before + 1)
-    const told = (await portico.mailTo('refused@demo.test', 'account-decision')).text
-    expect(told).toContain('Your registration has been refused.\n\nno such person')
+    const text = (await portico.mailTo('refused@demo.test', 'account-decision')).text
+    expect(text).toContain('Your registration has been refused.\n\nno such person')
     expect(code(await initiate('refused@demo.test'))).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
   })
 
-  test('operators.suspendAccount 200: ends every session at once; operators.reactivateAccount 200; both by mail', async () => {
+  test('operators.suspendAccount 200 ends every session; operators.reactivateAccount 200; both send a mail', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const profile = () => portico.call('GET', `${consumer}/profile`, { token: member.accessToken })
     expect((await profile()).status).toBe(200)
@@ -120,14 +120,14 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     await expect.poll(mails).toContain('Your account can be used again.')
   })
 
-  test('operators.suspendAccount 403: never one’s own', async () => {
+  test("operators.suspendAccount 403: an operator's own account", async () => {
     const own = await idOf('operator@demo.test')
-    const answer = await call('POST', `/accounts/${own}/suspend`, { reason: 'holiday' })
-    expect(code(answer)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    const response = await call('POST', `/accounts/${own}/suspend`, { reason: 'holiday' })
+    expect(code(response)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     expect((await call('GET', `/accounts/${own}`)).body.data).toMatchObject({ accountStatus: { code: 'ACTIVE' } })
   })
 
-  test('operators.listAuditLog 200: commands that somebody had no right to, in either portal; not what they read', async () => {
+  test('operators.listAuditLog 200: contains denied commands of both portals, no denied reads', async () => {
     const own = await idOf('operator@demo.test')
     const ownRequest = randomUUID()
     const suspend = `/web/v1/system/accounts/${own}/suspend`
@@ -157,7 +157,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(await refused(`${actor}&action=wallets.list`)).toEqual([])
   })
 
-  test('operators.terminateAccountSessions 200: says how many', async () => {
+  test('operators.terminateAccountSessions 200: returns the number of sessions', async () => {
     const id = await idOf('member@demo.test')
     const terminate = async () => (await call('POST', `/accounts/${id}/sessions/terminate`)).body.data
     await terminate()
@@ -169,15 +169,15 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(await terminate()).toEqual({ success: true, terminatedSessions: 0 })
   })
 
-  test('operators.readAccount 200: when the person has signed in last', async () => {
+  test('operators.readAccount 200: includes the time of the last sign-in', async () => {
     const { lastLoginAt } = (await call('GET', '/security/sessions/config')).body.data
     expect(lastLoginAt).toEqual(expect.any(String))
     const account = await call('GET', `/accounts/${await idOf('operator@demo.test')}`)
     expect(account.body.data).toMatchObject({ lastLoginAt })
   })
 
-  test('operators.readAccount 404 and its like: unknown and malformed ids', async () => {
-    const answers = [
+  test('operators.readAccount 404 and similar: unknown and malformed ids', async () => {
+    const responses = [
       await call('GET', `/accounts/${unknownId}`),
       await call('GET', '/accounts/nobody'),
       await call('POST', `/accounts/${unknownId}/approve`),
@@ -190,10 +190,10 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
       await call('GET', `/ledger/orders/${unknownId}/postings`),
       await call('GET', '/ledger/orders/nothing/postings'),
     ]
-    for (const answer of answers) expect(code(answer)).toEqual(notFound)
+    for (const response of responses) expect(code(response)).toEqual(notFound)
   })
 
-  test('operators.freezeWorkspace 200: closes it to its members; operators.unfreezeWorkspace 200', async () => {
+  test('operators.freezeWorkspace 200: denies access to its members; operators.unfreezeWorkspace 200', async () => {
     const owner = await signIn(portico)
     const wallets = () => portico.call('GET', `${consumer}/wallets`, { token: owner.accessToken, workspace })
     const frozen = await call('POST', `/workspaces/${workspace}/freeze`, { reason: 'court order' })
@@ -209,7 +209,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(code(await call('POST', `/workspaces/${workspace}/unfreeze`, { reason: 'x' }))).toEqual(conflict)
   })
 
-  test('operators.ledgerInvariants 200 and operators.orderPostings 200: the book adds up, and so does an order', async () => {
+  test('operators.ledgerInvariants 200 and operators.orderPostings 200: ledger and order balance', async () => {
     const owner = await signIn(portico)
     const order = await portico.call('POST', `${consumer}/transfer/command/create`, {
       token: owner.accessToken,
@@ -235,13 +235,13 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     )
   })
 
-  test('operators.* 401: a consumer’s token is worthless here', async () => {
+  test("operators.* 401 for a consumer's token", async () => {
     const owner = await signIn(portico)
-    const answer = await portico.call('GET', '/web/v1/system/accounts', { token: owner.accessToken })
-    expect(code(answer)).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    const response = await portico.call('GET', '/web/v1/system/accounts', { token: owner.accessToken })
+    expect(code(response)).toEqual([401, 'ACCESS.TOKEN_INVALID'])
   })
 
-  test('operators.listAuditLog 200: who did what, from where, sealed into the chain; operators.verifyAuditLog 200', async () => {
+  test('operators.listAuditLog 200: actor, action, address and chain seal; operators.verifyAuditLog 200', async () => {
     const entries = async () =>
       (await call('GET', `/audit-log?action=operators.freezeWorkspace&workspaceId=${workspace}`)).body.data.items
     await expect.poll(async () => (await entries())[0]?.sequence).toBeGreaterThan(0)

@@ -23,17 +23,17 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     portico.call('POST', initiate, { body, headers })
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
-  test('the good body is good: wrong credentials, nothing else', async () => {
-    const answer = await post(`{${good}}`)
-    expect([answer.status, answer.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+  test('a well-formed body with wrong credentials gets 401 only', async () => {
+    const response = await post(`{${good}}`)
+    expect([response.status, response.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
   })
 
   test.each<[string, unknown]>([
     ['__proto__', `{${good},"__proto__":{"admin":true}}`],
     ['an escaped __proto__', `{${good},"\\u005f_proto__":1}`],
     ['constructor', `{${good},"constructor":{}}`],
-    ['a name twice', `{${good},"email":"other@demo.test"}`],
-    ['a name twice, once escaped', `{${good},"e\\u006dail":"other@demo.test"}`],
+    ['a duplicate name', `{${good},"email":"other@demo.test"}`],
+    ['a duplicate name, one escaped', `{${good},"e\\u006dail":"other@demo.test"}`],
     ['invalid UTF-8', Uint8Array.from([...Buffer.from('{"email":"'), 0xff, 0xfe, ...Buffer.from('","password":"x"}')])],
     ['a byte-order mark', `\uFEFF{${good}}`],
     ['an array 40,000 deep', '['.repeat(40_000) + ']'.repeat(40_000)],
@@ -44,7 +44,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     ['[]', '[]'],
     ['an empty object', '{}'],
     ['nothing', ''],
-    ['half a body', '{"email":'],
+    ['a truncated body', '{"email":'],
     ['a trailing comma', `{${good},}`],
     ['a comment', `{${good}/* */}`],
     ['a password that is an array', '{"email":"owner@demo.test","password":["x"]}'],
@@ -52,44 +52,39 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     ['an unknown field', `{${good},"role":"admin"}`],
     ['a password of 200 KB', `{"email":"owner@demo.test","password":"${'x'.repeat(200_000)}"}`],
   ])('400 VALIDATION.INVALID_PARAMETER for %s', async (_name, body) => {
-    const answer = await post(body)
-    expect([answer.status, answer.body.code]).toEqual(invalid)
+    const response = await post(body)
+    expect([response.status, response.body.code]).toEqual(invalid)
     expect(Object.prototype).not.toHaveProperty('admin')
   })
 
   test.each<[string, string, object, string]>([
     [
-      'a name inside it that is too long',
+      'a nested name that is too long',
       '/workspaces/current/update',
       { extraData: { ['k'.repeat(65)]: 'x' } },
       'extraData',
     ],
-    [
-      'a name inside it that is none of ours',
-      '/exports',
-      { exportType: 'FLOWS', format: 'CSV', filters: { 'ü ': 1 } },
-      'filters',
-    ],
-    ['a name that is none of ours', '/workspaces/current/update', { 'ü ': 1 }, 'body'],
-  ])('400 names the innermost field that it can: %s', async (_name, path, body, field) => {
+    ['an undeclared nested name', '/exports', { exportType: 'FLOWS', format: 'CSV', filters: { 'ü ': 1 } }, 'filters'],
+    ['an undeclared name', '/workspaces/current/update', { 'ü ': 1 }, 'body'],
+  ])('400 names the innermost field possible: %s', async (_name, path, body, field) => {
     const call = { body, token: session.accessToken, workspace }
-    const answer = await portico.call('POST', `/web/v1/consumer${path}`, call)
-    expect([answer.status, answer.body.message]).toEqual([400, `invalid request parameters: ${field}`])
+    const response = await portico.call('POST', `/web/v1/consumer${path}`, call)
+    expect([response.status, response.body.message]).toEqual([400, `invalid request parameters: ${field}`])
   })
 
   test.each<[string, unknown, string | null, number]>([
     ['text/plain', '{}', 'text/plain', 415],
-    ['no type', '{}', null, 415],
+    ['no content type', '{}', null, 415],
     ['charset utf-7', '{}', 'application/json; charset=utf-7', 415],
     ['charset utf-16', '{}', 'application/json; charset=utf-16', 415],
     ['a form', 'a=1', 'application/x-www-form-urlencoded', 415],
   ])('REQUEST.UNSUPPORTED_MEDIA_TYPE for %s', async (_name, body, type, status) => {
-    // fetch gives a string a type of its own; bytes it does not.
-    const answer = await post(new TextEncoder().encode(String(body)), { 'content-type': type })
-    expect([answer.status, answer.body.code]).toEqual([status, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+    // fetch adds a content type to a string but not to bytes.
+    const response = await post(new TextEncoder().encode(String(body)), { 'content-type': type })
+    expect([response.status, response.body.code]).toEqual([status, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
   })
 
-  test('a compressed body is 415 whatever it would become; one too large is 413', async () => {
+  test('415 for a compressed body, whatever its content; 413 for one above the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024))
     expect((await post(bomb, { 'content-encoding': 'gzip' })).status).toBe(415)
     const large = await post(`{"email":"${'x'.repeat(300_000)}"}`)
@@ -120,13 +115,13 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     'currentPage=%ff',
     'currentPage=%00',
   ])('400 VALIDATION.INVALID_PARAMETER for the query %s', async (query) => {
-    const answer = await list(query)
-    expect([answer.status, answer.body.code]).toEqual(invalid)
+    const response = await list(query)
+    expect([response.status, response.body.code]).toEqual(invalid)
   })
 
-  test('500 SYSTEM.INTERNAL_ERROR for orders without parameters: documented, and no fault', async () => {
-    const answer = await list('')
-    expect([answer.status, answer.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
+  test('500 SYSTEM.INTERNAL_ERROR for orders without parameters: documented, not logged as an error', async () => {
+    const response = await list('')
+    expect([response.status, response.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
     expect((await list('pageSize=5')).status).toBe(200)
     const lines = portico.log.filter(({ status, operation }) => status === 500 && operation === 'transfers.list')
     expect(lines.map(({ level }) => level)).toEqual(['info'])
@@ -162,10 +157,10 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     '.5',
     '0.001',
     '9'.repeat(40),
-  ])('400 VALIDATION.INVALID_PARAMETER for the amount %s, named', async (amount) => {
-    const answer = await transfer({ amount })
-    expect([answer.status, answer.body.code]).toEqual(invalid)
-    expect(answer.body.message).toContain('amount')
+  ])('400 VALIDATION.INVALID_PARAMETER for the amount %s, with its field', async (amount) => {
+    const response = await transfer({ amount })
+    expect([response.status, response.body.code]).toEqual(invalid)
+    expect(response.body.message).toContain('amount')
   })
 
   test('400 VALIDATION.INVALID_PARAMETER for a number, another currency, and a wallet to itself', async () => {
@@ -176,12 +171,13 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect([self.status, self.body.code]).toEqual(invalid)
   })
 
-  test('an unknown locale falls back to English, a known one speaks; a code never changes', async () => {
-    const ask = (locale: string) => portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
-    const [odd, english, japanese] = [await ask('../../x'), await ask('en'), await ask('ja')]
+  test('an unknown locale falls back to English; codes are the same in every locale', async () => {
+    const request = (locale: string) =>
+      portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
+    const [odd, english, japanese] = [await request('../../x'), await request('en'), await request('ja')]
     expect(odd.body.message).toBe(english.body.message)
     for (const inherited of ['constructor', 'toString', 'valueOf-x', '__proto__', 'hasOwnProperty;q=1, ja;q=0.1'])
-      expect([inherited, (await ask(inherited)).status]).toEqual([inherited, 401])
+      expect([inherited, (await request(inherited)).status]).toEqual([inherited, 401])
     const nowhere = { headers: { 'x-locale': 'constructor' } }
     expect((await portico.call('GET', '/web/v1/consumer/nowhere', nowhere)).body.code).toBe('ROUTE.NOT_FOUND')
     const self = { headers: { 'accept-language': 'constructor' } }
@@ -189,23 +185,23 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect([session.status, session.body]).toMatchObject([401, { code: '4010' }])
     expect(japanese.body.message).not.toBe(english.body.message)
     for (const weighed of ['en;q=0.1, ja', 'en;Q=0.1, ja'])
-      expect((await ask(weighed)).text).toContain(japanese.body.message)
+      expect((await request(weighed)).text).toContain(japanese.body.message)
     expect(japanese.body.code).toBe(english.body.code)
   })
 
-  test('every answer carries the security headers, an envelope and no trace of its maker', async () => {
-    for (const answer of [await ask404(), await post('{'), await list('pageSize=1')]) {
-      expect(answer.headers.get('cache-control')).toBe('no-store')
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-      expect(answer.headers.get('x-powered-by')).toBeNull()
-      expect(answer.text).not.toMatch(/at .*\.ts:|node_modules|Zod/)
-      expect(Object.keys(answer.body)).toEqual(['version', 'timestamp', 'success', 'code', 'message', 'data'])
+  test('every response has the security headers and an envelope, and no server header', async () => {
+    for (const response of [await requestUnknown(), await post('{'), await list('pageSize=1')]) {
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(response.headers.get('x-powered-by')).toBeNull()
+      expect(response.text).not.toMatch(/at .*\.ts:|node_modules|Zod/)
+      expect(Object.keys(response.body)).toEqual(['version', 'timestamp', 'success', 'code', 'message', 'data'])
     }
   })
-  const ask404 = () => portico.call('GET', '/web/v1/consumer/nothing-here')
+  const requestUnknown = () => portico.call('GET', '/web/v1/consumer/nothing-here')
 
-  test('a request id that is none is not said back: the answer has one of ours', async () => {
+  test('an invalid request id is not echoed: the response has a generated one', async () => {
     const idOf = async (id: string) =>
       (await portico.call('GET', '/web/v1/consumer/nothing-here', { headers: { 'x-request-id': id } })).headers.get(
         'x-request-id',
@@ -214,7 +210,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     for (const none of ['a'.repeat(129), 'a b', '\u00e9']) expect(await idOf(none)).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('line breaks and control characters of a client leave the log one JSON line', async () => {
+  test('control characters of a client leave each log entry one JSON line', async () => {
     await post('{"email":"a\\nb\\u001b[31m@demo.test","password":"x"}', { 'user-agent': 'evil\u0085 \u009b31magent' })
     expect(portico.rawLog.length).toBeGreaterThan(0)
     for (const line of portico.rawLog) {

@@ -8,7 +8,7 @@ import { type Recorder, startRecorder } from '../harness/recorder.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
 
-/** As they appear in the request line. */
+/** Values as they appear in the request line. */
 const hostile = [
   '..%2f..%2fx',
   '..%2F..%2F..%2Finternal%2Fusers',
@@ -45,7 +45,7 @@ const pathWith = ({ chainId, operation }: Route, name: string, value: string): s
   chains[chainId].prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, each: string) => (each === name ? value : unknownId))
 
-describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its declared form', () => {
+describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', () => {
   let portico: Portico
   let recorder: Recorder
   let consumer: Session
@@ -56,18 +56,18 @@ describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its
     const token = session.accessToken
     await portico.call('POST', `${chain}/security/step-up/send`, { token, body: { mfaMethod: 'EMAIL' } })
     const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
-    const answer = await portico.call('POST', `${chain}/security/step-up`, {
+    const response = await portico.call('POST', `${chain}/security/step-up`, {
       token,
       body: { mfaMethod: 'EMAIL', code },
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
   }
 
   beforeAll(async () => {
     recorder = await startRecorder()
     portico = await startPortico({
       adjust: (settings) => {
-        // The API key of this test is created in this process.
+        // This process creates the API key of the test.
         settings.backends = { default: upstreamAt(recorder.url), apiKeys: 'in-process' }
       },
     })
@@ -89,7 +89,7 @@ describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its
     recorder.requests.length = 0
   })
 
-  const ask = ({ method, chainId }: Route, path: string): Promise<Answer> => {
+  const request = ({ method, chainId }: Route, path: string): Promise<Answer> => {
     const body = method === 'POST' ? { body: {} } : {}
     if (chainId === 'api')
       return portico.call(method, path, { headers: { authorization: `Bearer ${apiKey}` }, ...body })
@@ -111,10 +111,10 @@ describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its
         ? [400, 'VALIDATION.INVALID_PARAMETER', true]
         : [404, 'RESOURCE.NOT_FOUND', false]
       for (const value of hostile) {
-        const { status, body } = await ask(route, pathWith(route, name, value))
+        const { status, body } = await request(route, pathWith(route, name, value))
         expect([status, body.code, body.message.includes(name)], value).toEqual(expected)
       }
-      const undecodable = await ask(route, pathWith(route, name, '%ff'))
+      const undecodable = await request(route, pathWith(route, name, '%ff'))
       expect([undecodable.status, undecodable.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
     expect(recorder.requests).toEqual([])
@@ -124,7 +124,7 @@ describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its
     ({ operation }) => operation.body === 'none' && !operation.id.startsWith('apiKeys.'),
   )
   test.each(withoutInput)('$name: a UUID reaches the backend', async (route) => {
-    await ask(route, route.path)
+    await request(route, route.path)
     expect(recorder.requests).toHaveLength(1)
     expect(recorder.requests[0]).toContain(unknownId)
   })

@@ -38,7 +38,7 @@ describe.skipIf(inject('topology') !== 'embedded' || !nginxIsInstalled())('a bac
     recorder.requests.length = 0
   })
 
-  const ask = (method: string, path: string) =>
+  const request = (method: string, path: string) =>
     portico.call(method, `/web/v1/consumer${path}`, {
       token: session.accessToken,
       workspace: developmentIds.workspace,
@@ -51,7 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded' || !nginxIsInstalled())('a bac
     ['files.download', 'GET', '/files/{}/download', '/download'],
   ] as const
 
-  test.each(cases)('%s: the encoded path would leave the location in nginx', async (_, method, path, rest) => {
+  test.each(cases)('%s: nginx would decode the path and leave its location', async (_, method, path, rest) => {
     const response = await fetch(`${nginx.url}/portal/web/v1/consumer${path.replace('{}', climb)}`, { method })
     expect(await response.json()).toEqual({ users: ['internal'] })
     expect(recorder.requests).toEqual([`${method} /internal/users${rest}`])
@@ -59,15 +59,15 @@ describe.skipIf(inject('topology') !== 'embedded' || !nginxIsInstalled())('a bac
 
   test.each(cases)('%s 404 RESOURCE.NOT_FOUND: a traversal does not reach nginx', async (_, method, path) => {
     for (const value of [climb, climb.replaceAll('%2f', '%5c'), climb.replaceAll('..', '%252e%252e'), `${climb}%00`]) {
-      const answer = await ask(method, path.replace('{}', value))
-      expect([answer.status, answer.body?.code], value).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      const reply = await request(method, path.replace('{}', value))
+      expect([reply.status, reply.body?.code], value).toEqual([404, 'RESOURCE.NOT_FOUND'])
     }
     expect(recorder.requests).toEqual([])
   })
 
   test.each(cases)('%s: a UUID reaches the backend through nginx', async (_, method, path) => {
-    const answer = await ask(method, path.replace('{}', unknownId))
-    expect([answer.status, answer.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    const reply = await request(method, path.replace('{}', unknownId))
+    expect([reply.status, reply.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
     expect(recorder.requests).toEqual([`${method} /portal/web/v1/consumer${path.replace('{}', unknownId)}`])
   })
 })

@@ -5,7 +5,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** What the policy of every operation implies, asked of every operation on every chain. */
+/** The checks that the policy of every operation implies, on every chain. */
 describe.skipIf(!storeIsAvailable())('the perimeter', () => {
   let portico: Portico
   const tokens = { consumer: '', system: '' }
@@ -18,23 +18,24 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
   afterAll(() => portico?.stop())
 
   const tokenFor = ({ chainId }: Route): string => (chainId === 'system' ? tokens.system : tokens.consumer)
-  const ask = (route: Route, call: Call): Promise<Answer> => portico.call(route.method, route.path, call)
+  const request = (route: Route, call: Call): Promise<Answer> => portico.call(route.method, route.path, call)
   const outcome = ({ status, body }: Answer) => [status, body?.code]
 
-  /** Asks of every route, and names those that answered otherwise. */
-  const everyOne = async (asked: Route[], expected: unknown[], call: (route: Route) => Call): Promise<void> => {
-    expect(asked.length).toBeGreaterThan(0)
+  /** Calls every route and returns those with another response. */
+  const assertAll = async (routes: Route[], expected: unknown[], call: (route: Route) => Call): Promise<void> => {
+    expect(routes.length).toBeGreaterThan(0)
     const others: string[] = []
-    for (const route of asked) {
-      const answer = await ask(route, call(route))
-      const got = outcome(answer)
+    for (const route of routes) {
+      const response = await request(route, call(route))
+      const got = outcome(response)
       if (JSON.stringify(got) !== JSON.stringify(expected)) others.push(`${route.name}: ${JSON.stringify(got)}`)
-      const { success, data, version, timestamp, message } = answer.body
+      const { success, data, version, timestamp, message } = response.body
       if (success !== false || data !== null || !version || !timestamp || !message)
         others.push(`${route.name}: no envelope`)
-      // Who is refused for want of credentials is told which are wanted (RFC 9110, 15.5.2).
-      const challenge = answer.headers.get('www-authenticate')
-      if (challenge !== (answer.status === 401 ? 'Bearer' : null)) others.push(`${route.name}: challenge ${challenge}`)
+      // A 401 names the required scheme (RFC 9110, 15.5.2).
+      const challenge = response.headers.get('www-authenticate')
+      if (challenge !== (response.status === 401 ? 'Bearer' : null))
+        others.push(`${route.name}: challenge ${challenge}`)
     }
     expect(others).toEqual([])
   }
@@ -44,20 +45,17 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
   test.each([
     ['missing', { 'x-portal-access-code': null }],
     ['wrong', { 'x-portal-access-code': 'consumer-dev2' }],
-    ['of another case', { 'x-portal-access-code': 'Consumer-Dev' }],
+    ['in another case', { 'x-portal-access-code': 'Consumer-Dev' }],
     ['repeated', { 'x-portal-access-code': 'consumer-dev, consumer-dev' }],
-  ])(
-    '403 ACCESS.PORTAL_MISMATCH where the access code is %s, before anything else is looked at',
-    async (_, headers) => {
-      await everyOne(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
-        headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
-      }))
-    },
-  )
+  ])('403 ACCESS.PORTAL_MISMATCH for an access code that is %s, before any other check', async (_, headers) => {
+    await assertAll(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
+      headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
+    }))
+  })
 
   test("403 ACCESS.PORTAL_MISMATCH with the other portal's access code", async () => {
     const bound = portalRoutes.filter(({ chainId }) => chainId !== 'shared')
-    await everyOne(bound, [403, 'ACCESS.PORTAL_MISMATCH'], ({ chainId }) => ({
+    await assertAll(bound, [403, 'ACCESS.PORTAL_MISMATCH'], ({ chainId }) => ({
       headers: { 'x-portal-access-code': chainId === 'system' ? 'consumer-dev' : 'system-dev' },
     }))
   })
@@ -71,10 +69,10 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     'cf-ipcountry',
     'x-locale',
   ]
-  test.each(demanded)('400 VALIDATION.INVALID_PARAMETER without %s, which is named', async (name) => {
-    await everyOne(portalRoutes, [400, 'VALIDATION.INVALID_PARAMETER'], () => ({ headers: { [name]: null } }))
+  test.each(demanded)('400 VALIDATION.INVALID_PARAMETER without %s, with its field', async (name) => {
+    await assertAll(portalRoutes, [400, 'VALIDATION.INVALID_PARAMETER'], () => ({ headers: { [name]: null } }))
     const [route] = portalRoutes
-    if (route) expect((await ask(route, { headers: { [name]: null } })).body.message).toContain(name)
+    if (route) expect((await request(route, { headers: { [name]: null } })).body.message).toContain(name)
   })
 
   test.each([
@@ -82,65 +80,65 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     ...['fe80::1%eth0', '203.0.113.7\u00a0', '\u00a0203.0.113.7'],
   ])('400 VALIDATION.INVALID_PARAMETER where CF-Connecting-IP is %s', async (address) => {
     const [route] = portalRoutes
-    const answer = route && (await ask(route, { headers: { 'cf-connecting-ip': address } }))
-    expect([answer?.status, answer?.body.message]).toEqual([400, 'invalid request parameters: cf-connecting-ip'])
+    const response = route && (await request(route, { headers: { 'cf-connecting-ip': address } }))
+    expect([response?.status, response?.body.message]).toEqual([400, 'invalid request parameters: cf-connecting-ip'])
   })
 
   test('401 ACCESS.TOKEN_MISSING without a token, whatever the body', async () => {
     const bodied = (route: Route): Call => (route.method === 'POST' ? { body: '{"broken' } : {})
-    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], bodied)
-    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], () => ({ headers: { authorization: 'Basic eDp5' } }))
+    await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], bodied)
+    await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], () => ({ headers: { authorization: 'Basic eDp5' } }))
   })
 
-  test('401 ACCESS.TOKEN_INVALID with garbage for a token, whatever the body', async () => {
-    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ method }) => ({
+  test('401 ACCESS.TOKEN_INVALID for garbage as token, whatever the body', async () => {
+    await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ method }) => ({
       token: 'garbage',
       ...(method === 'POST' && { body: '[' }),
     }))
   })
 
   test("401 ACCESS.TOKEN_INVALID with the other portal's token, or another client's hash", async () => {
-    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ chainId }) => ({
+    await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ chainId }) => ({
       token: chainId === 'system' ? tokens.consumer : tokens.system,
     }))
-    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({
+    await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({
       token: tokenFor(route),
       headers: { 'x-client-hash': 'another-client' },
     }))
   })
 
-  test('401 ACCESS.TOKEN_INVALID with anything after a good token', async () => {
-    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({ token: `${tokenFor(route)} more` }))
+  test('401 ACCESS.TOKEN_INVALID for a valid token with a suffix', async () => {
+    await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({ token: `${tokenFor(route)} more` }))
   })
 
   const inWorkspace = accountRoutes.filter(({ operation }) => operation.policy.workspace !== 'none')
 
-  test('400 ACCESS.WORKSPACE_REQUIRED where the interface demands the header', async () => {
+  test('400 ACCESS.WORKSPACE_REQUIRED where the policy requires the header', async () => {
     const required = inWorkspace.filter(({ operation }) => operation.policy.workspace === 'required')
-    await everyOne(required, [400, 'ACCESS.WORKSPACE_REQUIRED'], (route) => ({ token: tokenFor(route) }))
+    await assertAll(required, [400, 'ACCESS.WORKSPACE_REQUIRED'], (route) => ({ token: tokenFor(route) }))
   })
 
   test.each([unknownId, 'not-an-id', '../x'])('403 ACCESS.PERMISSION_DENIED in workspace %s', async (workspace) => {
-    await everyOne(inWorkspace, [403, 'ACCESS.PERMISSION_DENIED'], (route) => ({ token: tokenFor(route), workspace }))
+    await assertAll(inWorkspace, [403, 'ACCESS.PERMISSION_DENIED'], (route) => ({ token: tokenFor(route), workspace }))
   })
 
-  test('400 VALIDATION.INVALID_PARAMETER for a query parameter that nobody declared', async () => {
+  test('400 VALIDATION.INVALID_PARAMETER for an undeclared query parameter', async () => {
     const open = portalRoutes.filter(
       ({ operation: { method, policy, id } }) => method === 'GET' && !policy.stepUp && id !== '',
     )
     const others: string[] = []
     for (const route of open) {
-      const answer = await portico.call('GET', `${route.path}?zzz=1`, {
+      const response = await portico.call('GET', `${route.path}?zzz=1`, {
         ...(route.operation.policy.caller === 'account' && { token: tokenFor(route) }),
         ...(route.operation.policy.workspace !== 'none' && { workspace: '01990000-0000-7000-8000-000000000002' }),
       })
-      if (answer.status !== 400 || !answer.body.message.includes('zzz'))
-        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+      if (response.status !== 400 || !response.body.message.includes('zzz'))
+        others.push(`${route.name}: ${response.status} ${response.text}`)
     }
     expect(others).toEqual([])
   })
 
-  test('a field that nobody declared is 400 and named; so is an operation without body given one', async () => {
+  test('400 for an undeclared field, with its name, and for a body where the operation has none', async () => {
     const posts = portalRoutes.filter(
       ({ operation: { method, body, policy, id } }) =>
         method === 'POST' &&
@@ -151,18 +149,18 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     )
     const others: string[] = []
     for (const route of posts) {
-      const answer = await ask(route, {
+      const response = await request(route, {
         body: { zzz: 1 },
         ...(route.operation.policy.caller === 'account' && { token: tokenFor(route) }),
         ...(route.operation.policy.workspace !== 'none' && { workspace: '01990000-0000-7000-8000-000000000002' }),
       })
-      if (answer.status !== 400 || answer.body.code !== 'VALIDATION.INVALID_PARAMETER')
-        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+      if (response.status !== 400 || response.body.code !== 'VALIDATION.INVALID_PARAMETER')
+        others.push(`${route.name}: ${response.status} ${response.text}`)
     }
     expect(others).toEqual([])
   })
 
-  test('the second chain asks for no portal headers, but for a token all the same', async () => {
+  test('the machine chain requires a token but no portal headers', async () => {
     const machine = routes.filter(({ chainId }) => chainId === 'api')
     expect(machine).toHaveLength(9)
     for (const route of machine) {

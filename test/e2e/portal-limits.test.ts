@@ -10,7 +10,7 @@ const limited = [429, 'ACCESS.RATE_LIMITED']
 const system = '/web/v1/system'
 
 /** A portal's own limits replace those of the deployment. */
-describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
+describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -30,11 +30,11 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
   })
   afterAll(() => portico?.stop())
 
-  const times = async (count: number, ask: () => Promise<unknown>): Promise<void> => {
-    for (let each = 0; each < count; each++) await ask()
+  const times = async (count: number, request: () => Promise<unknown>): Promise<void> => {
+    for (let each = 0; each < count; each++) await request()
   }
 
-  test('auth.loginInitiate 429 for the fourth of an address at SYSTEM; at CONSUMER the same address goes on', async () => {
+  test('auth.loginInitiate 429 for the 4th request of an address at SYSTEM only, not at CONSUMER', async () => {
     const at = client(portico)
     const initiate = (chain: string) =>
       at.post(`${chain}/auth/login/initiate`, { email: 'a@b.test', password: 'wrong' })
@@ -43,17 +43,17 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect((await initiate('/web/v1/consumer')).status).toBe(401)
   })
 
-  test('auth.loginInitiate 429 tells of the limit that refused, where that of the address has just been used up too', async () => {
+  test('auth.loginInitiate 429 reports the limit that refused, even if the address limit is used up, too', async () => {
     const at = client(portico)
     const initiate = () => at.post(`${system}/auth/login/initiate`, { email: 'a@b.test', password: 'wrong' })
     await times(3, initiate)
     await times(36, () => at.get(`${system}/secure-channel/public-key`))
-    const answer = await initiate()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toBe(`"login-address";r=0;t=${answer.headers.get('retry-after')}`)
+    const response = await initiate()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toBe(`"login-address";r=0;t=${response.headers.get('retry-after')}`)
   })
 
-  test('auth.loginInitiate 429 for the fourth from anywhere in the 56 bits of an IPv6 address; their neighbour goes on', async () => {
+  test('auth.loginInitiate 429 for the 4th request of an IPv6 /56; its neighbor continues', async () => {
     const at = client(portico)
     const from = async (address: string) => {
       const body = { email: 'nobody@b.test', password: 'wrong' }
@@ -65,7 +65,7 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(await from('2001:db8:0:200::2')).toBe(401)
   })
 
-  test('auth.loginInitiate 401: the window of a minute at CONSUMER ends within it, whatever SYSTEM’s is', async () => {
+  test('auth.loginInitiate 401: the window at CONSUMER ends after a minute, whatever that of SYSTEM', async () => {
     const at = client(portico)
     const body = { email: 'a@b.test', password: 'wrong' }
     const endOf = async (chain: string): Promise<number> => {
@@ -76,55 +76,55 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(await endOf('/web/v1/consumer')).toBeLessThanOrEqual(60)
   })
 
-  test('auth.mfaSend 429 for a code so soon after another tells of the pause between them', async () => {
+  test('auth.mfaSend 429 for a second code reports the required pause', async () => {
     const at = client(portico)
     const { sessionId } = data(
       await at.post('/auth/login/initiate', { email: 'owner@demo.test', password: 'Portico-demo-2026' }),
     )
     const send = () => at.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
     data(await send())
-    const answer = await send()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"code-resend";r=0;t=(30|2\d)$/)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
+    const response = await send()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toMatch(/^"code-resend";r=0;t=(30|2\d)$/)
+    expect(response.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
   })
 
-  test('mfa.stepUpSend 429 for a code so soon after another costs nothing of the mails that an account gets', async () => {
+  test('mfa.stepUpSend 429 for a second code does not count towards the mail limit of the account', async () => {
     const { accessToken: token } = await signIn(portico, 'member@demo.test')
     const send = () =>
       portico.call('POST', '/web/v1/consumer/security/step-up/send', { token, body: { mfaMethod: 'EMAIL' } })
     data(await send())
     await times(6, async () => {
-      const answer = await send()
-      expect(refusal(answer)).toEqual(limited)
-      expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
+      const response = await send()
+      expect(refusal(response)).toEqual(limited)
+      expect(response.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
     })
   })
 
-  test('auth.loginInitiate 429 after ten wrong passwords tells of the failures that refuse, not of the address', async () => {
+  test('auth.loginInitiate 429 after ten wrong passwords reports the failure limit, not that of the address', async () => {
     const fail = () => client(portico).post('/auth/login/initiate', { email: 'failing@demo.test', password: 'wrong' })
     await times(10, async () => expect((await fail()).status).toBe(401))
-    const answer = await fail()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"failures";r=0;t=\d+$/)
-    expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`t=${answer.headers.get('retry-after')}$`))
-    expect(answer.headers.get('ratelimit-policy')).toBe('"failures";q=10;w=900')
+    const response = await fail()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toMatch(/^"failures";r=0;t=\d+$/)
+    expect(response.headers.get('ratelimit')).toMatch(new RegExp(`t=${response.headers.get('retry-after')}$`))
+    expect(response.headers.get('ratelimit-policy')).toBe('"failures";q=10;w=900')
   })
 
-  test('password.forgot 429 tells of the limit of mails to one address', async () => {
+  test('password.forgot 429 reports the limit of mails per address', async () => {
     const forgot = () =>
       client(portico, { chain: system }).post(`${system}/auth/password/forgot`, {
         email: 'c@b.test',
         turnstileToken: '',
       })
     data(await forgot())
-    const answer = await forgot()
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit')).toMatch(/^"forgot-mails";r=0;t=\d+$/)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"forgot-mails";q=1;w=3600')
+    const response = await forgot()
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit')).toMatch(/^"forgot-mails";r=0;t=\d+$/)
+    expect(response.headers.get('ratelimit-policy')).toBe('"forgot-mails";q=1;w=3600')
   })
 
-  test('invitations.create 429 tells of the invitations to one address, wherever they are counted', async () => {
+  test('invitations.create 429 reports the limit of invitations per address, across workspaces', async () => {
     const { accessToken: token } = await signIn(portico, 'owner@demo.test')
     const consumer = '/web/v1/consumer'
     const roleOf = await portico.call('POST', `${consumer}/roles`, {
@@ -134,10 +134,12 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     const { bizId: roleBizId } = data(roleOf)
     const body = { email: 'guest@demo.test', roleBizId }
     data(await portico.call('POST', `${consumer}/invitations`, { token, body }))
-    const answer = await portico.call('POST', `${consumer}/invitations`, { token, body })
-    expect(refusal(answer)).toEqual(limited)
-    expect(answer.headers.get('ratelimit-policy')).toBe('"invitations-to-address";q=1;w=86400')
-    expect(answer.headers.get('ratelimit')).toBe(`"invitations-to-address";r=0;t=${answer.headers.get('retry-after')}`)
+    const response = await portico.call('POST', `${consumer}/invitations`, { token, body })
+    expect(refusal(response)).toEqual(limited)
+    expect(response.headers.get('ratelimit-policy')).toBe('"invitations-to-address";q=1;w=86400')
+    expect(response.headers.get('ratelimit')).toBe(
+      `"invitations-to-address";r=0;t=${response.headers.get('retry-after')}`,
+    )
   })
 
   test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {
@@ -149,7 +151,7 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(refusal(await forgot(client(portico)))).toEqual(limited)
   })
 
-  test('429 for the third request of an operator’s account, which its answers speak of', async () => {
+  test("429 for the third request of an operator's account, with RateLimit headers", async () => {
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const profile = () => portico.call('GET', `${system}/profile`, { token })
     const first = await profile()
@@ -168,20 +170,17 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
       [403, 'ACCESS.PORTAL_MISMATCH'],
       (at) => at.get(publicKey, undefined, { 'x-portal-access-code': 'guess' }),
     ],
-  ])(
-    '429 ACCESS.RATE_LIMITED: %s spends the limit of its address, and of no other one',
-    async (_name, refused, ask) => {
-      const at = client(portico)
-      await times(40, async () => expect(refusal(await ask(at))).toEqual(refused))
-      const limitedAnswer = await ask(at)
-      expect(refusal(limitedAnswer)).toEqual(limited)
-      expect(limitedAnswer.headers.get('ratelimit')).toBe(`"address";r=0;t=${limitedAnswer.headers.get('retry-after')}`)
-      expect(refusal(await at.get(publicKey))).toEqual(limited)
-      expect((await client(portico).get(publicKey)).status).toBe(200)
-    },
-  )
+  ])('429 ACCESS.RATE_LIMITED: %s spends the limit of its own address only', async (_name, refused, request) => {
+    const at = client(portico)
+    await times(40, async () => expect(refusal(await request(at))).toEqual(refused))
+    const limitedAnswer = await request(at)
+    expect(refusal(limitedAnswer)).toEqual(limited)
+    expect(limitedAnswer.headers.get('ratelimit')).toBe(`"address";r=0;t=${limitedAnswer.headers.get('retry-after')}`)
+    expect(refusal(await at.get(publicKey))).toEqual(limited)
+    expect((await client(portico).get(publicKey)).status).toBe(200)
+  })
 
-  test('429 for any one address at SYSTEM counts by itself', async () => {
+  test('429 per address at SYSTEM: addresses are counted separately', async () => {
     const at = client(portico)
     const open = (chain: string) => at.get(`${chain}/secure-channel/public-key`)
     await times(40, () => open(system))

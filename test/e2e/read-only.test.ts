@@ -6,13 +6,13 @@ import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const workspace = developmentIds.workspace
-/** What a member does in a workspace and needs more than a right to read for. */
+/** Operations of a workspace that require more than a read permission. */
 const writes = routes.filter(
   ({ operation: { policy }, chainId }) =>
     chainId !== 'system' && policy.workspace !== 'none' && policy.permission && !policy.permission.endsWith(':read'),
 )
 
-describe.skipIf(!storeIsAvailable())('a role that may only read', () => {
+describe.skipIf(!storeIsAvailable())('a read-only role', () => {
   let world: AccessWorld
   beforeAll(async () => {
     world = await startAccessWorld()
@@ -24,7 +24,7 @@ describe.skipIf(!storeIsAvailable())('a role that may only read', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('there are writes to refuse', () => expect(writes.length).toBeGreaterThan(20))
+  test('the contract has writes to refuse', () => expect(writes.length).toBeGreaterThan(20))
 
   test.each(writes)('$name is 403 ACCESS.PERMISSION_DENIED', async ({ method, path }) => {
     const { status, body } = await world.portico.call(method, path, {

@@ -6,7 +6,7 @@ import { cancelReason, type RechargesWorld, reason, startRechargesWorld, stepsOf
 
 const { workspace } = developmentIds
 
-describe.skipIf(!storeIsAvailable())('recharges that are not paid in time', () => {
+describe.skipIf(!storeIsAvailable())('expired recharges', () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld(({ money }) => {
@@ -17,31 +17,31 @@ describe.skipIf(!storeIsAvailable())('recharges that are not paid in time', () =
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.read 200: EXPIRED, by a job in the end; cancel, proof and confirm 409, and its daily share is back', async () => {
-    const { data, web, system, upload, asked, made } = world
+  test('recharges.read 200: EXPIRED; cancel, proof and confirm 409; the daily limit is restored', async () => {
+    const { data, web, system, upload, orderOf, create } = world
     const fileBizId = await upload()
-    const { bizId } = await made({ channelCode: 'CARD_USD' })
-    // Beyond the day's share at any time, while that of the first one may be back already.
-    const most = asked({ channelCode: 'CARD_USD', amount: '100.01' })
-    expect(codeOf(await web('POST', '/recharges', most))).toEqual(limit)
+    const { bizId } = await create({ channelCode: 'CARD_USD' })
+    // Above the daily limit in any case; the share of the first recharge may already be restored.
+    const second = orderOf({ channelCode: 'CARD_USD', amount: '100.01' })
+    expect(codeOf(await web('POST', '/recharges', second))).toEqual(limit)
     const read = () => data(web('GET', `/recharges/${bizId}`))
     await expect.poll(async () => (await read()).version, { timeout: 60_000, interval: 200 }).toBe(2)
     const order = await read()
     expect(stepsOf(order)).toEqual(['PENDING_PAYMENT', 'EXPIRED'])
     expect(order).toMatchObject({ rechargeStatus: { code: 'EXPIRED' }, completedAt: null })
     expect(order.statusHistory[1].actorBizId).toBeNull()
-    const late = [
+    const decisions = [
       await web('POST', `/recharges/${bizId}/cancel`, cancelReason),
       await web('POST', `/recharges/${bizId}/proof`, { fileBizId }),
       await system('POST', `/recharges/${bizId}/confirm`),
       await system('POST', `/recharges/${bizId}/reject`, reason),
     ]
-    for (const answer of late) expect(codeOf(answer)).toEqual(conflict)
+    for (const response of decisions) expect(codeOf(response)).toEqual(conflict)
     const audit = `/audit-log?action=recharges.expire&workspaceId=${workspace}`
     const entries = async () => (await data(system('GET', audit))).items
     await expect.poll(async () => (await entries()).length).toBe(1)
     expect((await entries())[0]).toMatchObject({ targetBizId: bizId, actorBizId: null, outcome: { code: 'SUCCESS' } })
-    await made({ channelCode: 'CARD_USD' })
+    await create({ channelCode: 'CARD_USD' })
     expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   })
 })

@@ -15,9 +15,9 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.downloadProof 200, 206, 416: the file as an attachment, for the operator; one line each in the audit log', async () => {
-    const { portico, data, system, proved, operator } = world
-    const { bizId, workspaceBizId, proofFileBizId } = await proved()
+  test('recharges.downloadProof 200, 206, 416: an attachment for the operator; one audit entry per download', async () => {
+    const { portico, data, system, createProved, operator } = world
+    const { bizId, workspaceBizId, proofFileBizId } = await createProved()
     const { sha256, sizeBytes } = await data(world.web('GET', `/files/${proofFileBizId}`))
     const whole = await system('GET', proofOf(bizId))
     expect([whole.status, whole.text.slice(0, 8)]).toEqual([200, '%PDF-1.7'])
@@ -33,32 +33,32 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     const part = await ranged('bytes=0-3')
     expect([part.status, part.text]).toEqual([206, '%PDF'])
     expect((await ranged('bytes=99999-')).status).toBe(416)
-    const told = { workspaceBizId, targetBizId: bizId, outcome: { code: 'SUCCESS' } }
+    const entry = { workspaceBizId, targetBizId: bizId, outcome: { code: 'SUCCESS' } }
     const { items } = await data(system('GET', `/audit-log?action=recharges.downloadProof&targetId=${bizId}`))
-    expect(items).toMatchObject([told, told, told])
+    expect(items).toMatchObject([entry, entry, entry])
   })
 
-  test('recharges.proof 400 for a file of a type that no proof has, whatever it was uploaded for; a receipt may be a document', async () => {
-    const { data, made, upload, web } = world
-    const { bizId } = await made()
+  test('recharges.proof 400 for a file type that proofs cannot have, whatever its purpose', async () => {
+    const { data, create, upload, web } = world
+    const { bizId } = await create()
     const table = { content: Buffer.from('=1+1,2\n'), fileName: 'receipt.csv', type: 'text/csv' }
     const fileBizId = await upload({ purpose: 'DOCUMENT', ...table })
     expect(codeOf(await web('POST', `/recharges/${bizId}/proof`, { fileBizId }))).toEqual(invalid)
     await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload({ purpose: 'DOCUMENT' }) }))
   })
 
-  test('recharges.downloadProof 200 with HEAD: the same head, and no line in the audit log, for nobody has seen the file', async () => {
-    const { data, system, proved } = world
-    const { bizId } = await proved()
+  test('recharges.downloadProof 200 for HEAD: the same headers and no audit entry', async () => {
+    const { data, system, createProved } = world
+    const { bizId } = await createProved()
     const { status, headers, text } = await system('HEAD', proofOf(bizId))
     expect([status, headers.get('content-type'), text]).toEqual([200, 'application/pdf', ''])
     const { items } = await data(system('GET', `/audit-log?action=recharges.downloadProof&targetId=${bizId}`))
     expect(items).toEqual([])
   })
 
-  test('recharges.downloadProof 404: none yet, unknown, malformed, gone with its sandbox; 401 without a token, and with a customer’s', async () => {
-    const { portico, data, web, system, upload, made, owner } = world
-    const unproved = (await made()).bizId
+  test("recharges.downloadProof 404: no proof, unknown, malformed, deleted; 401 for a consumer's token", async () => {
+    const { portico, data, web, system, upload, create, owner } = world
+    const unproved = (await create()).bizId
     for (const id of [unproved, unknownId, 'x']) expect(codeOf(await system('GET', proofOf(id)))).toEqual(notFound)
     const { bizId: play } = await data(web('POST', '/workspaces', { workspaceName: 'Play', workspaceKind: 'SANDBOX' }))
     const there = { workspace: play }
@@ -76,9 +76,9 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
   })
 
   test.skipIf(inject('topology') === 'embedded')(
-    'recharges.downloadProof 403: who may read recharges and not decide over them',
+    'recharges.downloadProof 403: permission to read recharges without permission to decide',
     async () => {
-      const { portico, proved } = world
+      const { portico, createProved } = world
       const client = new Client({ connectionString: portico.settings.databaseUrl?.reveal() })
       await client.connect()
       await client.query(
@@ -86,10 +86,10 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
       )
       await client.end()
       const { accessToken: token } = await signIn(portico, 'checker@demo.test')
-      const { bizId } = await proved()
-      const ask = (path: string) => portico.call('GET', `/web/v1/system${path}`, { token })
-      expect((await ask(`/recharges/${bizId}`)).status).toBe(200)
-      expect(codeOf(await ask(proofOf(bizId)))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+      const { bizId } = await createProved()
+      const request = (path: string) => portico.call('GET', `/web/v1/system${path}`, { token })
+      expect((await request(`/recharges/${bizId}`)).status).toBe(200)
+      expect(codeOf(await request(proofOf(bizId)))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
     },
   )
 })

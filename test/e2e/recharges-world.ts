@@ -10,7 +10,7 @@ export const reason = { reason: 'no such payment' }
 export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }): string[] =>
   order.statusHistory.map(({ status }) => status.code)
 
-/** The world of money with recharges in it, and how much of it came. */
+/** The money helpers plus recharges and the credited amount. */
 export const startRechargesWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld(adjust)
   const { portico, owner, web, data } = world
@@ -24,25 +24,25 @@ export const startRechargesWorld = async (adjust?: Adjust) => {
     const call = { token: owner.accessToken, workspace: where, headers, body }
     return (await data(portico.call('POST', '/web/v1/consumer/files/upload', call))).bizId
   }
-  const asked = (changed: object = {}) => ({
+  const orderOf = (changed: object = {}) => ({
     walletBizId: mainUsd,
     channelCode: 'BANK_USD',
     amount: '100.00',
     ...changed,
   })
-  const made = (changed: object = {}) => data(web('POST', '/recharges', asked(changed)))
-  const proved = async (changed: object = {}) => {
-    const { bizId } = await made(changed)
+  const create = (changed: object = {}) => data(web('POST', '/recharges', orderOf(changed)))
+  const createProved = async (changed: object = {}) => {
+    const { bizId } = await create(changed)
     return data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload() }))
   }
   const balance = async (wallet: string = mainUsd) =>
     Number((await data(web('GET', `/wallets/${wallet}/balance`))).availableBalance)
-  const moved = async (work: () => Promise<unknown>, wallet: string = mainUsd) => {
+  const balanceChange = async (work: () => Promise<unknown>, wallet: string = mainUsd) => {
     const before = await balance(wallet)
     await work()
     return Math.round(((await balance(wallet)) - before) * 100) / 100
   }
-  return { ...world, upload, asked, made, proved, moved }
+  return { ...world, upload, orderOf, create, createProved, balanceChange }
 }
 
 export type RechargesWorld = Awaited<ReturnType<typeof startRechargesWorld>>

@@ -4,7 +4,7 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
 import { storeIsAvailable } from '../harness/store.ts'
-import { codeOf, conflict, invalid, limit, notFound, onlyOne, reused, unavailable } from './money-world.ts'
+import { assertOneSucceeds, codeOf, conflict, invalid, limit, notFound, reused, unavailable } from './money-world.ts'
 import { cancelReason, type RechargesWorld, reason, startRechargesWorld, stepsOf } from './recharges-world.ts'
 
 const { workspace, mainUsd, mainEur } = developmentIds
@@ -23,7 +23,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.availableChannels 200: the enabled ones, of a currency', async () => {
+  test('recharges.availableChannels 200: the enabled ones of a currency', async () => {
     const { data, web } = world
     const all = await data(web('GET', '/recharges/available-channels'))
     const codes = all.map(({ channelCode }: { channelCode: string }) => channelCode)
@@ -44,9 +44,9 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(await data(web('GET', '/recharges/available-channels?currency=JPY'))).toEqual([])
   })
 
-  test('recharges.quote 200: the fee by tariff, rounded up; nothing is kept', async () => {
-    const { data, web, asked } = world
-    const card = asked({ channelCode: 'CARD_USD', amount: '33.33' })
+  test('recharges.quote 200: the fee by tariff, rounded up; nothing is stored', async () => {
+    const { data, web, orderOf } = world
+    const card = orderOf({ channelCode: 'CARD_USD', amount: '33.33' })
     expect(await data(web('POST', '/recharges/quote', card))).toEqual({
       walletBizId: mainUsd,
       channelCode: 'CARD_USD',
@@ -58,14 +58,14 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect((await data(web('GET', '/recharges'))).items).toEqual([])
   })
 
-  test('recharges.create 200: waits for its payment; the same request is the same answer, other bytes 422', async () => {
-    const { data, web, system, asked, moved } = world
+  test('recharges.create 200: awaits payment; a replay returns the same response, another body 422', async () => {
+    const { data, web, system, orderOf, balanceChange } = world
     const id = randomUUID()
-    const change = await moved(async () => {
-      const create = () => web('POST', '/recharges', asked(), { id })
-      const answers = await Promise.all([create(), create(), create()])
+    const change = await balanceChange(async () => {
+      const create = () => web('POST', '/recharges', orderOf(), { id })
+      const responses = await Promise.all([create(), create(), create()])
       const first = await data(create())
-      for (const { status, body } of answers)
+      for (const { status, body } of responses)
         if (status === 200) expect(body.data).toEqual(first)
         else expect(body.code).toBe('REQUEST.IN_PROGRESS')
       expect(first).toMatchObject({
@@ -82,55 +82,58 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
         completedAt: null,
       })
       expect(Date.parse(first.expiresAt) - Date.parse(first.createdAt)).toBeGreaterThan(86_399_000)
-      const other = await web('POST', '/recharges', asked({ amount: '99.00' }), { id })
+      const other = await web('POST', '/recharges', orderOf({ amount: '99.00' }), { id })
       expect(codeOf(other)).toEqual(reused)
       expect(await data(web('GET', `/recharges/${first.bizId}`))).toEqual(first)
       const workspaceKind = expect.objectContaining({ code: 'LIVE' })
       expect(await data(system('GET', `/recharges/${first.bizId}`))).toEqual({ ...first, workspaceKind })
-      const listed = async (query: string, ask: typeof web | typeof system = web) =>
-        (await data(ask('GET', `/recharges?${query}`))).items.map(({ bizId }: { bizId: string }) => bizId)
+      const listed = async (query: string, decideOn: typeof web | typeof system = web) =>
+        (await data(decideOn('GET', `/recharges?${query}`))).items.map(({ bizId }: { bizId: string }) => bizId)
       expect(await listed(`walletId=${mainUsd}&rechargeStatus=PENDING_PAYMENT`)).toEqual([first.bizId])
       expect(await listed('rechargeStatus=EXPIRED')).toEqual([])
       expect(await listed(`walletId=${mainEur}`)).toEqual([])
       expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
       expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
       await data(web('POST', `/recharges/${first.bizId}/cancel`, cancelReason))
-      // The replay answers as the first time, though the order has moved on since.
+      // The replay returns the first response, although the order has changed since.
       expect(await data(create())).toEqual(first)
     })
     expect(change).toBe(0)
   })
 
-  test.each(['/recharges/quote', '/recharges'])('POST %s refuses: limits, amounts, channels, wallets', async (path) => {
-    const { web, asked } = world
-    const refused = async (changed: object) => codeOf(await web('POST', path, asked(changed)))
-    expect(await refused({ amount: '9.99' })).toEqual(limit)
-    expect(await refused({ amount: '100000.01' })).toEqual(limit)
-    for (const amount of ['20.001', '0.00', '-1.00', '1e3', 'NaN']) expect(await refused({ amount })).toEqual(invalid)
-    expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
-    for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
-      expect(await refused({ channelCode })).toEqual(unavailable)
-    // Another currency than the wallet's is invalid wherever money moves.
-    expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
-  })
+  test.each(['/recharges/quote', '/recharges'])(
+    'POST %s 400, 404, 422: limits, amounts, channels, wallets',
+    async (path) => {
+      const { web, orderOf } = world
+      const refused = async (changed: object) => codeOf(await web('POST', path, orderOf(changed)))
+      expect(await refused({ amount: '9.99' })).toEqual(limit)
+      expect(await refused({ amount: '100000.01' })).toEqual(limit)
+      for (const amount of ['20.001', '0.00', '-1.00', '1e3', 'NaN']) expect(await refused({ amount })).toEqual(invalid)
+      expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
+      for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
+        expect(await refused({ channelCode })).toEqual(unavailable)
+      // A currency other than the wallet's is invalid wherever money moves.
+      expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
+    },
+  )
 
-  test('recharges.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what is cancelled counts no more', async () => {
-    const { data, web, asked, made } = world
+  test('recharges.create 422 WALLET.LIMIT_EXCEEDED: daily limit, also concurrently, without cancelled ones', async () => {
+    const { data, web, orderOf, create } = world
     const day = { walletBizId: mainEur, channelCode: 'BANK_EUR' }
-    const { bizId } = await made({ ...day, amount: '50.00' })
-    expect(codeOf(await web('POST', '/recharges', asked({ ...day, amount: '10.01' })))).toEqual(limit)
-    expect(codeOf(await web('POST', '/recharges/quote', asked({ ...day, amount: '10.01' })))).toEqual(limit)
-    await data(web('POST', '/recharges/quote', asked({ ...day, amount: '10.00' })))
+    const { bizId } = await create({ ...day, amount: '50.00' })
+    expect(codeOf(await web('POST', '/recharges', orderOf({ ...day, amount: '10.01' })))).toEqual(limit)
+    expect(codeOf(await web('POST', '/recharges/quote', orderOf({ ...day, amount: '10.01' })))).toEqual(limit)
+    await data(web('POST', '/recharges/quote', orderOf({ ...day, amount: '10.00' })))
     await data(web('POST', `/recharges/${bizId}/cancel`, cancelReason))
-    const many = Array.from({ length: 12 }, () => web('POST', '/recharges', asked({ ...day, amount: '10.00' })))
-    const answers = await Promise.all(many)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(6)
-    for (const answer of answers.filter(({ status }) => status !== 200)) expect(codeOf(answer)).toEqual(limit)
+    const many = Array.from({ length: 12 }, () => web('POST', '/recharges', orderOf({ ...day, amount: '10.00' })))
+    const responses = await Promise.all(many)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(6)
+    for (const response of responses.filter(({ status }) => status !== 200)) expect(codeOf(response)).toEqual(limit)
   })
 
-  test('recharges.proof, confirm 200: credited once; replays; 409 without its proof', async () => {
-    const { data, web, system, sidesOf, upload, made, moved } = world
-    const { bizId } = await made()
+  test('recharges.proof, confirm 200: credited once; replays; 409 without a proof', async () => {
+    const { data, web, system, postingsOf, upload, create, balanceChange } = world
+    const { bizId } = await create()
     const confirm = () => system('POST', `/recharges/${bizId}/confirm`, undefined, bizId)
     const rejected = await system('POST', `/recharges/${bizId}/reject`, reason)
     expect([codeOf(await confirm()), codeOf(rejected)]).toEqual([conflict, conflict])
@@ -142,14 +145,14 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(await data(prove())).toEqual(shown)
     expect(codeOf(await web('POST', `/recharges/${bizId}/proof`, { fileBizId }))).toEqual(conflict)
     expect(codeOf(await web('POST', `/recharges/${bizId}/cancel`, cancelReason))).toEqual(conflict)
-    const change = await moved(async () => {
+    const change = await balanceChange(async () => {
       const confirmed = await data(confirm())
       expect(confirmed).toMatchObject({ rechargeStatus: { code: 'COMPLETED' }, completedAt: expect.any(String) })
       expect(await data(confirm())).toEqual(confirmed)
       expect(stepsOf(confirmed)).toEqual(['PENDING_PAYMENT', 'PROOF_SUBMITTED', 'COMPLETED'])
     })
     expect(change).toBe(100)
-    expect(await sidesOf(bizId)).toEqual([
+    expect(await postingsOf(bizId)).toEqual([
       ['CLEARING:USD', '-100.00'],
       ['WALLET', '100.00'],
     ])
@@ -159,35 +162,35 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       ).toEqual(conflict)
   })
 
-  test('recharges.confirm 200: without a proof where the channel needs none, less the fee, which goes to the house; with one as well', async () => {
-    const { data, system, sidesOf, made, proved, moved } = world
+  test('recharges.confirm 200: without a proof where the channel requires none, less the fee', async () => {
+    const { data, system, postingsOf, create, createProved, balanceChange } = world
     const card = { channelCode: 'CARD_USD' }
-    const change = await moved(async () => {
-      const plain = await made(card)
+    const change = await balanceChange(async () => {
+      const plain = await create(card)
       const confirmed = await data(system('POST', `/recharges/${plain.bizId}/confirm`))
       expect(confirmed).toMatchObject({ feeAmount: '3.20', netAmount: '96.80' })
       expect(stepsOf(confirmed)).toEqual(['PENDING_PAYMENT', 'COMPLETED'])
-      expect(await sidesOf(plain.bizId)).toEqual([
+      expect(await postingsOf(plain.bizId)).toEqual([
         ['CLEARING:USD', '-3.20'],
         ['CLEARING:USD', '-96.80'],
         ['FEE:USD', '3.20'],
         ['WALLET', '96.80'],
       ])
-      const shown = await proved(card)
+      const shown = await createProved(card)
       await data(system('POST', `/recharges/${shown.bizId}/confirm`))
     })
     expect(change).toBe(193.6)
   })
 
-  test('recharges.cancel, reject 200: each is the last word and moves no money', async () => {
-    const { data, web, system, upload, made, proved, moved } = world
+  test('recharges.cancel, reject 200: final, and no money moves', async () => {
+    const { data, web, system, upload, create, createProved, balanceChange } = world
     const fileBizId = await upload()
     const cases = [
-      { make: made, end: (id: string) => web('POST', `/recharges/${id}/cancel`, cancelReason), to: 'CANCELLED' },
-      { make: proved, end: (id: string) => system('POST', `/recharges/${id}/reject`, reason), to: 'REJECTED' },
+      { make: create, end: (id: string) => web('POST', `/recharges/${id}/cancel`, cancelReason), to: 'CANCELLED' },
+      { make: createProved, end: (id: string) => system('POST', `/recharges/${id}/reject`, reason), to: 'REJECTED' },
     ]
     for (const { make, end, to } of cases) {
-      const change = await moved(async () => {
+      const change = await balanceChange(async () => {
         const { bizId: id } = await make()
         expect(await data(end(id))).toMatchObject({
           rechargeStatus: { code: to },
@@ -201,37 +204,37 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
           await system('POST', `/recharges/${id}/confirm`),
           await system('POST', `/recharges/${id}/reject`, reason),
         ]
-        for (const answer of after) expect(codeOf(answer)).toEqual(conflict)
+        for (const response of after) expect(codeOf(response)).toEqual(conflict)
       })
       expect(change).toBe(0)
     }
   })
 
-  test('recharges of another workspace, its wallets and files are as unknown', async () => {
-    const { data, web, upload, asked, made } = world
+  test("recharges 404: another workspace's recharges, wallets and files are unknown", async () => {
+    const { data, web, upload, orderOf, create } = world
     const kind = { workspaceName: 'Next door', workspaceKind: 'SANDBOX' }
     const other = (await data(web('POST', '/workspaces', kind))).bizId
     const there = { workspace: other }
-    expect(codeOf(await web('POST', '/recharges', asked(), there))).toEqual(notFound)
-    const { bizId } = await made()
+    expect(codeOf(await web('POST', '/recharges', orderOf(), there))).toEqual(notFound)
+    const { bizId } = await create()
     const [theirs, ours] = [await upload({ where: other }), await upload()]
     for (const fileBizId of [theirs, unknownId])
       expect(codeOf(await web('POST', `/recharges/${bizId}/proof`, { fileBizId }))).toEqual(notFound)
-    const answers = [
+    const responses = [
       await web('GET', `/recharges/${bizId}`, undefined, there),
       await web('POST', `/recharges/${bizId}/cancel`, cancelReason, there),
       await web('POST', `/recharges/${bizId}/proof`, { fileBizId: theirs }, there),
       await web('POST', `/recharges/${bizId}/proof`, { fileBizId: ours }, there),
     ]
-    for (const answer of answers) expect(codeOf(answer)).toEqual(notFound)
+    for (const response of responses) expect(codeOf(response)).toEqual(notFound)
     expect((await data(web('GET', '/recharges', undefined, there))).items).toEqual([])
     await data(web('POST', `/recharges/${bizId}/cancel`, cancelReason))
   })
 
-  test('recharges.read, cancel and their like 404: unknown and malformed ids', async () => {
+  test('recharges.read, cancel and similar 404: unknown and malformed ids', async () => {
     const { web, system } = world
     for (const id of [unknownId, 'x']) {
-      const answers = [
+      const responses = [
         await web('GET', `/recharges/${id}`),
         await web('POST', `/recharges/${id}/cancel`, cancelReason),
         await web('POST', `/recharges/${id}/proof`, { fileBizId: unknownId }),
@@ -239,17 +242,17 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
         await system('POST', `/recharges/${id}/confirm`),
         await system('POST', `/recharges/${id}/reject`, reason),
       ]
-      for (const answer of answers) expect(codeOf(answer)).toEqual(notFound)
+      for (const response of responses) expect(codeOf(response)).toEqual(notFound)
     }
   })
 
-  test('recharges on a frozen wallet: WALLET.NOT_ACTIVE to quote, to begin and to confirm', async () => {
-    const { data, web, system, asked, proved } = world
-    const { bizId } = await proved()
+  test('recharges 422 WALLET.NOT_ACTIVE on a frozen wallet: quote, create and confirm', async () => {
+    const { data, web, system, orderOf, createProved } = world
+    const { bizId } = await createProved()
     await data(system('POST', `/wallets/${mainUsd}/freeze`, { reason: 'review' }))
     const refused = [
-      await web('POST', '/recharges/quote', asked()),
-      await web('POST', '/recharges', asked()),
+      await web('POST', '/recharges/quote', orderOf()),
+      await web('POST', '/recharges', orderOf()),
       await system('POST', `/recharges/${bizId}/confirm`),
     ]
     for (const { body } of refused) expect(body.code).toBe('WALLET.NOT_ACTIVE')
@@ -257,28 +260,28 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     await data(system('POST', `/recharges/${bizId}/confirm`))
   })
 
-  test('recharges: of parallel decisions exactly one happens, and the money comes once', async () => {
-    const { web, system, upload, made, proved, moved } = world
+  test('recharges: of concurrent decisions exactly one takes effect, and the money is credited once', async () => {
+    const { web, system, upload, create, createProved, balanceChange } = world
     const fileBizId = await upload()
     let gained = 0
-    const winner = async (asking: Promise<Answer>[]) => {
-      const { rechargeStatus, netAmount } = (await onlyOne(asking)).body.data
+    const winner = async (attempts: Promise<Answer>[]) => {
+      const { rechargeStatus, netAmount } = (await assertOneSucceeds(attempts)).body.data
       if (rechargeStatus.code === 'COMPLETED') gained += Number(netAmount)
     }
-    const change = await moved(async () => {
+    const change = await balanceChange(async () => {
       for (let round = 0; round < 20; round++) {
-        const { bizId: unpaid } = await made()
-        const ask = (id: string, verb: string, body?: object) => web('POST', `/recharges/${id}/${verb}`, body)
+        const { bizId: unpaid } = await create()
+        const decideOn = (id: string, verb: string, body?: object) => web('POST', `/recharges/${id}/${verb}`, body)
         const decide = (id: string, verb: string, body?: object) => system('POST', `/recharges/${id}/${verb}`, body)
         await winner([
-          ask(unpaid, 'cancel', cancelReason),
-          ask(unpaid, 'proof', { fileBizId }),
-          ask(unpaid, 'cancel', cancelReason),
-          ask(unpaid, 'proof', { fileBizId }),
+          decideOn(unpaid, 'cancel', cancelReason),
+          decideOn(unpaid, 'proof', { fileBizId }),
+          decideOn(unpaid, 'cancel', cancelReason),
+          decideOn(unpaid, 'proof', { fileBizId }),
         ])
-        const { bizId: plain } = await made({ channelCode: 'CARD_USD' })
-        await winner([decide(plain, 'confirm'), ask(plain, 'cancel', cancelReason), decide(plain, 'confirm')])
-        const { bizId: shown } = await proved()
+        const { bizId: plain } = await create({ channelCode: 'CARD_USD' })
+        await winner([decide(plain, 'confirm'), decideOn(plain, 'cancel', cancelReason), decide(plain, 'confirm')])
+        const { bizId: shown } = await createProved()
         await winner([
           decide(shown, 'confirm'),
           decide(shown, 'reject', reason),
@@ -290,7 +293,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(change).toBe(Math.round(gained * 100) / 100)
   }, 180_000)
 
-  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+  test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     expect(await world.data(world.system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   })
 })

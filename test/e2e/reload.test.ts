@@ -63,7 +63,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     expect(new Set(seen)).toEqual(new Set(['first', 'second']))
   })
 
-  test('a faulty file is refused with every fault named, and the old one stays', async () => {
+  test('an invalid file is rejected with every error listed, and the previous one stays in force', async () => {
     await writeFile(portico.file, dump({ backends: { constants: { url: 'ftp://x' }, nonsense: 'in-process' } }))
     await expect.poll(() => portico.output()).toContain('the old one stays')
     const line =
@@ -76,21 +76,21 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     expect(await label()).toBe('second')
   })
 
-  test('a file that names a certificate that is not there is refused, and why it cannot be read is told', async () => {
+  test('a file with a missing certificate is rejected with the reason', async () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     await writeFile(portico.file, dump({ backends: { constants: { url: 'https://127.0.0.1', tls } } }))
-    const told = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the old one stays/
-    await expect.poll(() => portico.output()).toMatch(told)
+    const reason = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the old one stays/
+    await expect.poll(() => portico.output()).toMatch(reason)
     expect(await label()).toBe('second')
   })
 
-  test('SIGHUP does the same', async () => {
+  test('SIGHUP reloads, too', async () => {
     await writeFile(portico.file, dump(placed(first)))
     portico.child.kill('SIGHUP')
     await expect.poll(label).toBe('first')
   })
 
-  test('SIGHUP as the process drains does nothing, and what has begun is answered', async () => {
+  test('SIGHUP is ignored during shutdown, and requests in progress complete', async () => {
     const stopped = portico.stop()
     await expect.poll(() => portico.output()).toContain('draining')
     portico.child.kill('SIGHUP')
@@ -99,9 +99,9 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 })
 
-/** It is told by the gateways' own file, which may place all domains at this very service. */
+/** It reads the gateways' file, which may place all domains at this service. */
 test.skipIf(inject('topology') !== 'embedded')(
-  'a domain service serves its domains itself, after a reload too, whatever `backends` says',
+  'a domain service serves its domains itself, also after a reload, whatever `backends` contains',
   async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA')
     const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })

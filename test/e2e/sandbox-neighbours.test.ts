@@ -4,18 +4,18 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** What a sandbox is emptied of lies in tables that all workspaces share. */
-describe.skipIf(!storeIsAvailable())('a sandbox beside one that is emptied', () => {
+/** The data that a sandbox reset deletes is in tables that all workspaces share. */
+describe.skipIf(!storeIsAvailable())('a sandbox next to one that is reset', () => {
   let world: AccessWorld
   let operator: Session
   let emptied: string
-  let kept: string
+  let other: string
 
   beforeAll(async () => {
     world = await startAccessWorld()
     operator = await signIn(world.portico, 'operator@demo.test')
     emptied = await world.workspace(world.owner, 'Emptied', 'SANDBOX')
-    kept = await world.workspace(world.owner, 'Kept', 'SANDBOX')
+    other = await world.workspace(world.owner, 'Kept', 'SANDBOX')
   })
   afterAll(() => world?.portico.stop())
 
@@ -26,12 +26,12 @@ describe.skipIf(!storeIsAvailable())('a sandbox beside one that is emptied', () 
     return { get, post }
   }
   const system = async (path: string) => {
-    const answer = await world.portico.call('POST', `/web/v1/system${path}`, { token: operator.accessToken })
-    expect(answer.status, answer.text).toBe(200)
+    const response = await world.portico.call('POST', `/web/v1/system${path}`, { token: operator.accessToken })
+    expect(response.status, response.text).toBe(200)
   }
 
-  test('sandbox.reset 200: the other one keeps its money, orders, channels, quotes, exports, files and used limits', async () => {
-    const { get, post } = at(kept)
+  test('sandbox.reset 200: the other sandbox keeps its money, orders, channels, quotes, files and limits', async () => {
+    const { get, post } = at(other)
     const wallets: { currency: string; bizId: string }[] = await get('/wallets')
     const walletBizId = wallets.find(({ currency }) => currency === 'USD')?.bizId
     const recharge = { walletBizId, channelCode: 'CARD_USD', amount: '5000.00' }
@@ -63,19 +63,19 @@ describe.skipIf(!storeIsAvailable())('a sandbox beside one that is emptied', () 
       { name: 'purpose', content: 'DOCUMENT' },
       { name: 'file', content: 'a note', fileName: 'note.txt', type: 'text/plain' },
     ])
-    const { bizId: file } = await world.data(world.owner, 'POST', '/files/upload', { workspace: kept, ...form })
+    const { bizId: file } = await world.data(world.owner, 'POST', '/files/upload', { workspace: other, ...form })
 
     const kinds = ['/wallets', '/recharges', '/withdrawals', '/withdrawal-channels', '/exports']
     const things = [`/files/${file}`, `/exchanges/quote/${quoteBizId}`]
-    const told = async () => {
+    const snapshot = async () => {
       const { asOf: _now, ...balance } = await get(`/wallets/${walletBizId}/balance`)
       return [balance, ...(await Promise.all([...kinds, ...things].map(get)))]
     }
-    const before = await told()
+    const before = await snapshot()
     await at(emptied).post('/sandbox/reset')
-    expect(await told()).toEqual(before)
+    expect(await snapshot()).toEqual(before)
     await post('/exchanges', { quoteBizId })
-    const over = await world.call(world.owner, 'POST', '/recharges', { workspace: kept, body: recharge })
-    expect([over.status, over.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
+    const exceeded = await world.call(world.owner, 'POST', '/recharges', { workspace: other, body: recharge })
+    expect([exceeded.status, exceeded.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
   })
 })

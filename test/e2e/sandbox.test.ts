@@ -4,8 +4,8 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** A sandbox plays every money operation through, operators' part included, without an account of the house. */
-describe.skipIf(!storeIsAvailable())('play money', () => {
+/** Every money operation in a sandbox, including the operator's part, without the accounts of the house. */
+describe.skipIf(!storeIsAvailable())('sandbox money', () => {
   let world: AccessWorld
   let operator: Session
   let workspace: string
@@ -13,16 +13,16 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
 
   const web = (method: 'GET' | 'POST', path: string, body?: object) =>
     world.data(world.owner, method, path, { workspace, ...(body && { body }) })
-  const asked = (method: string, path: string, body?: object): Promise<Answer> =>
+  const request = (method: string, path: string, body?: object): Promise<Answer> =>
     world.portico.call(method, `/web/v1/system${path}`, { token: operator.accessToken, ...(body && { body }) })
   const system = async (method: string, path: string, body?: object) => {
-    const answer = await asked(method, path, body)
-    expect(answer.status, answer.text).toBe(200)
-    return answer.body.data
+    const response = await request(method, path, body)
+    expect(response.status, response.text).toBe(200)
+    return response.body.data
   }
   const balance = async (currency: string): Promise<string> =>
     (await web('GET', `/wallets/${wallets[currency]}/balance`)).availableBalance
-  /** What the accounts other than wallets are called in the postings of an order. */
+  /** The names of the non-wallet accounts in the postings of an order. */
   const houseOf = async (order: string): Promise<string[]> => {
     const postings: { ledgerAccount: string }[] = await system('GET', `/ledger/orders/${order}/postings`)
     return [...new Set(postings.map(({ ledgerAccount }) => ledgerAccount))].filter((name) => name !== 'WALLET').sort()
@@ -49,7 +49,7 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.confirm, exchanges.create and withdrawals.complete 200 in a SANDBOX: by its own counterparts', async () => {
+  test('recharges.confirm, exchanges.create and withdrawals.complete 200 in a SANDBOX: own counterparts', async () => {
     const { bizId: recharge } = await web('POST', '/recharges', {
       walletBizId: wallets.USD,
       channelCode: 'CARD_USD',
@@ -75,7 +75,7 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
     expect(await system('GET', '/ledger/invariants')).toMatchObject({ holds: true })
   })
 
-  test('operators’ lists 200: they say which items are play money, and leave it out when asked', async () => {
+  test("operators' lists 200: mark sandbox items, and exclude them on request", async () => {
     await web('POST', '/recharges', { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '50.00' })
     for (const list of ['/recharges', '/withdrawals', '/withdrawal-channels']) {
       const { items } = await system('GET', `${list}?workspaceKind=SANDBOX`)
@@ -90,11 +90,11 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
       expect(await system('GET', `${list}/${item.bizId}`)).toEqual(item)
     }
     expect((await system('GET', '/transfers/pending?workspaceKind=SANDBOX')).items).toEqual([])
-    expect((await asked('GET', '/recharges?workspaceKind=OTHER')).status).toBe(400)
+    expect((await request('GET', '/recharges?workspaceKind=OTHER')).status).toBe(400)
     expect((await web('GET', '/recharges')).items[0].workspaceKind).toBeUndefined()
   })
 
-  test('sandbox.reset 200: quotes and channels go, wallets have their opening balances, the book adds up', async () => {
+  test('sandbox.reset 200: deletes quotes and channels, restores opening balances; the ledger balances', async () => {
     const quoteBizId = await quoted()
     const body = { quoteBizId }
     await web('POST', '/sandbox/reset')
@@ -108,29 +108,29 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
     expect(await system('GET', '/ledger/invariants')).toMatchObject({ holds: true })
   })
 
-  test('sandbox.reset 200: the day’s limits begin anew', async () => {
-    const most = { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '5000.00' }
+  test('sandbox.reset 200: restarts the daily limits', async () => {
+    const recharge = { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '5000.00' }
     const recharged = async () => {
-      const { bizId } = await web('POST', '/recharges', most)
+      const { bizId } = await web('POST', '/recharges', recharge)
       await system('POST', `/recharges/${bizId}/confirm`)
     }
     for (let times = 0; times < 4; times++) await recharged()
-    const over = await world.call(world.owner, 'POST', '/recharges', { workspace, body: most })
-    expect([over.status, over.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
+    const exceeded = await world.call(world.owner, 'POST', '/recharges', { workspace, body: recharge })
+    expect([exceeded.status, exceeded.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
     await web('POST', '/sandbox/reset')
     await recharged()
   })
 
-  test('sandbox.reset 200: each order that it ends tells why, where others of its kind do', async () => {
+  test('sandbox.reset 200: each ended order has a failure reason', async () => {
     const { bizId: withdrawalChannelBizId } = await channel()
     await system('POST', `/withdrawal-channels/${withdrawalChannelBizId}/verify`)
     const order = { walletBizId: wallets.USD, amount: '10.00' }
-    const going = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
-    await system('POST', `/withdrawals/${going.bizId}/approve`)
+    const pending = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
+    await system('POST', `/withdrawals/${pending.bizId}/approve`)
     const waiting = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
     const unpaid = await web('POST', '/recharges', { ...order, channelCode: 'CARD_USD' })
     await web('POST', '/sandbox/reset')
-    expect(await web('GET', `/withdrawals/${going.bizId}`)).toMatchObject({
+    expect(await web('GET', `/withdrawals/${pending.bizId}`)).toMatchObject({
       withdrawalStatus: { code: 'FAILED' },
       failureReason: 'SANDBOX_RESET',
     })

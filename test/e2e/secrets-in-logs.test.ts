@@ -8,7 +8,7 @@ import { codeIn, signIn } from '../harness/sign-in.ts'
 
 const chain = '/web/v1/consumer'
 
-/** What no line may hold, by what it is. Each is planted in requests that succeed, that are refused, and that are nonsense. */
+/** Values that no log line may contain, by kind. Each is sent in successful, refused and nonsensical requests. */
 const planted = {
   password: 'Portico-demo-2026',
   wrongPassword: 'planted-password-9b1f',
@@ -23,7 +23,7 @@ const planted = {
   code: '918273645546',
 }
 
-describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', () => {
+describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
   let portico: Portico
   const secrets = new Map<string, string>(Object.entries(planted))
   const requestIds: string[] = []
@@ -56,35 +56,35 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
   })
   afterAll(() => portico?.stop())
 
-  /** One text for each name that a schema knows, which nearly none of them takes. */
+  /** One value for each name in a schema; almost no operation accepts it. */
   const filled = (schema: unknown, value: string): Record<string, string> =>
     schema instanceof z.ZodObject ? Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value])) : {}
 
-  /** Commands that are given nothing are carried out: one of them signs out. */
-  const takesSomething = ({ operation: { body, path, method } }: Route) =>
+  /** Commands without a body succeed; one of them signs out. */
+  const hasInput = ({ operation: { body, path, method } }: Route) =>
     method === 'GET' || path.includes('{') || body instanceof z.ZodObject
 
-  const askPlanting = ({ operation, method, path }: Route, token: string) => {
+  const requestWithSecrets = ({ operation, method, path }: Route, token: string) => {
     const query = new URLSearchParams(filled(operation.query, 'planted-in-query'))
     const body = method === 'POST' ? { body: filled(operation.body, 'planted-in-body') } : {}
     const place = path.replace(unknownId, 'planted-in-path')
     return portico.call(method, query.size > 0 ? `${place}?${query}` : place, { token, ...body })
   }
 
-  test('whatever operation refuses a value, neither the log nor the answer has the value in it', async () => {
+  test('a refused value appears neither in the log nor in the response, for every operation', async () => {
     const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
-    const asked = portalRoutes.filter(takesSomething)
+    const routes = portalRoutes.filter(hasInput)
     const before = portico.log.length
-    const answers = await Promise.all(
-      asked.map((route) => askPlanting(route, (route.chainId === 'system' ? operator : owner).accessToken)),
+    const responses = await Promise.all(
+      routes.map((route) => requestWithSecrets(route, (route.chainId === 'system' ? operator : owner).accessToken)),
     )
-    expect(portico.log.length - before).toBeGreaterThanOrEqual(asked.length)
-    expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThan(asked.length / 3)
-    expect(answers.map(({ text }) => text).filter((text) => text.includes('planted-in-'))).toEqual([])
+    expect(portico.log.length - before).toBeGreaterThanOrEqual(routes.length)
+    expect(responses.filter(({ status }) => status === 400).length).toBeGreaterThan(routes.length / 3)
+    expect(responses.map(({ text }) => text).filter((text) => text.includes('planted-in-'))).toEqual([])
     expect(portico.rawLog.filter((line) => line.includes('planted-in-'))).toEqual([])
   })
 
-  test('whatever became of the requests, and has one line for each of them', async () => {
+  test('no secret appears in the log, which has one line for each request', async () => {
     const { accessToken: token, refreshToken } = await signInPlanting()
     const { accountNumber, apiKey, password, wrongPassword } = planted
     await call('GET', `${chain}/profile`, { token })
@@ -120,7 +120,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
     )
     expect(explanations).not.toContain('[]')
     const metrics = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
-    const told = [...explanations, metrics].join('\n')
-    expect([...secrets].filter(([, secret]) => told.includes(secret)).map(([name]) => name)).toEqual([])
+    const output = [...explanations, metrics].join('\n')
+    expect([...secrets].filter(([, secret]) => output.includes(secret)).map(([name]) => name)).toEqual([])
   })
 })

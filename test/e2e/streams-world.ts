@@ -10,9 +10,9 @@ import { signIn } from '../harness/sign-in.ts'
 
 const { workspace } = developmentIds
 
-/** A download of which its client takes nothing is cut off then. */
+/** The time after which a download without a reader is aborted. */
 export const stallMs = 3_000
-/** More than a slow machine takes. What shall come to the end of its time is given less. */
+/** Longer than a slow machine needs. Requests that must time out get less. */
 const deadlineMs = 20_000
 export const soonMs = 700
 export const secret = 'stack trace of the upstream'
@@ -27,7 +27,7 @@ export const file = {
   createdAt: '2026-01-01T00:00:00.000Z',
 }
 
-/** A Portico whose files lie with an upstream that does what a test says, and calls that stream to and from it. */
+/** A Portico whose file domain is an upstream that each test controls, and calls that stream to and from it. */
 export const startStreamsWorld = async () => {
   let behave: Behaviour = () => undefined
   const upstream = await startMisbehaving((socket, request) => behave(socket, request))
@@ -82,7 +82,7 @@ export const startStreamsWorld = async () => {
     return [status, body.code]
   }
 
-  /** A request of one's own making, of which nothing is read until somebody does. */
+  /** A raw request whose response is not read until the test reads it. */
   const begin = (line: string, extra: Record<string, string>, body = ''): Socket => {
     const { hostname, port } = new URL(portico.url)
     const socket = connect(Number(port), hostname)
@@ -93,12 +93,12 @@ export const startStreamsWorld = async () => {
     socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n${body}`)
     return socket
   }
-  /** An upload that begins and does not go on. */
+  /** An upload that starts and then stalls. */
   const beginUpload = (): Socket => {
     const form = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': '99999' }
     return begin('POST /web/v1/consumer/files/upload', form, '--b\r\n')
   }
-  /** A download of which nothing is taken. */
+  /** A download that is not read. */
   const beginDownload = (requestId: string): Socket =>
     begin(`GET /web/v1/consumer/files/${file.bizId}/download`, { 'x-request-id': requestId }).pause()
 
@@ -107,15 +107,15 @@ export const startStreamsWorld = async () => {
     session,
     upstream,
     configuration,
-    /** What the upstream does with each request from now on. */
-    does: (behaviour: Behaviour): void => {
-      behave = behaviour
+    /** Sets the behavior of the upstream for the following requests. */
+    setBehavior: (behavior: Behaviour): void => {
+      behave = behavior
     },
-    says: (text: string): void => {
+    respondWith: (text: string): void => {
       behave = (socket) => void socket.write(text)
     },
-    /** From here on `tries` counts the requests that reach the upstream. */
-    countAnew: (): void => {
+    /** Restarts `tries`, the count of requests that reach the upstream. */
+    resetTries: (): void => {
       before = upstream.requests()
     },
     tries: (): number => upstream.requests() - before,
@@ -124,7 +124,7 @@ export const startStreamsWorld = async () => {
     read,
     beginUpload,
     beginDownload,
-    /** The upstream of files with other settings from now on. */
+    /** Replaces the settings of the file upstream. */
     replaceFiles: (changes: Partial<UpstreamConfiguration>) => {
       const { running, settings } = portico
       const files = { ...configuration(), ...changes }

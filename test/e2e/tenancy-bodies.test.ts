@@ -11,7 +11,7 @@ import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** Every id that a member's command takes in its body: the operation and the field. */
+/** Every id in the body of a member's command: the operation and the field. */
 const named = routes.flatMap(({ chainId, operation }) => {
   const { body, policy } = operation
   if (chainId !== 'consumer' || policy.workspace === 'none' || !(body instanceof ZodObject)) return []
@@ -19,8 +19,8 @@ const named = routes.flatMap(({ chainId, operation }) => {
   return fields.map((field) => ({ name: `${operation.id} ${field}`, operation }))
 })
 
-/** Money may go to another workspace's wallet. */
-const anybodys = ['transfers.create targetWalletBizId']
+/** Money can go to another workspace's wallet. */
+const crossWorkspace = ['transfers.create targetWalletBizId']
 
 const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorld, name: string) => {
   const workspace = await make(owner, name, 'SANDBOX')
@@ -58,8 +58,8 @@ const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorl
 }
 type Place = Awaited<ReturnType<typeof inWorkspace>>
 
-/** What is asked, with the id of something here or elsewhere; whatever else it names is from here. A new id goes in here. */
-const askedBy: Record<string, (from: Place, here: Place, across: string) => object> = {
+/** Builds a request with a local or foreign id; its other ids are local. Add new kinds of ids here. */
+const requestsBy: Record<string, (from: Place, here: Place, across: string) => object> = {
   'apiKeys.delete apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[0] }),
   'apiKeys.disable apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[1] }),
   'apiKeys.enable apiKeyBizId': ({ asleep }) => ({ apiKeyBizId: asleep }),
@@ -92,7 +92,7 @@ const askedBy: Record<string, (from: Place, here: Place, across: string) => obje
   }),
 }
 
-/** All that a caller can tell one answer from another by, but the time. */
+/** Everything that distinguishes two responses, except the time. */
 const bytes = ({ status, headers, text }: Answer) => [
   status,
   text.replace(/"timestamp":\d+/, ''),
@@ -102,30 +102,33 @@ const bytes = ({ status, headers, text }: Answer) => [
 describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () => {
   let world: AccessWorld
   let here: Place
-  let there: Place
+  let foreign: Place
   let across: string
   beforeAll(async () => {
     world = await startAccessWorld()
     here = await inWorkspace(world, 'Here')
-    there = await inWorkspace(world, 'Next door')
+    foreign = await inWorkspace(world, 'Next door')
     const workspace = await world.workspace(world.owner, 'Across the street', 'SANDBOX')
     across = (await world.data(world.owner, 'GET', '/wallets', { workspace }))[0].bizId
   })
   afterAll(() => world?.portico.stop())
 
-  test.each(named.filter(({ name }) => !anybodys.includes(name)))('$name: as an unknown one', async (each) => {
-    const asked = askedBy[each.name]
-    if (!asked) throw new Error(`nothing says what ${each.name} is to be asked with`)
-    const path = each.operation.path.replace('{recharge_id}', here.recharge)
-    expect(pathParamNames(path)).toEqual([])
-    const ask = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
-    const field = each.name.split(' ')[1] ?? ''
-    const foreign = asked(there, here, across)
-    const unknown = await ask({ ...foreign, [field]: unknownId })
-    const theirs = await ask(foreign)
-    expect(bytes(theirs)).toEqual(bytes(unknown))
-    expect(theirs.status).toBe(404)
-    // It is for this id alone that it was refused.
-    expect((await ask(asked(here, here, across))).status).not.toBe(404)
-  })
+  test.each(named.filter(({ name }) => !crossWorkspace.includes(name)))(
+    '$name: same response as for an unknown id',
+    async (each) => {
+      const build = requestsBy[each.name]
+      if (!build) throw new Error(`no request for ${each.name}`)
+      const path = each.operation.path.replace('{recharge_id}', here.recharge)
+      expect(pathParamNames(path)).toEqual([])
+      const request = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
+      const field = each.name.split(' ')[1] ?? ''
+      const body = build(foreign, here, across)
+      const unknown = await request({ ...body, [field]: unknownId })
+      const theirs = await request(body)
+      expect(bytes(theirs)).toEqual(bytes(unknown))
+      expect(theirs.status).toBe(404)
+      // The id is the only reason for the refusal.
+      expect((await request(build(here, here, across))).status).not.toBe(404)
+    },
+  )
 })

@@ -10,10 +10,10 @@ import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 import { notImplemented } from './not-implemented.ts'
 
-/** What is in another workspace, by the domain that serves it and the name of the path's parameter. */
+/** An entity of another workspace, by the domain that serves it and the name of the path parameter. */
 type Foreign = Record<string, string>
 
-/** A payout that waits, to a channel that an operator has verified. */
+/** A pending withdrawal to a channel that an operator has verified. */
 const withdrawalFrom = async (world: AccessWorld, workspace: string, walletBizId: string): Promise<string> => {
   const { owner, data, portico } = world
   const account = { channelType: 'BANK', currency: 'USD', country: 'DE', accountNumber: 'DE8937040044', bankCode: 'X' }
@@ -35,8 +35,8 @@ const fileIn = async ({ owner, data }: AccessWorld, workspace: string): Promise<
   return (await data(owner, 'POST', '/files/upload', { workspace, ...form })).bizId
 }
 
-/** A workspace that the caller has not entered, with one thing of every kind. A new kind of id goes in here. */
-const furnish = async (world: AccessWorld): Promise<Foreign> => {
+/** A workspace without the caller, with one entity of every kind. Add new kinds of ids here. */
+const fillWorkspace = async (world: AccessWorld): Promise<Foreign> => {
   const { owner, data } = world
   const workspace = await world.workspace(owner, 'Next door', 'SANDBOX')
   const other = await world.workspace(owner, 'Across the street', 'SANDBOX')
@@ -84,7 +84,7 @@ const furnish = async (world: AccessWorld): Promise<Foreign> => {
   }
 }
 
-/** The bodies that commands demand; a file that a command names is one's own, so that the path alone is foreign. */
+/** The required bodies of commands. A file in a body is the caller's own, so that only the path is foreign. */
 const bodiesOf = (ownFile: string): Record<string, object> => ({
   'recharges.cancel': { cancelReason: 'never mind' },
   'recharges.proof': { fileBizId: ownFile },
@@ -98,7 +98,7 @@ const tenantRoutes = routes.filter(
     !notImplemented.includes(id),
 )
 
-/** All that a caller can tell one answer from another by, but the time. */
+/** Everything that distinguishes two responses, except the time. */
 const bytes = ({ status, headers, text }: Answer) => ({
   status,
   text: text.replace(/"timestamp":\d+/, ''),
@@ -113,14 +113,14 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
   let key: string
   beforeAll(async () => {
     world = await startAccessWorld()
-    foreign = await furnish(world)
+    foreign = await fillWorkspace(world)
     bodies = bodiesOf(await fileIn(world, developmentIds.workspace))
     const body = { apiKeyName: 'Machine', permissionCodes: ['wallet:read', 'transfer:read', 'transfer:create'] }
     key = (await world.data(world.owner, 'POST', '/api-keys', { workspace: developmentIds.workspace, body })).secret
   })
   afterAll(() => world?.portico.stop())
 
-  const ask = ({ method, path, chainId, operation }: Route) => {
+  const request = ({ method, path, chainId, operation }: Route) => {
     const body = method === 'POST' ? { body: bodies[operation.id] ?? {} } : {}
     return chainId === 'api'
       ? world.portico.call(method, path, { headers: { authorization: `Bearer ${key}` }, ...body })
@@ -131,17 +131,17 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
         })
   }
 
-  test('there are routes to walk', () => expect(tenantRoutes.length).toBeGreaterThan(10))
+  test('the contract has tenant routes', () => expect(tenantRoutes.length).toBeGreaterThan(10))
 
-  test.each(tenantRoutes)('$name answers as for an unknown one', async (route) => {
+  test.each(tenantRoutes)('$name: same response as for an unknown id', async (route) => {
     const [name = ''] = pathParamNames(route.operation.path)
     const id = foreign[`${domainOf(route.operation.id)} ${name}`]
     if (!id) throw new Error(`furnish() puts nothing into the other workspace for ${route.operation.id}`)
-    const unknown = await ask(route)
-    const theirs = await ask({ ...route, path: route.path.replace(unknownId, id) })
+    const unknown = await request(route)
+    const theirs = await request({ ...route, path: route.path.replace(unknownId, id) })
     expect(bytes(theirs)).toEqual(bytes(unknown))
     expect(theirs.text).not.toContain(id)
-    // One that is refused for its body has not been looked for.
+    // A request refused for its body has not been looked up.
     expect([200, 404]).toContain(theirs.status)
   })
 })

@@ -53,7 +53,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
     return { status, span }
   }
 
-  test('is named by the operation, tells of the request without a secret, and begins a trace of its own', async () => {
+  test("has the operation's name and no secret, and starts a new trace", async () => {
     const { status, span } = await call(countries, { authorization: 'Bearer planted-secret' })
     expect(status).toBe(200)
     expect(span).toMatchObject({ name: 'constants.countries', parent: undefined, status: null })
@@ -68,7 +68,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
     })
   })
 
-  test('hangs below the span that a trusted edge names; the upstream is told of ours, and of the trace’s state', async () => {
+  test('continues the span of a trusted edge; the upstream gets our span and the tracestate', async () => {
     const { span } = await call(countries, { traceparent, tracestate: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7' })
     expect(span.parent).toMatchObject({ traceId, spanId, isRemote: true })
     expect(span.context.traceId).toBe(traceId)
@@ -81,25 +81,25 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
 
   test.each([
     ['without a parent', { tracestate: 'congo=1' }],
-    ['beside a parent that is none', { traceparent: `00-${'0'.repeat(32)}-${spanId}-01`, tracestate: 'congo=1' }],
+    ['with an invalid parent', { traceparent: `00-${'0'.repeat(32)}-${spanId}-01`, tracestate: 'congo=1' }],
     [
       'beyond 512 characters',
       { traceparent, tracestate: `congo=${'1'.repeat(200)},a=${'2'.repeat(200)},b=${'3'.repeat(200)}` },
     ],
-    ['of a wrong form', { traceparent, tracestate: 'no state at all' }],
-  ])('a tracestate %s goes nowhere', async (_name, headers) => {
+    ['in an invalid form', { traceparent, tracestate: 'no state at all' }],
+  ])('a tracestate %s is not forwarded', async (_name, headers) => {
     await call(countries, headers)
     expect(seen.at(-1)?.traceparent).toMatch(/^00-/)
     expect(seen.at(-1)).not.toHaveProperty('tracestate')
   })
 
-  test('takes no parent from a peer that is not a trusted edge', async () => {
+  test('has no parent from a peer that is not a trusted proxy', async () => {
     const { span } = await call('/web/v1/system/profile', { traceparent, tracestate: 'congo=1' })
     expect(span.parent).toBeUndefined()
     expect(span.context.traceId).not.toBe(traceId)
   })
 
-  test('tells a refusal by its code, which is no error of ours', async () => {
+  test('records the code of a refusal, which is not an error', async () => {
     const { status, span } = await call('/web/v1/consumer/profile')
     expect(span.attributes).toMatchObject({
       'http.response.status_code': status,
@@ -109,7 +109,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
     expect(span.status).toBeNull()
   })
 
-  test('tells a fault as an error', async () => {
+  test('records a server error as an error', async () => {
     portico.expectFault(({ code }) => code === 'SYSTEM.UPSTREAM_INVALID_RESPONSE')
     reply = '{"neither":"this"}'
     const { status, span } = await call(countries)

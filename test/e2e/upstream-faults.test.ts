@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 const secret = 'stack trace of the upstream'
-/** Made beforehand, since the time that it takes is none of the upstream's. */
+/** Compressed beforehand: the time that it takes does not count for the upstream. */
 const huge = Buffer.from(answer('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
 /** Faults of an upstream, and the response that the caller gets. */
@@ -51,10 +51,10 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     const { running, settings } = portico
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
-  /** For what shall come to the end of its time; all else has more of it than a slow machine takes. */
-  const inHaste = async <T>(ask: () => Promise<T>): Promise<T> => {
+  /** For requests that must time out. Others have more time than a slow machine needs. */
+  const withShortTimeout = async <T>(send: () => Promise<T>): Promise<T> => {
     await placed(700)
-    return ask().finally(() => placed())
+    return send().finally(() => placed())
   }
   let before = 0
   beforeEach(() => {
@@ -69,7 +69,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       body: { accountName: 'New name' },
     })
 
-  test('plain data and data in an envelope are both the data, wrapped once', async () => {
+  test('plain data and data in an envelope are both wrapped once', async () => {
     behave = (socket) => socket.write(json([timezone]))
     expect((await get()).body).toMatchObject({ success: true, data: [timezone] })
     behave = (socket) =>
@@ -92,24 +92,29 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     ['a JSON 500', (s) => s.write(json({ error: secret }, '500 Oops')), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
-      'JSON that is none',
+      'invalid JSON',
       (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, '{"a":')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'text that is called JSON',
+      'HTML with a JSON content type',
       (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, secret)),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'JSON that is no UTF-8',
+      'JSON in invalid UTF-8',
       (s) => s.write(Buffer.from(json([timezone]).replace('"label":"UTC"', '"label":"\xe9TC"'), 'latin1')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
-    ['a reply that breaks the schema', (s) => s.write(json([{ code: 1 }])), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'a reply that does not match the schema',
+      (s) => s.write(json([{ code: 1 }])),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
     [
       'an envelope in an envelope',
       (s) =>
@@ -125,26 +130,26 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a success that is a failure',
+      'a failure with status 200',
       (s) => s.write(json({ success: false, code: 'NO.SUCH_CODE', message: secret, data: null })),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a code that speaks for the gateway',
+      'a code reserved for the gateway',
       (s) => s.write(json({ success: false, code: 'ACCESS.TOKEN_INVALID', message: secret, data: null }, '401 No')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a method that it lets nobody use',
+      'a 405',
       (s) => s.write(json({ success: false, code: 'ROUTE.METHOD_NOT_ALLOWED', message: secret, data: null }, '405 No')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     ['204 without a body', (s) => s.write('HTTP/1.1 204 No Content\r\n\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
-      'a redirect inwards',
+      'a redirect to an internal address',
       (s) => s.write(answer('302 Found', { location: 'http://169.254.169.254/' }, '')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
@@ -157,16 +162,16 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
-      'a body cut short',
+      'a truncated body',
       (s) => s.end(answer('200 OK', { 'content-type': 'application/json', 'content-length': '500' }, '[]')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
-    ['a reset', (s) => s.resetAndDestroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
-    ['no HTTP at all', (s) => s.end('SSH-2.0-OpenSSH\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['a connection reset', (s) => s.resetAndDestroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['not HTTP', (s) => s.end('SSH-2.0-OpenSSH\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     ['50 MB', (s) => s.write(huge), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
-      'gzip that nobody asked for',
+      'unrequested gzip',
       (s) =>
         s.write(
           answer(
@@ -180,14 +185,14 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     ['503', (s) => s.write(json({}, '503 Later')), 503, 'SYSTEM.UNAVAILABLE'],
     [
-      'a 503 of the load balancer before it',
+      'a 503 page of a load balancer',
       (s) => s.write(answer('503 Later', { 'content-type': 'text/html' }, secret)),
       503,
       'SYSTEM.UNAVAILABLE',
     ],
     ['a 503 without a body', (s) => s.write(answer('503 Later', {}, '')), 503, 'SYSTEM.UNAVAILABLE'],
     [
-      'a field at fault that is a sentence',
+      'a sentence as invalid field',
       (s) =>
         s.write(json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: '', data: null, field: secret })),
       400,
@@ -195,17 +200,17 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     ['silence', () => undefined, 504, 'SYSTEM.UPSTREAM_TIMEOUT'],
     [
-      'a head and then silence',
+      'a head without a body',
       (s) => s.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n['),
       504,
       'SYSTEM.UPSTREAM_TIMEOUT',
     ],
   ])(
-    '%s is answered in the gateway’s words, within the deadline, and shows nothing',
+    '%s is answered within the deadline by our own refusal, without any upstream detail',
     async (_name, behaviour, status, code) => {
       behave = behaviour
       const start = performance.now()
-      const got = status === 504 ? await inHaste(get) : await get()
+      const got = status === 504 ? await withShortTimeout(get) : await get()
       expect([got.status, got.body.code], got.text).toEqual([status, code])
       expect(performance.now() - start).toBeLessThan(15_000)
       expect(got.text).not.toContain(secret)
@@ -214,13 +219,13 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     },
   )
 
-  test('a drip is cut off at the total deadline, however lively it is', async () => {
+  test('504 at the total deadline for a response that drips', async () => {
     const timers: NodeJS.Timeout[] = []
     behave = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n[')
       timers.push(setInterval(() => socket.writable && socket.write(' '), 50))
     }
-    const got = await inHaste(get)
+    const got = await withShortTimeout(get)
     for (const timer of timers) clearInterval(timer)
     expect([got.status, got.body.code]).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
     expect(tries()).toBe(1)
@@ -229,14 +234,14 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   test.each([
     [{}, '1'],
     [{ 'retry-after': '17' }, '17'],
-  ])('429 ACCESS.RATE_LIMITED of an upstream with %j names a wait of %s s', async (fields, wait) => {
+  ])('429 ACCESS.RATE_LIMITED of an upstream with %j has a Retry-After of %s s', async (fields, wait) => {
     const body = JSON.stringify({ success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null })
     behave = (socket) => socket.write(answer('429 Slow', { 'content-type': 'application/json', ...fields }, body))
     const { status, headers } = await get()
     expect([status, headers.get('retry-after')]).toEqual([429, wait])
   })
 
-  test('429 ACCESS.RATE_LIMITED of an upstream tells of the limit that the upstream names', async () => {
+  test("429 ACCESS.RATE_LIMITED of an upstream reports the upstream's limit", async () => {
     const fields = { 'retry-after': '17', 'ratelimit-policy': '"exports";q=5;w=3600' }
     const body = { success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null }
     behave = (socket) => socket.write(json(body, '429 Slow', fields))
@@ -260,7 +265,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       expect(headers.get(name)).toBeNull()
   })
 
-  test('a refusal in the upstream’s envelope is said in the gateway’s own sentence', async () => {
+  test("a refusal in the upstream's envelope gets the gateway's own message", async () => {
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: secret, data: null }, '409 Conflict'))
     const got = await post()
@@ -268,7 +273,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(got.text).not.toContain(secret)
   })
 
-  test('a GET is asked once more after a failure, a POST never', async () => {
+  test('a failed GET is retried once, a POST never', async () => {
     let failures = 1
     behave = (socket) => (failures-- > 0 ? socket.resetAndDestroy() : socket.write(json([timezone])))
     expect((await get()).status).toBe(200)
@@ -279,7 +284,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(tries()).toBe(1)
   })
 
-  test('the upstream sees the allow-list and a signed assertion, and nothing else of the client’s', async () => {
+  test('the upstream gets the listed headers and a signed assertion, and no other header of the client', async () => {
     behave = (socket) => socket.write(json([timezone]))
     await portico.call('GET', '/web/v1/consumer/constants/timezones', {
       headers: {
@@ -316,7 +321,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(decodeJwt(token).sub).toBeUndefined()
   })
 
-  test('an account call tells the upstream who calls, where and with which rights', async () => {
+  test('the assertion of an authenticated call has account, workspace and permissions', async () => {
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict'))
     await post()
@@ -329,9 +334,9 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(claims.at(-1)?.sub).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('more than it takes at once is 503 at once, and the gateway stays well', async () => {
+  test('503 above the concurrency limit, and the gateway stays healthy', async () => {
     behave = () => undefined
-    const all = await inHaste(() => Promise.all(Array.from({ length: 12 }, get)))
+    const all = await withShortTimeout(() => Promise.all(Array.from({ length: 12 }, get)))
     const statuses = all.map(({ status }) => status).sort()
     expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(4)
     expect(new Set(statuses)).toEqual(new Set([503, 504]))
@@ -339,7 +344,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect((await get()).status).toBe(200)
   })
 
-  test('metrics tell of each try by its outcome', async () => {
+  test('metrics count each attempt by its outcome', async () => {
     const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
     expect(text).toContain(`portico_upstream_attempt_seconds_count{upstream="${upstream.url}/base",outcome="ok"}`)
     expect(text).toContain('outcome="SYSTEM.UPSTREAM_TIMEOUT"')

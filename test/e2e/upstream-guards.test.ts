@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** docs/concepts/backends.md: what keeps a service from being asked, the circuit breaker and the wait for a place. */
+/** Circuit breaker and concurrency limit, as docs/upstreams.md describes them. */
 describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', () => {
   let portico: Portico
   let member: Session
@@ -46,45 +46,45 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     await upstream?.close()
   })
   const tries = () => upstream.requests() - before
-  const ask = () => portico.call('GET', '/web/v1/consumer/constants/timezones')
+  const send = () => portico.call('GET', '/web/v1/consumer/constants/timezones')
   const download = () =>
     portico.call('GET', `/web/v1/consumer/files/${developmentIds.workspace}/download`, { token: member.accessToken })
 
   const announced = { 'content-type': 'application/json', 'content-length': '100001' }
   test.each<[string, () => Promise<Answer>, string]>([
-    ['a reply that says it is too long', ask, answer('200 OK', announced, '')],
-    ['a reply that is too long', ask, json('x'.repeat(100_000))],
-    ['a file that is too long', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
-    ['413 in no envelope', ask, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
-    ['400 in JSON of the upstream’s own', ask, json({ error: 'of its own' }, '400 Bad Request')],
-  ])('%s fails the one call with 502, asked for once, and none of the others', async (_name, call, reply) => {
+    ['a Content-Length above the limit', send, answer('200 OK', announced, '')],
+    ['a reply above the limit', send, json('x'.repeat(100_000))],
+    ['a file above the limit', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
+    ['413 without an envelope', send, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
+    ['400 with other JSON', send, json({ error: 'of its own' }, '400 Bad Request')],
+  ])('%s fails this call only, with 502 and one attempt', async (_name, call, reply) => {
     behave = (socket) => socket.write(reply)
     for (let index = 0; index < 4; index++) expect((await call()).status).toBe(502)
     expect(tries()).toBe(4)
     behave = (socket) => socket.write(json([timezone]))
-    expect((await ask()).status).toBe(200)
+    expect((await send()).status).toBe(200)
   })
 
-  test('an answer between two failures breaks their row, be it a refusal', async () => {
+  test('a complete response between two failures, even a refusal, ends the series', async () => {
     const refusal = json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict')
     for (let index = 0; index < 3; index++) {
       behave = (socket) => socket.end('SSH-2.0-OpenSSH\r\n')
-      expect((await ask()).status).toBe(502)
+      expect((await send()).status).toBe(502)
       behave = (socket) => socket.write(refusal)
-      expect((await ask()).status).toBe(409)
+      expect((await send()).status).toBe(409)
     }
   })
 
-  test('what has waited for a connection until its time was up is never sent', async () => {
+  test('a request that waits for a connection past its deadline is never sent', async () => {
     behave = () => undefined
     const rename = () =>
       portico.call('POST', '/web/v1/consumer/profile/update', {
         token: member.accessToken,
         body: { accountName: 'New name' },
       })
-    const answers = await Promise.all([rename(), rename(), rename()])
-    expect(answers.map(({ status }) => status)).toEqual([504, 504, 504])
-    // One whose own time was not quite up may have had the connection for the rest of it; after that nothing comes.
+    const responses = await Promise.all([rename(), rename(), rename()])
+    expect(responses.map(({ status }) => status)).toEqual([504, 504, 504])
+    // A request within its deadline may have had the connection for the rest of it; no further one is sent.
     const sent = tries()
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))
@@ -92,11 +92,11 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     expect(tries()).toBe(sent + 1)
   })
 
-  test('the breaker opens after failures in a row, tries again after a while, and closes', async () => {
+  test('the breaker opens after consecutive failures, tries again later, and closes', async () => {
     behave = (socket) => socket.resetAndDestroy()
-    for (let index = 0; index < 3; index++) await ask()
+    for (let index = 0; index < 3; index++) await send()
     const reached = upstream.requests()
-    const refused = await ask()
+    const refused = await send()
     expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
       503,
       'SYSTEM.UNAVAILABLE',
@@ -104,6 +104,6 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     ])
     expect(upstream.requests()).toBe(reached)
     behave = (socket) => socket.write(json([timezone]))
-    await expect.poll(async () => (await ask()).status).toBe(200)
+    await expect.poll(async () => (await send()).status).toBe(200)
   })
 })

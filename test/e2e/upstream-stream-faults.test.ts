@@ -8,7 +8,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   beforeAll(async () => {
     world = await startStreamsWorld()
   })
-  beforeEach(() => world.countAnew())
+  beforeEach(() => world.resetTries())
   afterAll(() => world?.stop())
 
   const wide = { 'user-agent': 'é'.repeat(512) }
@@ -22,18 +22,18 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     ['If-None-Match', { 'if-none-match': 'a'.repeat(11_000) }],
     ['If-Range', { 'if-range': 'a'.repeat(11_000), range: 'bytes=0-0' }],
     ['Range', { range: `bytes=${'0-0,'.repeat(2_700)}1-1` }],
-  ])('files.download 200: an %s that is too long for the head of an upstream is left out', async (_name, fields) => {
-    const { says, download } = world
-    says(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
+  ])('files.download 200: %s is dropped if it is too long for an upstream', async (_name, fields) => {
+    const { respondWith, download } = world
+    respondWith(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
     const response = await download({ ...wide, ...fields })
     expect([response.status, await response.text()]).toEqual([200, '%PDF'])
     expect(headAt().length).toBeLessThan(8_192)
     expect(headAt()).not.toMatch(/\r\n(if-none-match|if-range|range):/i)
   })
 
-  test('files.upload 415: a type that is too long for the head of an upstream', async () => {
-    const { says, tries, upload } = world
-    says(json({ success: true, code: '2000', message: '', data: file }))
+  test('files.upload 415 for a content type that is too long for an upstream', async () => {
+    const { respondWith, tries, upload } = world
+    respondWith(json({ success: true, code: '2000', message: '', data: file }))
     const { status, body } = await upload({
       ...wide,
       'content-type': `multipart/form-data; boundary=b; x=${'a'.repeat(11_000)}`,
@@ -42,9 +42,9 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(tries()).toBe(0)
   })
 
-  test('files.upload 200: an envelope is taken off, and the upstream sees an explicit list of headers', async () => {
-    const { session, upstream, says, upload } = world
-    says(json({ success: true, code: '2000', message: '', data: file }))
+  test('files.upload 200: the envelope is removed, and the upstream gets the listed headers', async () => {
+    const { session, upstream, respondWith, upload } = world
+    respondWith(json({ success: true, code: '2000', message: '', data: file }))
     const {
       status,
       body,
@@ -84,9 +84,9 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(sent).toContain('x-client-ip: 203.0.113.7')
   })
 
-  test('files.download 200: of the upstream’s head only what belongs to the bytes is shown', async () => {
-    const { upstream, says, download } = world
-    says(
+  test('files.download 200: only headers of the file itself are relayed', async () => {
+    const { upstream, respondWith, download } = world
+    respondWith(
       answer(
         '200 OK',
         {
@@ -116,11 +116,11 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(upstream.received.at(-1)).toContain('range: bytes=0-2')
   })
 
-  test('files.download 200 with HEAD: the head alone; an upstream that sends the bytes all the same is left', async () => {
-    const { does, download, replaceFiles } = world
+  test('files.download 200 for HEAD: headers only, even if the upstream sends the file', async () => {
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 600_000 })
     const left = Promise.withResolvers<void>()
-    does((socket) => {
+    setBehavior((socket) => {
       socket.on('close', () => left.resolve())
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/pdf\r\ncontent-length: 900000\r\n\r\n%PDF')
     })
@@ -131,20 +131,20 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test.each(['attachment; filename="\u00e9.txt"', 'attachment; filename="\u6f22.txt"', 'inline', 'inline; attachment'])(
-    'files.download 200: a disposition that may not be is an attachment: %s',
+    'files.download 200: the unsafe disposition %s becomes an attachment',
     async (disposition) => {
-      const { says, download } = world
-      says(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
+      const { respondWith, download } = world
+      respondWith(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
       const response = await download()
       expect([response.status, response.headers.get('content-disposition')]).toEqual([200, 'attachment'])
       expect(await response.text()).toBe('abc')
     },
   )
 
-  test('files.download 200: the names of a coding and of a disposition are the same in capitals', async () => {
-    const { says, download } = world
+  test('files.download 200: encoding and disposition are case-insensitive', async () => {
+    const { respondWith, download } = world
     const fields = 'Content-Disposition: Attachment; filename=a.txt\r\nTransfer-Encoding: Chunked\r\n'
-    says(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n${fields}\r\n3\r\nabc\r\n0\r\n\r\n`)
+    respondWith(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n${fields}\r\n3\r\nabc\r\n0\r\n\r\n`)
     const response = await download()
     expect([response.status, await response.text()]).toEqual([200, 'abc'])
     expect(response.headers.get('content-disposition')).toBe('Attachment; filename=a.txt')
@@ -153,42 +153,42 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   test.each<[string, string]>([
     ['a redirect', answer('302 Found', { location: 'http://169.254.169.254/' }, '')],
     ['an error page', answer('500 Oops', { 'content-type': 'text/html' }, secret)],
-    ['a status that is none', answer('099 Nothing', {}, secret)],
-    ['a page that is no file', answer('404 Not Found', { 'content-type': 'text/html' }, secret)],
-    ['data in the place of bytes', json({ secret }, '201 Created')],
-    ['a part that nobody asked for', answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')],
-    ['news of no change that nobody asked for', 'HTTP/1.1 304 Not Modified\r\netag: "ab"\r\n\r\n'],
-    ['no HTTP at all', `${secret}\r\n\r\n`],
-    ['a stream without an end', `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n${secret}`],
-    ['an encoding that nobody asked for', answer('200 OK', { 'content-encoding': 'gzip' }, secret)],
-    ['more than is let through', answer('200 OK', { 'content-length': '2000000' }, secret)],
+    ['an invalid status', answer('099 Nothing', {}, secret)],
+    ['an HTML page with 404', answer('404 Not Found', { 'content-type': 'text/html' }, secret)],
+    ['data instead of a file', json({ secret }, '201 Created')],
+    ['an unrequested range', answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')],
+    ['an unrequested 304', 'HTTP/1.1 304 Not Modified\r\netag: "ab"\r\n\r\n'],
+    ['not HTTP', `${secret}\r\n\r\n`],
+    ['an undelimited stream', `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n${secret}`],
+    ['an unrequested encoding', answer('200 OK', { 'content-encoding': 'gzip' }, secret)],
+    ['a file above the limit', answer('200 OK', { 'content-length': '2000000' }, secret)],
   ])('files.download 502: %s', async (_name, text) => {
-    const { says, download } = world
-    says(text)
+    const { respondWith, download } = world
+    respondWith(text)
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
   })
 
-  test('files.upload and files.download 502: another protocol is an answer that nobody promised, and no reason to wait', async () => {
-    const { says, download, upload } = world
-    says('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+  test('files.upload and files.download 502 for an upgrade, without waiting for the deadline', async () => {
+    const { respondWith, download, upload } = world
+    respondWith('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
     expect(await upload()).toMatchObject({ status: 502, body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' } })
   })
 
-  test('files.download 404 and 416: refusals are said again in the gateway’s words', async () => {
-    const { says, download } = world
+  test("files.download 404 and 416: the upstream's refusals get the gateway's own messages", async () => {
+    const { respondWith, download } = world
     const refusal = (code: string) => ({ success: false, code, message: secret, data: null })
-    says(json(refusal('RESOURCE.NOT_FOUND'), '404 Not Found'))
+    respondWith(json(refusal('RESOURCE.NOT_FOUND'), '404 Not Found'))
     expect(await codeOf(await download())).toEqual([404, 'RESOURCE.NOT_FOUND'])
-    says(json(refusal('FILE.RANGE_NOT_SATISFIABLE'), '416 Range', { 'content-range': 'bytes */3' }))
+    respondWith(json(refusal('FILE.RANGE_NOT_SATISFIABLE'), '416 Range', { 'content-range': 'bytes */3' }))
     const response = await download({ range: 'bytes=9-' })
     expect(response.headers.get('content-range')).toBe('bytes */3')
     expect(await codeOf(response)).toEqual([416, 'FILE.RANGE_NOT_SATISFIABLE'])
   })
 
-  test('files.download: bytes that break off break the connection, so that nobody takes them for whole', async () => {
-    const { does, download } = world
-    does((socket) => {
+  test('files.download: a truncated body aborts the connection, so that nobody takes it for complete', async () => {
+    const { setBehavior, download } = world
+    setBehavior((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\nhalf')
       setTimeout(() => socket.destroy(), 50)
     })
@@ -197,8 +197,8 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     await expect(response.text()).rejects.toThrow()
   })
 
-  test('files.upload 502: reset, cut short and not JSON; it is never sent twice', async () => {
-    const { does, tries, upload } = world
+  test('files.upload 502: reset, truncated and not JSON; it is never retried', async () => {
+    const { setBehavior, tries, upload } = world
     const results: unknown[] = []
     const behaviours: Behaviour[] = [
       (socket) => void socket.destroy(),
@@ -206,7 +206,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
       (socket) => void socket.write(answer('200 OK', { 'content-type': 'text/html' }, secret)),
     ]
     for (const each of behaviours) {
-      does(each)
+      setBehavior(each)
       const { status, body } = await upload()
       results.push([status, body.code])
     }

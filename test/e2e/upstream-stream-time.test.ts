@@ -7,21 +7,21 @@ import { codeOf, type StreamsWorld, secret, soonMs, stallMs, startStreamsWorld }
 
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
 
-/** Slow streams: whom the gateway waits for, whom it disconnects, and which response it sends. */
-describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams', () => {
+/** Slow streams: for which side the gateway waits, which it disconnects, and which response it sends. */
+describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () => {
   let world: StreamsWorld
   beforeAll(async () => {
     world = await startStreamsWorld()
   })
-  beforeEach(() => world.countAnew())
+  beforeEach(() => world.resetTries())
   afterEach(() => world.replaceFiles({}))
   afterAll(() => world?.stop())
 
-  test('files.download: a stream that drips is cut at the total deadline', async () => {
-    const { does, download, replaceFiles } = world
+  test('files.download: a stream that drips is aborted at the total deadline', async () => {
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: soonMs })
     const timers: NodeJS.Timeout[] = []
-    does((socket) => {
+    setBehavior((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\n')
       timers.push(setInterval(() => socket.write('x'), 50))
     })
@@ -34,48 +34,48 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
   test.each([
     ['files.download', ({ download }: StreamsWorld) => download().then(codeOf)],
     ['files.upload', ({ upload }: StreamsWorld) => upload().then(({ status, body }) => [status, body.code])],
-  ])('%s 504: no answer within the deadline', async (_name, ask) => {
+  ])('%s 504: no response within the deadline', async (_name, call) => {
     await world.replaceFiles({ streamTimeoutMs: soonMs })
-    world.does(() => undefined)
-    expect(await ask(world)).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+    world.setBehavior(() => undefined)
+    expect(await call(world)).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
   })
 
-  test('files.upload 408: it is the client that is slow, and the upstream is not blamed', async () => {
-    const { does, says, download, beginUpload, replaceFiles } = world
+  test('files.upload 408 for a slow client: does not count as a failure of the upstream', async () => {
+    const { setBehavior, respondWith, download, beginUpload, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: soonMs, breaker: { failures: 1, openMs: 60_000 } })
-    does(() => undefined)
+    setBehavior(() => undefined)
     const [head] = await once(beginUpload(), 'data')
     expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
-    says(answer('200 OK', { 'content-type': 'text/plain' }, 'abc'))
+    respondWith(answer('200 OK', { 'content-type': 'text/plain' }, 'abc'))
     expect((await download()).status).toBe(200)
   })
 
   test.each([
     ['at the deadline', { streamTimeoutMs: 2_000 }, 'the client was too slow for a stream'],
-    ['where it stalls', { streamTimeoutMs: 10_000 }, 'the client does not read the stream'],
+    ['after the stall timeout', { streamTimeoutMs: 10_000 }, 'the client does not read the stream'],
   ])(
-    'files.download: whoever takes nothing is cut off %s, and the upstream is not blamed',
+    'files.download: a client that does not read is disconnected %s, and the upstream is not blamed',
     async (_name, set, internal) => {
-      const { portico, does, beginDownload, replaceFiles } = world
+      const { portico, setBehavior, beginDownload, replaceFiles } = world
       await replaceFiles({ maxStreamBytes: 100_000_000, ...set })
       const size = 60_000_000
-      does((socket) => {
+      setBehavior((socket) => {
         socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${size}\r\n\r\n`)
         socket.write(Buffer.alloc(size, 'x'))
       })
       const id = randomUUID()
       const socket = beginDownload(id)
-      const told = () => portico.log.find(({ requestId }) => requestId === id)
+      const logged = () => portico.log.find(({ requestId }) => requestId === id)
       const cut = { level: 'info', code: 'REQUEST.TIMEOUT', status: 200, internal }
-      await expect.poll(told).toMatchObject(cut)
+      await expect.poll(logged).toMatchObject(cut)
       socket.destroy()
     },
   )
 
-  test('files.download 200: an upstream that pauses for longer than a client may is waited for', async () => {
-    const { does, download, replaceFiles } = world
+  test('files.download 200: an upstream may pause for longer than a client', async () => {
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 10_000 })
-    does(async (socket) => {
+    setBehavior(async (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nha')
       await pause(stallMs + 300)
       socket.write('lf')
@@ -84,9 +84,9 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     expect([response.status, await response.text()]).toEqual([200, 'half'])
   })
 
-  test('files.read 404 in time: clients that are slow with their uploads take no place of other requests', async () => {
-    const { does, tries, read, beginUpload, replaceFiles, configuration } = world
-    does((socket, request) => {
+  test('files.read 404 in time: slow uploads do not occupy the concurrency of other requests', async () => {
+    const { setBehavior, tries, read, beginUpload, replaceFiles, configuration } = world
+    setBehavior((socket, request) => {
       if (request.startsWith('GET ')) socket.write(missing)
     })
     await replaceFiles({ streamTimeoutMs: 20_000 })
@@ -96,10 +96,10 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     for (const each of uploads) each.destroy()
   })
 
-  test('files.download 200: one that is under way is not broken off when the places of the domains are changed', async () => {
-    const { does, download, replaceFiles } = world
+  test('files.download 200: a change of placement does not abort a download in progress', async () => {
+    const { setBehavior, download, replaceFiles } = world
     await replaceFiles({ streamTimeoutMs: 20_000 })
-    does((socket) => {
+    setBehavior((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n\r\nhalf')
       setTimeout(() => socket.write('half'), 3_000)
     })
@@ -109,26 +109,26 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
   })
 
   describe('the circuit breaker', () => {
-    test('files.read 404: streams that fail do not take it away', async () => {
-      const { says, download, read, replaceFiles } = world
+    test('files.read 404: failed streams do not open it', async () => {
+      const { respondWith, download, read, replaceFiles } = world
       await replaceFiles({ breaker: { failures: 1, openMs: 60_000 } })
-      says(answer('500 Oops', { 'content-type': 'text/html' }, secret))
+      respondWith(answer('500 Oops', { 'content-type': 'text/html' }, secret))
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
-      says(missing)
+      respondWith(missing)
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     })
 
-    test('files.download 503 at once while a slow upload tries whether the upstream is back', async () => {
-      const { does, says, tries, download, upload, read, beginUpload, replaceFiles } = world
+    test('files.download 503 while a slow upload tests the upstream', async () => {
+      const { setBehavior, respondWith, tries, download, upload, read, beginUpload, replaceFiles } = world
       await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 1, openMs: 100 } })
-      does((socket) => void socket.destroy())
+      setBehavior((socket) => void socket.destroy())
       expect((await upload()).status).toBe(502)
       await pause(150)
-      does(() => undefined)
+      setBehavior(() => undefined)
       const slow = beginUpload()
       await expect.poll(tries).toBe(2)
-      says(missing)
+      respondWith(missing)
       const start = Date.now()
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
@@ -137,12 +137,12 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     })
   })
 
-  test('a client that goes away ends the upstream’s request too', async () => {
-    const { does, tries, beginUpload, replaceFiles } = world
-    // Long enough for the deadline not to end it first.
+  test('a client that disconnects aborts the request to the upstream', async () => {
+    const { setBehavior, tries, beginUpload, replaceFiles } = world
+    // Long enough that the deadline does not abort it first.
     await replaceFiles({ streamTimeoutMs: 20_000 })
     let isClosed = false
-    does((socket) => {
+    setBehavior((socket) => {
       socket.once('close', () => {
         isClosed = true
       })

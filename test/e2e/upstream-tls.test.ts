@@ -13,7 +13,7 @@ import { signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** An upstream that talks only to who shows a certificate of its authority (mTLS). */
+/** An upstream that requires a client certificate of its authority (mTLS). */
 describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-tls-'))
   const file = (name: string) => join(folder, name)
@@ -79,7 +79,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     authority()
     certificate('upstream')
     certificate('gateway')
-    // It would rather speak HTTP/2.
+    // The server prefers HTTP/2.
     upstream = createSecureServer(
       {
         allowHTTP1: true,
@@ -107,7 +107,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** What a reply that is read whole gets, and a file that is passed on: each has connections of its own. */
+  /** The statuses of a buffered and of a streamed call, which use separate connections. */
   const through = async (tls: object, at = url): Promise<{ portico: Portico; statuses: number[] }> => {
     const place = upstreamAt(at, { tls, breaker: { failures: 50, openMs: 100 } })
     const portico = await startPortico({
@@ -124,7 +124,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
   }
 
   test.each(['https:', 'HTTPS:'])(
-    'constants.timezones 200 and files.download 200 with the certificate that %s// asks for, which it sees, in HTTP/1.1',
+    'constants.timezones 200 and files.download 200 over %s// with a client certificate, in HTTP/1.1',
     async (scheme) => {
       const tls = { caFile: file('ca.pem'), certFile: file('gateway.pem'), keyFile: file('gateway.key') }
       const { portico, statuses } = await through(tls, url.replace('https:', scheme))
@@ -134,7 +134,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     },
   )
 
-  test('both 502 without one, and 502 where the upstream’s own is not trusted', async () => {
+  test("both 502 without a client certificate, or when the upstream's certificate is not trusted", async () => {
     const bare = await through({ caFile: file('ca.pem') })
     expect(bare.statuses).toEqual([502, 502])
     await bare.portico.stop()
@@ -143,7 +143,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     await distrusted.portico.stop()
   })
 
-  test('nothing starts where a file of it is missing, or is no certificate: which one is said', async () => {
+  test('start fails for a missing file or an invalid certificate, and names it', async () => {
     await expect(through({ caFile: file('nowhere.pem') })).rejects.toThrow(
       `backends: tls.caFile of ${url} cannot be read`,
     )

@@ -5,7 +5,7 @@ import { unknownId } from '../harness/catalogue.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { codeOf, conflict, invalid, notFound, reused, unavailable } from './money-world.ts'
-import { mostChannels, startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
+import { maxChannels, startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { workspace } = developmentIds
 
@@ -16,7 +16,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('withdrawalChannels.create 200: masked, once per request; 409 for the same account again', async () => {
+  test('withdrawalChannels.create 200: masked, once per request; 409 for a duplicate account', async () => {
     const { data, web, eur } = world
     const body = payoutAccount({ accountNumber: 'DE89 3704 0044 0532 0130 00' })
     const id = randomUUID()
@@ -46,13 +46,13 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
 
   test('withdrawalChannels.create 400: a country that does not exist', async () => {
     const { web } = world
-    const answer = await web('POST', '/withdrawal-channels', payoutAccount({ country: 'XX' }))
-    expect(codeOf(answer)).toEqual(invalid)
-    expect(answer.body.message).toContain('country')
+    const response = await web('POST', '/withdrawal-channels', payoutAccount({ country: 'XX' }))
+    expect(codeOf(response)).toEqual(invalid)
+    expect(response.body.message).toContain('country')
   })
 
   test('withdrawalChannels.verify, reject 200: PENDING_VERIFICATION → ACTIVE → DISABLED, → REJECTED; 409 after, 404', async () => {
-    const { data, web, system, asked } = world
+    const { data, web, system, orderOf } = world
     const body = payoutAccount()
     const { bizId } = await data(web('POST', '/withdrawal-channels', body))
     const on = (id: string, decision: 'verify' | 'reject') =>
@@ -65,7 +65,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     })
     expect(codeOf(await on(bizId, 'reject'))).toEqual(conflict)
     expect(codeOf(await on(bizId, 'verify'))).toEqual(conflict)
-    expect(codeOf(await web('POST', '/withdrawals', asked({ withdrawalChannelBizId: bizId })))).toEqual(unavailable)
+    expect(codeOf(await web('POST', '/withdrawals', orderOf({ withdrawalChannelBizId: bizId })))).toEqual(unavailable)
     const second = await data(web('POST', '/withdrawal-channels', body))
     expect(await data(on(second.bizId, 'reject'))).toMatchObject({ channelStatus: { code: 'REJECTED' } })
     expect(codeOf(await on(second.bizId, 'verify'))).toEqual(conflict)
@@ -75,7 +75,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     expect((await data(system('GET', `/withdrawal-channels?workspaceId=${unknownId}`))).items).toEqual([])
   })
 
-  test('withdrawalChannels.create 200: the same request is the first answer, whatever became of the channel', async () => {
+  test("withdrawalChannels.create 200: a replay returns the first response, whatever the channel's status", async () => {
     const { data, web, system } = world
     const [id, body] = [randomUUID(), payoutAccount()]
     const first = await data(web('POST', '/withdrawal-channels', body, { id }))
@@ -90,14 +90,14 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     expect(await data(web('POST', '/withdrawal-channels', body, gone))).toEqual(before)
   })
 
-  test('withdrawalChannels.create 409: as many as a workspace may have, also at once; one that was rejected makes room', async () => {
+  test('withdrawalChannels.create 409 at the limit, also concurrently; a rejected channel frees a slot', async () => {
     const { data, web, system } = world
     const { bizId: full } = await data(web('POST', '/workspaces', { workspaceName: 'Full' }))
     const one = () => web('POST', '/withdrawal-channels', payoutAccount(), { workspace: full })
-    const answers = await Promise.all(Array.from({ length: mostChannels + 2 }, one))
-    expect(answers.filter(({ status }) => status !== 200).map(codeOf)).toEqual([conflict, conflict])
+    const responses = await Promise.all(Array.from({ length: maxChannels + 2 }, one))
+    expect(responses.filter(({ status }) => status !== 200).map(codeOf)).toEqual([conflict, conflict])
     const channels = await data(web('GET', '/withdrawal-channels', undefined, { workspace: full }))
-    expect(channels).toHaveLength(mostChannels)
+    expect(channels).toHaveLength(maxChannels)
     await data(system('POST', `/withdrawal-channels/${channels[0].bizId}/reject`, { reason: 'unknown' }))
     expect((await one()).status).toBe(200)
     expect(codeOf(await one())).toEqual(conflict)

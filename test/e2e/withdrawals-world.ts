@@ -4,47 +4,58 @@ import { type Adjust, startMoneyWorld } from './money-world.ts'
 
 const { mainUsd } = developmentIds
 
-export const mostChannels = 20
+export const maxChannels = 20
 
-/** The world of money with channels to pay out to, and how much of it is available and held. */
+/** The money helpers plus withdrawal channels, and the available and held amounts. */
 export const startWithdrawalsWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld((settings) => {
     const { money } = settings
-    money.withdrawal.maxChannelsPerWorkspace = mostChannels
+    money.withdrawal.maxChannelsPerWorkspace = maxChannels
     for (const payout of money.withdrawal.payouts)
       if (payout.currency === 'EUR') Object.assign(payout, { maxAmount: '50.00', dailyMax: '60.00' })
     adjust?.(settings)
   })
   const { web, system, data } = world
-  const opened = (changed: object = {}) => data(web('POST', '/withdrawal-channels', payoutAccount(changed)))
-  const verified = async (changed: object = {}): Promise<string> => {
-    const { bizId } = await opened(changed)
+  const createChannel = (changed: object = {}) => data(web('POST', '/withdrawal-channels', payoutAccount(changed)))
+  const createVerifiedChannel = async (changed: object = {}): Promise<string> => {
+    const { bizId } = await createChannel(changed)
     await data(system('POST', `/withdrawal-channels/${bizId}/verify`))
     return bizId
   }
-  const [usd, eur] = [await verified(), await verified({ currency: 'EUR' })]
-  const asked = (changed: object = {}) => ({
+  const [usd, eur] = [await createVerifiedChannel(), await createVerifiedChannel({ currency: 'EUR' })]
+  const orderOf = (changed: object = {}) => ({
     walletBizId: mainUsd,
     withdrawalChannelBizId: usd,
     amount: '100.00',
     ...changed,
   })
-  const made = (changed: object = {}) => data(web('POST', '/withdrawals', asked(changed)))
-  const underWay = async (changed: object = {}) => {
-    const { bizId } = await made(changed)
+  const create = (changed: object = {}) => data(web('POST', '/withdrawals', orderOf(changed)))
+  const createApproved = async (changed: object = {}) => {
+    const { bizId } = await create(changed)
     return data(system('POST', `/withdrawals/${bizId}/approve`))
   }
   const balance = async (wallet: string = mainUsd) => {
     const { availableBalance, heldBalance } = await data(web('GET', `/wallets/${wallet}/balance`))
     return [Number(availableBalance), Number(heldBalance)]
   }
-  const moved = async (work: () => Promise<unknown>, wallet: string = mainUsd) => {
+  const balanceChange = async (work: () => Promise<unknown>, wallet: string = mainUsd) => {
     const [available = 0, held = 0] = await balance(wallet)
     await work()
     const [after = 0, heldAfter = 0] = await balance(wallet)
     return [Math.round((after - available) * 100) / 100, Math.round((heldAfter - held) * 100) / 100]
   }
-  return { ...world, usd, eur, opened, verified, asked, made, underWay, balance, moved }
+  return {
+    ...world,
+    usd,
+    eur,
+    createChannel,
+    createVerifiedChannel,
+    orderOf,
+    create,
+    createApproved,
+    balance,
+    balanceChange,
+  }
 }
 
 export type WithdrawalsWorld = Awaited<ReturnType<typeof startWithdrawalsWorld>>

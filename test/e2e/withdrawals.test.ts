@@ -5,7 +5,7 @@ import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { storeIsAvailable } from '../harness/store.ts'
-import { codeOf, conflict, invalid, limit, notFound, onlyOne, reused, unavailable } from './money-world.ts'
+import { assertOneSucceeds, codeOf, conflict, invalid, limit, notFound, reused, unavailable } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { workspace, mainUsd, mainEur } = developmentIds
@@ -17,20 +17,20 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('withdrawals.create 200: the funds are held at once, the fee within them; the same request is the same answer', async () => {
-    const { data, web, system, usd, asked, moved } = world
+  test('withdrawals.create 200: holds the funds including the fee; a replay returns the same response', async () => {
+    const { data, web, system, usd, orderOf, balanceChange } = world
     const id = randomUUID()
-    const body = asked({ remark: 'rent' })
+    const body = orderOf({ remark: 'rent' })
     const create = () => web('POST', '/withdrawals', body, { id })
-    let answers: Answer[] = []
-    const change = await moved(async () => {
-      answers = await Promise.all([create(), create(), create()])
+    let responses: Answer[] = []
+    const change = await balanceChange(async () => {
+      responses = await Promise.all([create(), create(), create()])
     })
     expect(change).toEqual([-100, 100])
     const first = await data(create())
-    for (const { status, body: told } of answers)
-      if (status === 200) expect(told.data).toEqual(first)
-      else expect(told.code).toBe('REQUEST.IN_PROGRESS')
+    for (const { status, body } of responses)
+      if (status === 200) expect(body.data).toEqual(first)
+      else expect(body.code).toBe('REQUEST.IN_PROGRESS')
     expect(first).toMatchObject({
       amount: '100.00',
       feeAmount: '1.00',
@@ -44,28 +44,28 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       externalReference: null,
       completedAt: null,
     })
-    expect(codeOf(await web('POST', '/withdrawals', asked({ amount: '100.01' }), { id }))).toEqual(reused)
+    expect(codeOf(await web('POST', '/withdrawals', orderOf({ amount: '100.01' }), { id }))).toEqual(reused)
     expect(await data(web('GET', `/withdrawals/${first.bizId}`))).toEqual(first)
     const workspaceKind = expect.objectContaining({ code: 'LIVE' })
     expect(await data(system('GET', `/withdrawals/${first.bizId}`))).toEqual({ ...first, workspaceKind })
-    const listed = async (query: string, ask: (method: string, path: string) => Promise<Answer> = web) =>
-      (await data(ask('GET', `/withdrawals?${query}`))).items.map((order: { bizId: string }) => order.bizId)
+    const listed = async (query: string, attempt: (method: string, path: string) => Promise<Answer> = web) =>
+      (await data(attempt('GET', `/withdrawals?${query}`))).items.map((order: { bizId: string }) => order.bizId)
     expect(await listed(`walletId=${mainUsd}&withdrawalStatus=PENDING_APPROVAL`)).toEqual([first.bizId])
     expect(await listed(`walletId=${mainEur}`)).toEqual([])
     expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
     expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
-    // An id is one operation's: the end of the order may come under that of its beginning.
+    // A request id belongs to one operation: the order can be completed under the id that created it.
     const cancel = () => web('POST', `/withdrawals/${first.bizId}/cancel`, undefined, { id })
-    expect(await moved(() => data(cancel()))).toEqual([100, -100])
-    // The replay answers as the first time, though the order has moved on since.
+    expect(await balanceChange(() => data(cancel()))).toEqual([100, -100])
+    // The replay returns the first response, although the order has changed since.
     expect(await data(create())).toEqual(first)
   })
 
-  test('withdrawals.create refuses: limits, funds, unknown, pending and other channels; nothing is held', async () => {
-    const { web, eur, opened, verified, asked, moved } = world
-    const create = async (changed: object) => codeOf(await web('POST', '/withdrawals', asked(changed)))
-    const pending = (await opened()).bizId
-    const change = await moved(async () => {
+  test('withdrawals.create 422, 404: limits, funds, unknown or pending channels; nothing is held', async () => {
+    const { web, eur, createChannel, createVerifiedChannel, orderOf, balanceChange } = world
+    const create = async (changed: object) => codeOf(await web('POST', '/withdrawals', orderOf(changed)))
+    const pending = (await createChannel()).bizId
+    const change = await balanceChange(async () => {
       expect(await create({ amount: '9.99' })).toEqual(limit)
       expect(await create({ amount: '50000.01' })).toEqual(limit)
       expect(await create({ amount: '20000.00' })).toEqual([422, 'WALLET.INSUFFICIENT_FUNDS'])
@@ -77,13 +77,13 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       expect(await create({ withdrawalChannelBizId: eur })).toEqual(invalid)
     })
     expect(change).toEqual([0, 0])
-    // A type of channel that the configuration has no payout for in this currency.
-    const token = await verified({ channelType: 'CRYPTO', bankCode: undefined, network: 'ETHEREUM' })
+    // The configuration has no payout of this channel type in this currency.
+    const token = await createVerifiedChannel({ channelType: 'CRYPTO', bankCode: undefined, network: 'ETHEREUM' })
     expect(await create({ withdrawalChannelBizId: token })).toEqual(unavailable)
   })
 
-  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what came to nothing counts no more', async () => {
-    const { data, web, system, eur, asked, made, balance } = world
+  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: daily limit, also concurrently, without failed ones', async () => {
+    const { data, web, system, eur, orderOf, create, balance } = world
     const day = { walletBizId: mainEur, withdrawalChannelBizId: eur }
     const reason = { reason: 'wrong account' }
     const ends = {
@@ -95,27 +95,27 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       },
     }
     for (const end of Object.values(ends)) {
-      const { bizId } = await made({ ...day, amount: '50.00' })
-      expect(codeOf(await web('POST', '/withdrawals', asked({ ...day, amount: '10.01' })))).toEqual(limit)
+      const { bizId } = await create({ ...day, amount: '50.00' })
+      expect(codeOf(await web('POST', '/withdrawals', orderOf({ ...day, amount: '10.01' })))).toEqual(limit)
       await data(end(`/withdrawals/${bizId}`))
     }
-    const many = Array.from({ length: 12 }, () => web('POST', '/withdrawals', asked({ ...day, amount: '10.00' })))
-    const answers = await Promise.all(many)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(6)
-    for (const answer of answers.filter(({ status }) => status !== 200)) expect(codeOf(answer)).toEqual(limit)
+    const many = Array.from({ length: 12 }, () => web('POST', '/withdrawals', orderOf({ ...day, amount: '10.00' })))
+    const responses = await Promise.all(many)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(6)
+    for (const response of responses.filter(({ status }) => status !== 200)) expect(codeOf(response)).toEqual(limit)
     expect((await balance(mainEur))[1]).toBe(60)
   })
 
-  test('withdrawals: another workspace’s channel and wallet are as unknown', async () => {
-    const { data, web, system, asked, made } = world
+  test("withdrawals 404: another workspace's channel and wallet are unknown", async () => {
+    const { data, web, system, orderOf, create } = world
     const kind = { workspaceName: 'Next door', workspaceKind: 'SANDBOX' }
     const other = (await data(web('POST', '/workspaces', kind))).bizId
     const theirs = await data(web('POST', '/withdrawal-channels', payoutAccount(), { workspace: other }))
     await data(system('POST', `/withdrawal-channels/${theirs.bizId}/verify`))
-    const foreign = asked({ withdrawalChannelBizId: theirs.bizId })
+    const foreign = orderOf({ withdrawalChannelBizId: theirs.bizId })
     expect(codeOf(await web('POST', '/withdrawals', foreign))).toEqual(notFound)
     expect(codeOf(await web('POST', '/withdrawals', foreign, { workspace: other }))).toEqual(notFound)
-    const { bizId } = await made()
+    const { bizId } = await create()
     expect(codeOf(await web('GET', `/withdrawals/${bizId}`, undefined, { workspace: other }))).toEqual(notFound)
     const cancel = await web('POST', `/withdrawals/${bizId}/cancel`, undefined, { workspace: other })
     expect(codeOf(cancel)).toEqual(notFound)
@@ -123,8 +123,8 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
   })
 
   test('withdrawals.approve, complete 200: the held funds leave, the fee stays with the house', async () => {
-    const { data, web, system, made, underWay, moved, sidesOf } = world
-    const { bizId } = await made()
+    const { data, web, system, create, createApproved, balanceChange, postingsOf } = world
+    const { bizId } = await create()
     const complete = (id?: string) =>
       system('POST', `/withdrawals/${bizId}/complete`, { externalReference: 'SEPA-1' }, id)
     expect(codeOf(await complete())).toEqual(conflict)
@@ -133,7 +133,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(await data(system('POST', `/withdrawals/${bizId}/approve`, undefined, bizId))).toEqual(approved)
     expect(codeOf(await web('POST', `/withdrawals/${bizId}/cancel`))).toEqual(conflict)
     let completed: { bizId?: string } = {}
-    const change = await moved(async () => {
+    const change = await balanceChange(async () => {
       completed = await data(complete(bizId))
     })
     expect(change).toEqual([0, -100])
@@ -150,57 +150,57 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       'COMPLETED',
     ])
     const flows = (await data(web('GET', `/wallets/${mainUsd}/flows`))).items.slice(0, 2)
-    const told = flows.map((flow: { amount: string; flowType: { code: string } }) => [flow.flowType.code, flow.amount])
-    expect(told.sort()).toEqual([
+    const body = flows.map((flow: { amount: string; flowType: { code: string } }) => [flow.flowType.code, flow.amount])
+    expect(body.sort()).toEqual([
       ['FEE', '1.00'],
       ['WITHDRAWAL', '99.00'],
     ])
-    expect(await sidesOf(bizId)).toEqual([
+    expect(await postingsOf(bizId)).toEqual([
       ['CLEARING:USD', '99.00'],
       ['FEE:USD', '1.00'],
       ['WALLET', '-1.00'],
       ['WALLET', '-99.00'],
     ])
-    // Without a body a payment has no reference.
-    const plain = await underWay()
+    // A payout without a body has no reference.
+    const plain = await createApproved()
     const { externalReference } = await data(system('POST', `/withdrawals/${plain.bizId}/complete`))
     expect(externalReference).toBeNull()
   })
 
-  test('withdrawals.cancel, approve 422: an id that was used for one order is no other order’s', async () => {
-    const { data, web, system, made } = world
+  test('withdrawals.cancel, approve 422: a request id of one order cannot be used for another', async () => {
+    const { data, web, system, create } = world
     const commands = [
       {
-        act: 'cancel',
+        action: 'cancel',
         send: (id: string, key: string) => web('POST', `/withdrawals/${id}/cancel`, undefined, { id: key }),
       },
       {
-        act: 'approve',
+        action: 'approve',
         send: (id: string, key: string) => system('POST', `/withdrawals/${id}/approve`, undefined, key),
       },
     ]
-    for (const { act, send } of commands) {
-      const [one, other] = [await made(), await made()]
+    for (const { action, send } of commands) {
+      const [one, other] = [await create(), await create()]
       const key = randomUUID()
       const first = await data(send(one.bizId, key))
-      expect(codeOf(await send(other.bizId, key)), act).toEqual(reused)
+      expect(codeOf(await send(other.bizId, key)), action).toEqual(reused)
       expect(await data(web('GET', `/withdrawals/${other.bizId}`))).toEqual(other)
       expect(await data(send(one.bizId, key))).toEqual(first)
       await data(web('POST', `/withdrawals/${other.bizId}/cancel`))
     }
   })
 
-  test('withdrawals.cancel, reject, fail 200: each gives the funds back once and is the last word', async () => {
-    const { data, web, system, made, underWay, moved } = world
+  test('withdrawals.cancel, reject, fail 200: each releases the funds once and is final', async () => {
+    const { data, web, system, create, createApproved, balanceChange } = world
     const reason = { reason: 'wrong account' }
     const cases = [
-      { make: made, end: (id: string) => web('POST', `/withdrawals/${id}/cancel`), to: 'CANCELLED' },
-      { make: made, end: (id: string) => system('POST', `/withdrawals/${id}/reject`, reason), to: 'REJECTED' },
-      { make: underWay, end: (id: string) => system('POST', `/withdrawals/${id}/fail`, reason), to: 'FAILED' },
+      { make: create, end: (id: string) => web('POST', `/withdrawals/${id}/cancel`), to: 'CANCELLED' },
+      { make: create, end: (id: string) => system('POST', `/withdrawals/${id}/reject`, reason), to: 'REJECTED' },
+      { make: createApproved, end: (id: string) => system('POST', `/withdrawals/${id}/fail`, reason), to: 'FAILED' },
     ]
     for (const { make, end, to } of cases) {
       let id = ''
-      const change = await moved(async () => {
+      const change = await balanceChange(async () => {
         id = (await make()).bizId
         const ended = await data(end(id))
         const failureReason = to === 'CANCELLED' ? null : reason.reason
@@ -212,34 +212,34 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
           await system('POST', `/withdrawals/${id}/complete`, {}),
           await system('POST', `/withdrawals/${id}/fail`, reason),
         ]
-        for (const answer of after) expect(codeOf(answer)).toEqual(conflict)
+        for (const response of after) expect(codeOf(response)).toEqual(conflict)
       })
       expect(change).toEqual([0, 0])
     }
-    const { bizId } = await made()
+    const { bizId } = await create()
     expect(codeOf(await system('POST', `/withdrawals/${bizId}/fail`, reason))).toEqual(conflict)
     await data(system('POST', `/withdrawals/${bizId}/approve`))
     expect(codeOf(await system('POST', `/withdrawals/${bizId}/reject`, reason))).toEqual(conflict)
     await data(system('POST', `/withdrawals/${bizId}/fail`, reason))
   })
 
-  test('withdrawals on a frozen wallet 422 WALLET.NOT_ACTIVE: nothing begins or goes on; what was paid is still taken', async () => {
-    const { data, web, system, asked, made, underWay } = world
-    const [pending, paid] = [await made(), await underWay()]
+  test('withdrawals 422 WALLET.NOT_ACTIVE on a frozen wallet; a paid withdrawal can still be completed', async () => {
+    const { data, web, system, orderOf, create, createApproved } = world
+    const [pending, paid] = [await create(), await createApproved()]
     await data(system('POST', `/wallets/${mainUsd}/freeze`, { reason: 'review' }))
     const frozen = [422, 'WALLET.NOT_ACTIVE']
-    expect(codeOf(await web('POST', '/withdrawals', asked()))).toEqual(frozen)
+    expect(codeOf(await web('POST', '/withdrawals', orderOf()))).toEqual(frozen)
     expect(codeOf(await system('POST', `/withdrawals/${pending.bizId}/approve`))).toEqual(frozen)
     await data(system('POST', `/withdrawals/${paid.bizId}/complete`, {}))
     await data(web('POST', `/withdrawals/${pending.bizId}/cancel`))
     await data(system('POST', `/wallets/${mainUsd}/unfreeze`, { reason: 'done' }))
   })
 
-  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the account was taken back while the order waited', async () => {
-    const { data, system, verified, made, moved } = world
-    const channel = await verified()
-    const change = await moved(async () => {
-      const { bizId } = await made({ withdrawalChannelBizId: channel })
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the channel was disabled while the order waited', async () => {
+    const { data, system, createVerifiedChannel, create, balanceChange } = world
+    const channel = await createVerifiedChannel()
+    const change = await balanceChange(async () => {
+      const { bizId } = await create({ withdrawalChannelBizId: channel })
       await data(system('POST', `/withdrawal-channels/${channel}/reject`, { reason: 'stolen' }))
       expect(codeOf(await system('POST', `/withdrawals/${bizId}/approve`))).toEqual(unavailable)
       await data(system('POST', `/withdrawals/${bizId}/reject`, { reason: 'stolen' }))
@@ -247,10 +247,10 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(change).toEqual([0, 0])
   })
 
-  test('withdrawals.read, approve and their like 404: unknown and malformed ids', async () => {
+  test('withdrawals.read, approve and similar 404: unknown and malformed ids', async () => {
     const { web, system } = world
     for (const id of [unknownId, 'x']) {
-      const answers = [
+      const responses = [
         await web('GET', `/withdrawals/${id}`),
         await web('POST', `/withdrawals/${id}/cancel`),
         await system('GET', `/withdrawals/${id}`),
@@ -259,23 +259,27 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
         await system('POST', `/withdrawals/${id}/complete`, {}),
         await system('POST', `/withdrawals/${id}/fail`, { reason: 'x' }),
       ]
-      for (const answer of answers) expect(codeOf(answer)).toEqual(notFound)
+      for (const response of responses) expect(codeOf(response)).toEqual(notFound)
     }
   })
 
-  test('withdrawals: of parallel decisions exactly one happens, and the hold ends once', async () => {
-    const { data, web, system, made, underWay, moved } = world
+  test('withdrawals: of concurrent decisions exactly one takes effect, and the hold ends once', async () => {
+    const { data, web, system, create, createApproved, balanceChange } = world
     const reason = { reason: 'race' }
-    const winner = async (asking: Promise<Answer>[]): Promise<string> =>
-      (await onlyOne(asking)).body.data.withdrawalStatus.code
+    const winner = async (attempts: Promise<Answer>[]): Promise<string> =>
+      (await assertOneSucceeds(attempts)).body.data.withdrawalStatus.code
     const amount = '10.00'
-    // Each round begins with another one of the rivals.
-    const rivals = (round: number, asking: (() => Promise<Answer>)[]) =>
-      winner([...asking.slice(round % asking.length), ...asking.slice(0, round % asking.length)].map((ask) => ask()))
+    // Each round starts with another of the concurrent requests.
+    const rivals = (round: number, attempts: (() => Promise<Answer>)[]) =>
+      winner(
+        [...attempts.slice(round % attempts.length), ...attempts.slice(0, round % attempts.length)].map((attempt) =>
+          attempt(),
+        ),
+      )
     const [pending, spent]: [string[], number[]] = [[], []]
-    const change = await moved(async () => {
+    const change = await balanceChange(async () => {
       for (let round = 0; round < 20; round++) {
-        const { bizId } = await made({ amount })
+        const { bizId } = await create({ amount })
         const on = (verb: string, body?: object) => system('POST', `/withdrawals/${bizId}/${verb}`, body)
         const cancel = () => web('POST', `/withdrawals/${bizId}/cancel`)
         const first = await rivals(round, [() => on('approve'), cancel, () => on('reject', reason)])
@@ -285,7 +289,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
         await data(on('fail', reason))
       }
       for (let round = 0; round < 20; round++) {
-        const { bizId } = await underWay({ amount })
+        const { bizId } = await createApproved({ amount })
         const on = (verb: string, body: object) => system('POST', `/withdrawals/${bizId}/${verb}`, body)
         const [complete, fail] = [() => on('complete', {}), () => on('fail', reason)]
         if ((await rivals(round, [complete, fail, complete, fail])) === 'COMPLETED') spent.push(10)
@@ -295,7 +299,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(change).toEqual([0 - spent.length * 10, 0])
   })
 
-  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+  test('operators.ledgerInvariants 200: the ledger balances afterwards', async () => {
     const { data, system } = world
     expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   })

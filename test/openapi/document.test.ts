@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, it } from 'vitest'
 import { catalogue, codedFamilies, numericCode, statusOf } from '../../src/contract/index.ts'
-import { listRefusals } from '../../src/contract/policies.ts'
+import { listRefusals } from '../../src/contract/refusals.ts'
 import { type ChainId, pathParamNames } from '../../src/kernel/index.ts'
 import type { Example, Examples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
@@ -24,25 +24,25 @@ const lint = async (source: object) => {
   return lintFromString({ source: JSON.stringify(source), absoluteRef: '/openapi.json', config })
 }
 
-/** Two paths that a router distinguishes and a strict OpenAPI reader does not: orders/{order_id}/completed and orders/wallet/{wallet_id}. */
+/** Paths that a router distinguishes and a strict OpenAPI reader does not: orders/{id}/completed, orders/wallet/{id}. */
 const stated = (problem: { ruleId: string; message: string }): boolean =>
   problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet_id\}/.test(problem.message)
 
 describe('the document', () => {
-  it('is made a few operations at a time, so that others are served meanwhile', async () => {
+  it('is built in batches, so that other requests are served meanwhile', async () => {
     let turns = 0
-    let made = false
+    let created = false
     const count = (): void => {
       turns++
-      if (!made) setImmediate(count)
+      if (!created) setImmediate(count)
     }
     setImmediate(count)
     await make()
-    made = true
+    created = true
     expect(turns).toBeGreaterThan(catalogue.length / 8)
   })
 
-  it('is OpenAPI 3.1 by the strictest rules of a linter, its examples included', async () => {
+  it('is OpenAPI 3.1 by the strictest linter rules, including its examples', async () => {
     const problems = await lint(document)
     expect(
       problems.filter((problem) => !stated(problem)).map(({ ruleId, message }) => `${ruleId}: ${message}`),
@@ -50,7 +50,7 @@ describe('the document', () => {
     expect(problems.filter(stated)).toHaveLength(2)
   })
 
-  it('is linted for real: a wrong example is found', async () => {
+  it('fails the linter with a wrong example', async () => {
     const reply = { version: '2.0.0', timestamp: 1, success: true, code: '2000', message: 'Success', data: 'yes' }
     const problems = await lint(await make(having('transfers.completed', { reply })))
     expect(problems.map(({ ruleId }) => ruleId)).toContain('no-invalid-media-type-examples')
@@ -64,12 +64,12 @@ describe('the document', () => {
     expect(documented.toSorted()).toEqual(routes.map(({ name }) => name).toSorted())
   })
 
-  it('names each operation once', () => {
+  it('has unique operation ids', () => {
     const ids = routes.map(({ chain, operation }) => operationOf(chain, operation.id).operationId)
     expect(new Set(ids).size).toBe(routes.length)
   })
 
-  it('has a component per family of coded values that a reply shows', () => {
+  it('has a component per family of coded values in replies', () => {
     const names = Object.keys(objectAt(document, 'components', 'schemas'))
     const families = [...codedFamilies.keys()].map((family) => family.charAt(0).toUpperCase() + family.slice(1))
     expect(families.filter((family) => !names.includes(family))).toEqual([])
@@ -81,7 +81,7 @@ describe('the document', () => {
     })
   })
 
-  it('points to nothing that is missing, and holds nothing that nothing points to', () => {
+  it('has no missing and no unused component', () => {
     const text = JSON.stringify(document)
     const targets = new Set([...text.matchAll(/"#\/components\/([^"]+)"/g)].map((match) => match[1] ?? ''))
     for (const target of targets) expect(at(document, 'components', ...target.split('/')), target).toBeDefined()
@@ -110,7 +110,7 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
     }
   })
 
-  it('has its path parameters, its token and its workspace', () => {
+  it('declares its path parameters, its token and its workspace', () => {
     const inPath = parametersOf(documented).filter((each) => each.in === 'path')
     expect(inPath.map(({ name }) => name)).toEqual(pathParamNames(operation.path))
     expect(inPath.map(({ schema }) => schema)).toEqual(inPath.map(() => ({ type: 'string', format: 'uuid' })))
@@ -134,7 +134,7 @@ describe('an operation', () => {
     'X-LOCALE',
   ]
 
-  it('demands the headers of its chain', () => {
+  it('requires the headers of its chain', () => {
     expect(headersOf(operationOf('consumer', 'wallets.list'), true)).toEqual(portalHeaders)
     expect(headersOf(operationOf('system', 'transfers.approve'), true)).toEqual(portalHeaders)
     expect(headersOf(operationOf('self', 'sessions.selfConfig'), true)).toEqual(['X-Client-Hash'])
@@ -142,14 +142,14 @@ describe('an operation', () => {
     expect(headersOf(operationOf('api', 'transfers.create'), true)).toEqual(['X-Request-Id'])
   })
 
-  it('shows the access code of its own portal as the example', () => {
+  it('has the access code of its own portal as example', () => {
     const codeOf = (chain: ChainId, id: string) =>
       parametersOf(operationOf(chain, id)).find(({ name }) => name === 'X-PORTAL-ACCESS-CODE')?.example
     expect(codeOf('consumer', 'auth.loginInitiate')).toBe('consumer-dev')
     expect(codeOf('system', 'auth.loginInitiate')).toBe('system-dev')
   })
 
-  it('takes a header of one value as a list of one, since generators leave out an operation with a constant header', () => {
+  it('declares a constant header as a list of one, since generators omit a constant one', () => {
     for (const [name, { in: place, schema }] of Object.entries(objectAt(document, 'components', 'parameters')).map(
       ([key, each]) => [key, isJsonObject(each) ? each : {}] as const,
     ))
@@ -160,21 +160,21 @@ describe('an operation', () => {
     expect(proto?.schema).toEqual({ type: 'string', enum: ['https'] })
   })
 
-  it('bounds the locale where the gateway does: a machine may send any', () => {
+  it('restricts the locale only where the gateway does: a machine can send any', () => {
     const localeOf = (chain: ChainId) =>
       parametersOf(operationOf(chain, 'wallets.list')).find(({ name }) => name === 'X-LOCALE')?.schema
     expect(localeOf('consumer')).toEqual({ type: 'string', minLength: 1, maxLength: 64, pattern: '^[ -~]+$' })
     expect(localeOf('api')).toEqual({ type: 'string' })
   })
 
-  it('tells of an observed 500 on the chains that answer it, and on no other', () => {
+  it('declares an observed 500 only on the chains that return it', () => {
     const failure = (chain: ChainId) => at(operationOf(chain, 'transfers.list'), 'responses', '500', 'description')
-    const note = 'the documented answer to a call without any query parameter'
+    const note = 'the documented response to a call without query parameters'
     expect(failure('consumer')).toContain(note)
     expect(failure('api')).not.toContain(note)
   })
 
-  it('takes a body, sealed as well behind a portal, and tells when it may be absent', () => {
+  it('accepts a sealed body at a portal, and declares whether the body is optional', () => {
     const body = operationOf('consumer', 'transfers.create').requestBody
     expect(at(body, 'required')).toBe(true)
     expect(at(body, 'content', 'application/json', 'schema', 'anyOf')).toEqual([
@@ -195,7 +195,7 @@ describe('an operation', () => {
     })
   })
 
-  it('answers its data, sealed as well where the policy lets it be sealed', () => {
+  it('returns sealed data where the policy allows it', () => {
     const dataOf = (chain: ChainId, id: string) =>
       at(
         operationOf(chain, id),
@@ -221,7 +221,7 @@ describe('an operation', () => {
     })
   })
 
-  it('tells of a list that nothing may stand in twice', () => {
+  it('declares lists with unique items', () => {
     const listOf = (id: string, field: string) => {
       const { requestBody } = operationOf('consumer', id)
       return at(requestBody, 'content', 'application/json', 'schema', 'anyOf', '0', 'properties', field)
@@ -234,7 +234,7 @@ describe('an operation', () => {
       expect(listOf(id, field), id).toMatchObject({ uniqueItems: true })
   })
 
-  it('takes a form, and answers bytes', () => {
+  it('accepts a form and returns a file', () => {
     const form = at(
       operationOf('consumer', 'files.upload').requestBody,
       'content',
@@ -252,10 +252,10 @@ describe('an operation', () => {
     expect(Object.keys(objectAt(download, 'responses', '206', 'headers'))).toContain('Content-Range')
   })
 
-  it('tells of the fields of its refusals', () => {
-    const answers = Object.entries(objectAt(document, 'components', 'responses'))
-    for (const [name, answer] of answers) {
-      const fields = Object.keys(objectAt(answer, 'headers'))
+  it('declares the fields of its refusals', () => {
+    const responses = Object.entries(objectAt(document, 'components', 'responses'))
+    for (const [name, result] of responses) {
+      const fields = Object.keys(objectAt(result, 'headers'))
       expect(fields, name).toEqual(expect.arrayContaining(['X-Request-Id', 'RateLimit', 'RateLimit-Policy']))
       expect(fields.includes('Retry-After'), name).toBe(/RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE/.test(name))
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
@@ -265,7 +265,7 @@ describe('an operation', () => {
     }
   })
 
-  it('tells of what a body is refused for beyond its fields: an update of nothing, a text that cannot be printed', () => {
+  it('describes rules beyond the fields: empty updates, unprintable texts', () => {
     const schemas = objectAt(document, 'components', 'schemas')
     expect(at(schemas, 'UpdateProfileRequest', 'minProperties')).toBe(1)
     expect(at(schemas, 'UpdateCurrentWorkspaceRequest', 'minProperties')).toBe(1)
@@ -282,7 +282,7 @@ describe('an operation', () => {
     ).toEqual(['Đặng\tThị\r\nNgọc'])
   })
 
-  it('says how a currency and a rate are written', () => {
+  it('describes the format of a currency and a rate', () => {
     const fields = objectAt(document, 'components', 'schemas', 'SetExchangeRateRequest', 'properties')
     const written = (...path: string[]) => new RegExp(String(at(fields, ...path, 'pattern')))
     expect(['USD', 'USDT', '', 'usd', 'US'].filter((each) => written('sourceCurrency').test(each))).toEqual([
@@ -293,7 +293,7 @@ describe('an operation', () => {
     expect(['0.9215', '12', '', '-1', '1e3', '0', '0.0'].filter(isRate)).toEqual(['0.9215', '12'])
   })
 
-  it('writes its patterns as generators of clients can copy them: no slash is escaped, one stands beside a length', () => {
+  it('has patterns that client generators can copy: no escaped slash, one next to a length', () => {
     const objectsIn = (value: Json): JsonObject[] =>
       Array.isArray(value)
         ? value.flatMap(objectsIn)
@@ -306,11 +306,11 @@ describe('an operation', () => {
     expect(awkward).toEqual([])
   })
 
-  it('says what its query means once it is read', () => {
+  it('declares query parameters with their parsed types', () => {
     const query = parametersOf(operationOf('consumer', 'transfers.list')).filter((each) => each.in === 'query')
     const size = query.find((each) => each.name === 'pageSize')
     expect(size).toMatchObject({ required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } })
-    // What is asked may have any zone; only what is answered is in UTC.
+    // A request can have any time zone; only replies are in UTC.
     const zone = 'With its zone: `Z`, or an offset such as `+02:00`'
     const start = query.find((each) => each.name === 'startTime')
     expect(start).toMatchObject({ description: `The first instant that counts. ${zone}` })
@@ -318,7 +318,7 @@ describe('an operation', () => {
     expect(end).toMatchObject({ description: `The last instant that counts. ${zone}` })
   })
 
-  it('answers its data in the envelope', () => {
+  it('returns its data in the envelope', () => {
     const schema = at(
       operationOf('consumer', 'transfers.list'),
       'responses',
@@ -333,7 +333,7 @@ describe('an operation', () => {
     })
   })
 
-  it('shows what the tests sent and received', async () => {
+  it('has the examples that the tests recorded', async () => {
     const request = { sessionId: 's' }
     const shown = await make(having('sessions.terminate', { request, reply: { data: null } }))
     const operation = objectAt(shown, 'paths', '/web/v1/system/security/sessions/terminate', 'post')

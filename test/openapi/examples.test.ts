@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { catalogue, codedFamilies, codes, numericCode } from '../../src/contract/index.ts'
 
-import { listRefusals } from '../../src/contract/policies.ts'
+import { listRefusals } from '../../src/contract/refusals.ts'
 import { type Code, chains, pathParamNames } from '../../src/kernel/index.ts'
 import { readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json } from '../../src/openapi/json.ts'
@@ -13,17 +13,17 @@ import { root } from '../harness/settings.ts'
 
 const file = new URL('../../docs/examples.json', import.meta.url)
 const { operations, refusals } = readExamples(file)
-const again = 'record them anew: RECORD_EXAMPLES=1 npx vitest run --project embedded test/e2e'
+const again = 'record again: RECORD_EXAMPLES=1 npx vitest run --project embedded test/e2e'
 
-/** What answers 501 has nothing to show yet. */
+/** Operations that return 501 have no example. */
 const served = catalogue.filter(({ id }) => !notImplemented.includes(id))
 
-/** What no client is answered at will: one that has gone away, a race within one request, an account that changes meanwhile. */
+/** Refusals that no client can provoke reliably: a disconnect, a race within one request, a concurrent account change. */
 const unseen = new Set(['REQUEST.MALFORMED', 'REQUEST.TIMEOUT', 'REQUEST.IN_PROGRESS', 'AUTH.PENDING_APPROVAL'])
 
 describe(`the recorded examples (${again})`, () => {
   test.each(served.map((operation) => [operation.id, operation] as const))(
-    '%s has one, which its schemas allow',
+    '%s has an example, which its schemas allow',
     (id, operation) => {
       const example = operations.get(id)
       if (!example) throw new Error(again)
@@ -32,12 +32,12 @@ describe(`the recorded examples (${again})`, () => {
     },
   )
 
-  test('none is of an operation that is not there', () => {
+  test('none belongs to an unknown operation', () => {
     const ids = new Set(catalogue.map(({ id }) => id))
     expect([...operations.keys()].filter((id) => !ids.has(id))).toEqual([])
   })
 
-  test('each speaks the envelope of its chain', () => {
+  test('each has the envelope of its chain', () => {
     const wrong = served.filter(({ id, reply, chains: [first] }) => {
       const envelope = operations.get(id)?.reply
       return reply !== 'stream' && !JSON.stringify(envelope).startsWith(`{"version":"${chains[first].envelope}"`)
@@ -45,22 +45,22 @@ describe(`the recorded examples (${again})`, () => {
     expect(wrong.map(({ id }) => id)).toEqual([])
   })
 
-  test('every refusal of every operation is among them', () => {
+  test('every refusal of every operation has one', () => {
     const all = new Set(served.flatMap((each) => each.chains.flatMap((chain) => listRefusals(each, chain))))
     expect([...all].filter((code) => !refusals.has(code) && !unseen.has(code))).toEqual([])
     const names = new Set<string>([...codes, ...codes.map(numericCode)])
     expect([...refusals.keys()].filter((code) => !names.has(code))).toEqual([])
   })
 
-  test('each says what is said today: the texts of its coded values, the sentences of refusals', () => {
+  test('each has the current texts of coded values and refusals', () => {
     const words = createWords({ directory: join(root, 'config/locales'), codes, families: codedFamilies })
-    const said = [...codedFamilies.values()].flatMap((family) =>
+    const texts = [...codedFamilies.values()].flatMap((family) =>
       family.codes.map((code) => {
         const { value, label, description } = words.coded(family, code, 'en')
         return [value, { code, value, label, description }] as const
       }),
     )
-    const known = new Map<Json, object>(said)
+    const known = new Map<Json, object>(texts)
     const codedIn = (part: Json | undefined): Json[] => {
       if (Array.isArray(part)) return part.flatMap(codedIn)
       if (!isJsonObject(part)) return []
@@ -78,7 +78,7 @@ describe(`the recorded examples (${again})`, () => {
     }
   })
 
-  test('nothing secret is in them', () => {
+  test('none contains a secret', () => {
     const text = JSON.stringify([[...operations], [...refusals]])
     expect(text).not.toMatch(/eyJ[\w-]{10}|Portico-demo-2026|ptk_[0-9a-f]{12}_|-----BEGIN/)
     expect(text).not.toMatch(/"(secret|accessToken|refreshToken|payload)":"(?!<)/)

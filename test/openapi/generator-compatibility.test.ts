@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { at, document, objectAt, operationOf } from './document-reader.ts'
 
-describe('what generators of clients read', () => {
-  it('a time fits its type, a code is a text, a file is bytes', () => {
+describe('client generators', () => {
+  it('get a time of its type, a code as text, and a file as bytes', () => {
     const schemas = objectAt(document, 'components', 'schemas')
     for (const frame of ['Success', 'Refusal', 'SelfRefusal']) {
       const fields = objectAt(schemas, frame, 'properties')
@@ -12,9 +12,9 @@ describe('what generators of clients read', () => {
     }
     expect(at(schemas, 'WalletStatus', 'properties', 'value')).toMatchObject({ format: 'int64' })
     expect(at(schemas, 'Flow', 'properties', 'sequence')).toEqual({ type: 'integer', format: 'int64' })
-    for (const [name, answer] of Object.entries(objectAt(document, 'components', 'responses')))
+    for (const [name, response] of Object.entries(objectAt(document, 'components', 'responses')))
       expect(
-        at(answer, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'type'),
+        at(response, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'type'),
         name,
       ).toBe('string')
     const upload = operationOf('consumer', 'files.upload').requestBody
@@ -26,7 +26,7 @@ describe('what generators of clients read', () => {
       expect(at(download, status, 'content', '*/*', 'schema')).toEqual({ type: 'string', format: 'binary' })
   })
 
-  it('a value that may be null says so in its type, where it has one: of two types generators make neither', () => {
+  it('get a nullable value as one schema with its type: for two types they generate neither', () => {
     const schemas = objectAt(document, 'components', 'schemas')
     expect(at(schemas, 'Transfer', 'properties', 'completedAt')).toEqual({
       type: ['string', 'null'],

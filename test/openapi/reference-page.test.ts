@@ -26,7 +26,7 @@ const paths = [
 ]
 
 it.each([...paths, '/docs/icon.png'])(
-  '%s is served under its own policy, and asked after rather than sent twice',
+  '%s has its own content security policy and is revalidated by ETag',
   async (path) => {
     const first = await request(app).get(path).set('accept-encoding', 'identity')
     expect(first.status).toBe(200)
@@ -47,7 +47,7 @@ it.each([...paths, '/docs/icon.png'])(
   },
 )
 
-it('serves the document as it is, compressed for whoever takes that', async () => {
+it('serves the document, compressed for clients that accept it', async () => {
   const plain = await request(app).get('/openapi.json').set('accept-encoding', 'gzip;q=0')
   expect(plain.body).toEqual(document)
   expect(plain.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -73,16 +73,16 @@ it('serves the document as it is, compressed for whoever takes that', async () =
   expect(JSON.parse(String(bytes))).toEqual(document)
 })
 
-it('304 for whoever knows it, by whichever way a cache asks', async () => {
-  const ask = (known: string) =>
+it('304 for a matching ETag, in every form of If-None-Match', async () => {
+  const revalidate = (known: string) =>
     request(app).get('/docs').set('accept-encoding', 'identity').set('if-none-match', known)
-  const { etag = '' } = (await ask('"other"')).headers
+  const { etag = '' } = (await revalidate('"other"')).headers
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
-    expect([known, (await ask(known)).status]).toEqual([known, 304])
-  expect((await ask('"other", W/"another"')).status).toBe(200)
+    expect([known, (await revalidate(known)).status]).toEqual([known, 304])
+  expect((await revalidate('"other", W/"another"')).status).toBe(200)
 })
 
-it('leaves every other path and method to the chains', async () => {
+it('passes every other path and method on to the chains', async () => {
   for (const path of ['/Docs', '/docs/', '/docs/../docs', '/docs/package.json', '/openapi.json/', '/'])
     expect((await request(app).get(path)).status, path).toBe(404)
   expect((await request(app).post('/docs')).status).toBe(404)
@@ -90,15 +90,15 @@ it('leaves every other path and method to the chains', async () => {
   expect([head.status, head.text]).toEqual([200, undefined])
 })
 
-it('is made anew where it could not be made, and then no more', async () => {
-  const makings = [() => Promise.reject(new Error('a file that cannot be read')), async () => document]
-  const fresh = express().use(createReferencePages(() => makings.shift()?.() ?? expect.fail()))
+it('is built again after a failure, then cached', async () => {
+  const builders = [() => Promise.reject(new Error('a file that cannot be read')), async () => document]
+  const fresh = express().use(createReferencePages(() => builders.shift()?.() ?? expect.fail()))
   fresh.use(((_error, _request, response, _next) => void response.status(500).end()) satisfies ErrorRequestHandler)
   const status = async () => (await request(fresh).get('/openapi.json')).status
   expect([await status(), await status(), await status()]).toEqual([500, 200, 200])
 })
 
-it('ends the connection where a body is announced that has not come: what lies behind it is no request', async () => {
+it('closes the connection after an announced but unsent body: nothing after it is a request', async () => {
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -109,7 +109,7 @@ it('ends the connection where a body is announced that has not come: what lies b
   server.close()
 })
 
-it('loads nothing from anywhere else', async () => {
+it('loads nothing from another origin', async () => {
   const { text } = await request(app).get('/docs')
   expect(
     [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '').filter((url) => !url.startsWith('/')),

@@ -12,7 +12,7 @@ interface Field {
 const isText = (schema: z.ZodType): boolean =>
   toJsonSchema(schema, 'input').type === 'string' && toJsonSchema(schema, 'output').type === 'string'
 
-/** Every field of a request that is a text, in lists and inner objects as well. */
+/** Every text field of a request, including those in lists and nested objects. */
 const textsIn = (name: string, schema: unknown): Field[] => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return textsIn(name, schema.unwrap())
@@ -33,25 +33,25 @@ const patternsOf = ({ pattern, allOf }: JsonObject): Json[] => [
   ...(Array.isArray(allOf) ? allOf.flatMap((each) => (isJsonObject(each) ? patternsOf(each) : [])) : []),
 ]
 
-/** Whether a text meets a schema; none of the probes has any of the formats. */
-const allows = (told: JsonObject, text: string): boolean =>
-  told.format === undefined &&
-  text.length >= Number(told.minLength ?? 0) &&
-  text.length <= Number(told.maxLength ?? text.length) &&
-  (told.const ?? text) === text &&
-  (!Array.isArray(told.enum) || told.enum.includes(text)) &&
-  !(isJsonObject(told.not) && allows(told.not, text)) &&
-  patternsOf(told).every((pattern) => new RegExp(String(pattern), 'u').test(text))
+/** Whether a schema accepts a text. None of the probes has one of the formats. */
+const allows = (schema: JsonObject, text: string): boolean =>
+  schema.format === undefined &&
+  text.length >= Number(schema.minLength ?? 0) &&
+  text.length <= Number(schema.maxLength ?? text.length) &&
+  (schema.const ?? text) === text &&
+  (!Array.isArray(schema.enum) || schema.enum.includes(text)) &&
+  !(isJsonObject(schema.not) && allows(schema.not, text)) &&
+  patternsOf(schema).every((pattern) => new RegExp(String(pattern), 'u').test(text))
 
 const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', 'XX', 'XXX', 'Mars/Base', 'a'.repeat(40)]
 
-it('a text that the document’s schema allows is refused only where a description says more', () => {
+it("a text that the document's schema allows is refused only if a description gives a stricter rule", () => {
   expect(texts.length).toBeGreaterThan(100)
-  const untold = texts.flatMap(({ name, schema }) => {
-    const told = toJsonSchema(schema, 'input')
-    if (typeof told.description === 'string') return []
-    const refused = probes.filter((probe) => allows(told, probe) && !schema.safeParse(probe).success)
+  const undocumented = texts.flatMap(({ name, schema }) => {
+    const json = toJsonSchema(schema, 'input')
+    if (typeof json.description === 'string') return []
+    const refused = probes.filter((probe) => allows(json, probe) && !schema.safeParse(probe).success)
     return refused.map((probe) => `${name}: ${JSON.stringify(probe)}`)
   })
-  expect(untold).toEqual([])
+  expect(undocumented).toEqual([])
 })

@@ -5,7 +5,7 @@ import { foldNullable } from '../../src/openapi/schemas.ts'
 const none = { type: 'null' }
 const text = { type: 'string' }
 
-it('a value or null is one schema of two types, and so is what it holds', () => {
+it('a nullable value is one schema with two types, including its members', () => {
   const inner = { anyOf: [text, none], description: 'of it' }
   const record = { type: 'object', properties: { inner } }
   expect(foldNullable({ anyOf: [record, none], title: 'T' })).toEqual({
@@ -16,11 +16,11 @@ it('a value or null is one schema of two types, and so is what it holds', () => 
 })
 
 it.each<[string, JsonObject]>([
-  ['what has a third form', { anyOf: [text, none, { type: 'number' }] }],
-  ['a list of values, among which null would have to be', { anyOf: [{ ...text, enum: ['a'] }, none] }],
-  ['one value', { anyOf: [{ ...text, const: 'a' }, none] }],
-  ['two values', { anyOf: [text, { type: 'number' }] }],
+  ['a union of three', { anyOf: [text, none, { type: 'number' }] }],
+  ['an enum, which would need null', { anyOf: [{ ...text, enum: ['a'] }, none] }],
+  ['a constant', { anyOf: [{ ...text, const: 'a' }, none] }],
+  ['a union of two constants', { anyOf: [text, { type: 'number' }] }],
   ['a map of anything', { anyOf: [{ type: 'object', additionalProperties: {} }, none] }],
-])('%s stays as it is', (_what, schema) => {
+])('%s is unchanged', (_what, schema) => {
   expect(foldNullable(schema)).toBeUndefined()
 })

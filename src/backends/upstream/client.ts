@@ -14,7 +14,7 @@ type HeaderRecord = Record<string, string | string[] | undefined>
 const textOf = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(', ') : (value ?? '')
 
-/** Returns why a reply is not read at all: an encoding that we did not ask for, or a length above the limit. */
+/** Returns the refusal for a reply that is not read: one with an unrequested encoding or a length above the limit. */
 const findHeadError = (headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined => {
   if (!isIdentityEncoding(textOf(headers['content-encoding']))) return invalidReply('content encoding')
   return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined

@@ -32,11 +32,11 @@ const addBreakerGauge = (registry: Registry, breakers: Set<{ upstream: string; s
   })
 }
 
-/** A plain count per upstream, read at each scrape: it changes twice per request. */
+/** Reads plain counts at each scrape, because they change twice per request. */
 const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void => {
   new Gauge({
     name: 'portico_upstream_requests_under_way',
-    help: 'Requests that an upstream has not answered yet',
+    help: 'Requests in flight to an upstream',
     labelNames: ['upstream'],
     registers: [registry],
     collect() {
@@ -45,10 +45,11 @@ const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void
   })
 }
 
+/** Registers the metrics of upstreams. */
 export function createUpstreamMetrics(registry: Registry): UpstreamMetrics {
   const attempts = createBatchedHistogram({
     name: 'portico_upstream_attempt_seconds',
-    help: 'Time of each try at an upstream, by outcome',
+    help: 'Duration of each attempt at an upstream, by outcome',
     labels: ['upstream', 'outcome'],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registry,
@@ -57,7 +58,7 @@ export function createUpstreamMetrics(registry: Registry): UpstreamMetrics {
   addBreakerGauge(registry, breakers)
   const opened = new Counter({
     name: 'portico_upstream_breaker_opened_total',
-    help: 'How often the circuit breaker of an upstream has opened',
+    help: 'Number of times the circuit breaker of an upstream has opened',
     labelNames: ['upstream'],
     registers: [registry],
   })

@@ -76,7 +76,7 @@ class UpstreamPolicy {
 
   /**
    * Bypasses the circuit while it is closed and reports to it only failures and the success that ends a series of them.
-   * Reporting every success costs a twentieth of a request (docs/appendix/experiments.md).
+   * Reporting every success costs a twentieth of a request (docs/performance.md).
    */
   async #whileClosed(attempt: Attempt): Promise<unknown> {
     try {
@@ -91,7 +91,7 @@ class UpstreamPolicy {
   }
 
   #report(isFailure: boolean, outcome: Attempt): Promise<unknown> {
-    // A call from before the circuit opened does not tell whether the upstream has recovered.
+    // A call that started before the circuit opened does not show whether the upstream has recovered.
     if (this.circuit.state !== CircuitState.Closed) return outcome()
     this.#hasFailures = isFailure
     return this.#throughCircuit(outcome)

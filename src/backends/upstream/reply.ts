@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import { isCode } from '../../contract/index.ts'
 import { type Code, type ExceededLimit, isRecord, Refusal } from '../../kernel/index.ts'
 
-/** A reply that breaks the protocol: counts as a failure of the upstream. */
+/** Returns the refusal for a reply that violates the protocol. It counts as a failure of the upstream. */
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
 
 /**
- * A refusal that follows from a complete reply, or from one that is too long. It concerns this request only, which a
- * caller may have crafted, and shows that the upstream works.
+ * A refusal by a complete reply, or because of one that is too long. It concerns this request only, which a caller may
+ * have crafted, and shows that the upstream works.
  */
 export class UpstreamRefusal extends Refusal {}
 
@@ -23,13 +23,14 @@ export const isIdentityEncoding = (encoding = ''): boolean => encoding === '' ||
  * is unavailable, which a load balancer in front of it reports with its own page or none.
  */
 const unexpectedReply = (status: number, internal: string): Refusal => {
-  if (status === 503) return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+  if (status === 503)
+    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream responded with 503' })
   return status >= 400 && status < 500
     ? new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
     : invalidReply(internal)
 }
 
-/** The name of a field, in the form of our own refusals. It is the only text of an upstream that clients see. */
+/** The name of a field, in the form of our own refusals. It is the only text of an upstream that reaches clients. */
 const fieldPattern = /^[\w.$-]{1,64}$/
 
 /** Returns the wait in seconds; one second for a rate limit without a valid Retry-After. */

@@ -74,8 +74,8 @@ const replyHeaders = (response: IncomingMessage, status: number): Record<string,
 }
 
 /**
- * Returns an upstream's response as a stream; undefined for a response that is not a stream, or whose status the request
- * headers did not ask for. Throws for an encoded, undelimited or oversized one.
+ * Returns an upstream's response as a stream, or undefined if it is not a stream or its status does not match the request
+ * headers. Throws for an encoded, undelimited or oversized one.
  */
 export function toStreamReply(
   response: IncomingMessage,

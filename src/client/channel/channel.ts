@@ -15,7 +15,7 @@ export interface Channel {
   /** Epoch milliseconds by this client's clock. */
   expiresAt: number
   seal(method: string, path: string, text: string): Promise<SealedText>
-  /** The text of the reply to the body with this number, or to a call without a body. Throws for any other reply. */
+  /** Returns the text of the reply to the body with this number, or to a call without a body. Throws for any other reply. */
   open(payload: string, seq: number | null): Promise<string>
 }
 
@@ -49,7 +49,7 @@ export const createChannel = (
 }
 
 export interface ChannelCache {
-  /** The open channel of a client hash, opened if there is none or it expires soon. */
+  /** Returns the open channel of a client hash. Opens one if there is none or it expires soon. */
   get(clientHash: string): Promise<Channel>
   /** Marks a channel that the gateway no longer accepts. */
   invalidate(channel: Channel): void

@@ -5,16 +5,16 @@ import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
 import type { Session } from './session.ts'
 
-/** The credentials of a sign-in, and how to ask the user for the second factor's code. */
+/** The credentials of a sign-in, and a function that prompts the user for the second factor's code. */
 export interface SignIn {
   email: string
   password: string
   /**
-   * Asks the user for the code. `sent` tells where the code was sent; null if the user generates it. `refused` is the refusal
-   * of the previous code; null at first.
+   * Returns the code that the user enters. `sent` describes where the code was sent; null if the user generates it.
+   * `refused` is the refusal of the previous code; null at first.
    */
   code(sent: z.output<typeof CodeDelivery> | null, refused: PorticoError | null): Promise<string> | string
-  /** Maximum number of codes to ask for while they are wrong. Default 1. The gateway allows five (`attemptsRemaining`). */
+  /** Maximum number of codes to try. Default 1. The gateway allows five (`attemptsRemaining`). */
   attempts?: number
   /** Default: the first method that the account offers. */
   mfaMethod?: MfaMethod

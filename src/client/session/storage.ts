@@ -1,10 +1,11 @@
-/** Where a client keeps its tokens: localStorage, sessionStorage, or an asynchronous store of the same shape. */
+/** The storage of a client's tokens: localStorage, sessionStorage, or an asynchronous store of the same shape. */
 export interface Storage {
   getItem(key: string): string | null | Promise<string | null>
   setItem(key: string, value: string): void | Promise<void>
   removeItem(key: string): void | Promise<void>
 }
 
+/** Returns a storage in this client's memory. */
 export const memoryStorage = (): Storage => {
   const items = new Map<string, string>()
   return {
@@ -29,8 +30,8 @@ const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Pr
 }
 
 /**
- * Keeps values that a full or forbidden storage rejects in this client's memory, so that the sign-in survives. The rejected
- * value's predecessor is removed from the storage; a later value there is another tab's and wins.
+ * Stores values that a full or forbidden storage rejects in this client's memory, so that the sign-in survives. Removes the
+ * rejected value's predecessor from the storage; a later value there is another tab's and wins.
  */
 export const withMemoryFallback = (storage: Storage): Storage => {
   const rejected = new Map<string, string>()
@@ -42,7 +43,7 @@ export const withMemoryFallback = (storage: Storage): Storage => {
       await removal
       const stored = await unlessForbidden(() => storage.getItem(key), null)
       if (stored === null) return rejected.get(key) ?? null
-      // Forget our value: when the other tab's is deleted later, ours must not sign anybody in again.
+      // Delete our value: when the other tab's is deleted later, ours must not restore the sign-in.
       if (rejected.get(key) === own) rejected.delete(key)
       return stored
     },

@@ -16,7 +16,7 @@ import type { RefusalContext, ResponseWriter } from './response-writer.ts'
 export interface RequestHandlerPorts {
   router: Router
   stages: readonly Stage[]
-  /** Counts a request that matched no operation, or refuses it. */
+  /** Counts a request that matched no operation. Throws ACCESS.RATE_LIMITED. */
   limitUnmatched: LimitUnmatched
   responses: ResponseWriter
   clock: Clock
@@ -45,13 +45,13 @@ const toCall = ({ router, clock }: RequestHandlerPorts, request: HttpRequest, re
   const headers = new Headers(request)
   const peer = request.socket.remoteAddress
   // A reset socket has no remote address. Nobody would receive the response.
-  if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away' })
+  if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' })
   const { operation, chainId, params } = router(method, path)
   const [body, receivedAt] = [request, clock.now()]
   return new Call({ operation, chainId, params, method, path, query, headers, peer, requestId, body, receivedAt })
 }
 
-/** The facts of a request without a call; reads the locale as the edge stage does. */
+/** Returns the context of a request that matched no operation. Reads the locale as the edge stage does. */
 const toUnmatched = (request: HttpRequest): UnmatchedRequest & RefusalContext => {
   const chainId = findChain(splitUrl(request.url).path)
   const headers = new Headers(request)
@@ -60,7 +60,7 @@ const toUnmatched = (request: HttpRequest): UnmatchedRequest & RefusalContext =>
   return { chainId, locale, limit: null, headers, peer, edgeTrusted: false, clientIp: peer }
 }
 
-/** Resolves with the refusal to send: the given one, or that of the address limit. */
+/** Resolves with the refusal to send: the original one, or the address limit's if the client has exceeded it. */
 const limitRefusal = async (
   { limitUnmatched, isUnavailable }: RequestHandlerPorts,
   unmatched: UnmatchedRequest,

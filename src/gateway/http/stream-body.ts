@@ -44,6 +44,6 @@ export async function sendStreamBody(
   } catch (cause) {
     // The client closed the connection early.
     if (errorCode(cause) !== 'ERR_STREAM_PREMATURE_CLOSE') throw cause
-    throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away', cause })
+    throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected', cause })
   }
 }

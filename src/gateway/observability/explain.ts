@@ -1,7 +1,7 @@
 import { type Clock, type Code, type Instant, toIso } from '../../kernel/index.ts'
 import type { FinishedRequest } from './request-log.ts'
 
-/** What is kept of a finished request: numbers and ids, nothing that the client sent. */
+/** The record of a finished request: numbers and ids only, nothing that the client sent. */
 interface Decision {
   requestId: string
   at: Instant
@@ -34,17 +34,17 @@ interface Explanation extends Omit<Decision, 'at' | 'stageIndex' | 'startedAt' |
   stages: StageVerdict[]
 }
 
-/** Remembers recent requests and explains how each stage decided. */
+/** Stores recent requests and explains the decision of each stage. */
 export interface ExplainLog {
   record(finished: FinishedRequest): void
-  /** Returns the remembered requests with this id, newest first. A client may use an id more than once. */
+  /** Returns the stored requests with this id, newest first. A client may use an id more than once. */
   explain(requestId: string): Explanation[]
   close(): void
 }
 
 const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
-/** Returns the duration of each asynchronous stage since the one before; of a refusing stage, until the request's end. */
+/** Returns the duration of each asynchronous stage by index. A refusing stage lasts until the end of the request. */
 const stageDurations = ({ startedAt, endedAt, stageEnds, stageIndex, code }: Decision): Map<number, number> => {
   const durations = new Map<number, number>()
   let start = startedAt
@@ -97,8 +97,8 @@ const toExplanation = (decision: Decision, names: readonly string[]): Explanatio
 }
 
 /**
- * Returns a ring buffer of the last `entries` requests, each kept for `ttlMs`. Recording is cheap; a lookup scans the
- * whole buffer, which only operators do.
+ * Returns a ring buffer of the last `entries` requests, each stored for `ttlMs`. Recording is cheap; a lookup, which only
+ * operators make, scans the whole buffer.
  */
 export function createExplainLog(
   clock: Clock,

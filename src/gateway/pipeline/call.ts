@@ -20,7 +20,7 @@ import {
 import type { Headers } from './headers.ts'
 import type { OpenedChannel } from './ports.ts'
 
-/** What is known of a request before the first stage. */
+/** A request before the first stage. */
 export interface IncomingRequest {
   operation: Operation
   chainId: ChainId
@@ -39,10 +39,10 @@ export interface IncomingRequest {
   requestId: string
 }
 
-/** A request's place in a trace (W3C Trace Context). */
+/** The span of a request and its W3C trace context. */
 export interface CallTrace {
   span: Span
-  /** Null without a trace: no SDK is installed and the request carries no traceparent. */
+  /** Null without a trace: no SDK is installed and the request has no traceparent. */
   traceId: string | null
   /** The headers for an upstream; null without a value. */
   traceparent: string | null
@@ -53,7 +53,7 @@ export interface CallTrace {
 const initialStageEnds: readonly number[] = new Array<number>(20).fill(Number.NEGATIVE_INFINITY)
 
 /**
- * One request in the pipeline. Comments name the stage that sets a fact; stages that need the fact come later (app.ts).
+ * One request in the pipeline. A comment names the stage that sets a property; stages that read it run later (app.ts).
  */
 export class Call implements IncomingRequest {
   readonly operation: Operation
@@ -70,7 +70,7 @@ export class Call implements IncomingRequest {
   readonly receivedAt: Instant
   readonly requestId: string
 
-  /** edge: whether the peer is a trusted proxy. Set again by the stage that determines the portal. */
+  /** edge: whether the peer is a trusted proxy. The stage that determines the portal sets it again. */
   edgeTrusted = false
   clientIp = ''
   country = 'XX'
@@ -100,7 +100,7 @@ export class Call implements IncomingRequest {
   reply: string | StreamReply = 'null'
   /** tracing, where enabled */
   trace: CallTrace | null = null
-  /** Whether the client asked for headers only (HEAD). A domain service learns it from the gateway. */
+  /** Whether the client requested headers only (HEAD). The gateway sends this to a domain service. */
   headOnly: boolean
 
   /** Index of the current stage; the number of stages once all have passed. */

@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest'
 import { sendRequest } from '../../../src/backends/upstream/client.ts'
 import { openPool, toConnectionRefusal } from '../../../src/backends/upstream/connection.ts'
-import { upstream } from '../../../src/config/backends.ts'
+import { upstream } from '../../../src/config/schema.ts'
 import { statusOf } from '../../../src/contract/index.ts'
 
-const told = (error: unknown) => {
+const refusalOf = (error: unknown) => {
   const { code, detail } = toConnectionRefusal(error)
   return [statusOf(code), code, detail.retryAfter]
 }
 
 test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
-  '%s: an upstream that is not there is 503, to be asked again in a second',
+  '%s: 503 with Retry-After of one second for an unreachable upstream',
   (code) => {
-    expect(told(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE', 1])
+    expect(refusalOf(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE', 1])
   },
 )
 
-test.each(['close', 'destroy'] as const)('%s of the connections: what comes behind it is 503', async (how) => {
+test.each(['close', 'destroy'] as const)('503 for a request after %s of the pool', async (how) => {
   const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }))
-  const late = () =>
-    sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(told)
-  const [, meanwhile] = await Promise.all([pool[how](), late()])
-  expect([meanwhile, await late()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
+  const requestLater = () =>
+    sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(refusalOf)
+  const [, meanwhile] = await Promise.all([pool[how](), requestLater()])
+  expect([meanwhile, await requestLater()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
 })

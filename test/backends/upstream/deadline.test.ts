@@ -17,10 +17,10 @@ import { answer, json, startMisbehaving } from '../../harness/misbehaving.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
 let silent: Server
-let asked = 0
+let requests = 0
 beforeAll(async () => {
   silent = createServer(() => {
-    asked += 1
+    requests += 1
   })
   await once(silent.listen(0, '127.0.0.1'), 'listening')
 })
@@ -43,8 +43,8 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
     Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
   )
   expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
-  // One or another may have had its turn in its very last moment.
-  expect(asked).toBeLessThan(6)
+  // One of them may have got its turn at the last millisecond.
+  expect(requests).toBeLessThan(6)
   await upstream.close()
 })
 
@@ -73,12 +73,12 @@ test("a reply in the socket's buffer is read after the process was busy; an unse
   })
   const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
-  const ask = () => upstream.handle(arrivedCall(listTimezones))
-  const [first, second] = await Promise.allSettled([ask(), ask()])
+  const request = () => upstream.handle(arrivedCall(listTimezones))
+  const [first, second] = await Promise.allSettled([request(), request()])
   expect(first).toEqual({ status: 'fulfilled', value: [] })
   expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
   await upstream.close()
-  // What was sent on their one connection has been read before its end.
+  // The request on their one connection was received before the connection closed.
   await left.promise
   expect(prompt.requests()).toBe(1)
   await prompt.close()
@@ -95,7 +95,7 @@ test('a request that was not sent before its deadline is not sent at the deadlin
     resume: () => undefined,
   }
   const sent: boolean[] = []
-  /** Its connection is there in the same turn of the loop in which the time is up; a request that nobody aborts is sent. */
+  /** Connects in the same turn of the event loop in which the deadline passes. A request that is not aborted is sent. */
   class Late extends Agent {
     override dispatch(_asked: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       setTimeout(() => {
@@ -105,8 +105,8 @@ test('a request that was not sent before its deadline is not sent at the deadlin
       return true
     }
   }
-  const asked = sendRequest(new Late(), { method: 'GET', path: '/' }, { maxReplyBytes: 1, remainingMs: 0 })
-  expect(await refusalOf(asked)).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+  const requests = sendRequest(new Late(), { method: 'GET', path: '/' }, { maxReplyBytes: 1, remainingMs: 0 })
+  expect(await refusalOf(requests)).toBe('SYSTEM.UPSTREAM_TIMEOUT')
   await expect.poll(() => sent).toEqual([false])
 })
 
@@ -134,10 +134,10 @@ test('the call assertion is signed after the queue, so that it has not expired',
   const second = download()
   await expect.poll(() => held).toHaveLength(1)
   current = 'a later assertion'
-  for (const asked of [first, second]) {
+  for (const requests of [first, second]) {
     await expect.poll(() => held).not.toHaveLength(0)
     held.shift()?.end(answer('200 OK', { connection: 'close' }, 'x'))
-    const reply = await asked
+    const reply = await requests
     expect(reply instanceof StreamReply && String(await reply.body.toArray())).toBe('x')
   }
   expect(slow.received.map((text) => /authorization: Bearer (.*)\r/i.exec(text)?.[1])).toEqual([
@@ -178,7 +178,7 @@ test('a failure that opens the breaker is not retried', async () => {
   await failing.close()
 })
 
-test('a reply that breaks its schema is an invalid response of the upstream', async () => {
+test('a reply that does not match its schema is an invalid response of the upstream', async () => {
   const upstream = createUpstream(
     upstreamAt('http://127.0.0.1:1'),
     async () => 'an assertion',

@@ -13,7 +13,7 @@ const openMs = 5_000
 const settings = upstreamAt(url, { concurrency: 2, queue: 1, breaker: { failures: 3, openMs } })
 const refusedAs = 'SYSTEM.UNAVAILABLE'
 
-/** The breaker's time goes on when it is told to: none passes by itself, however slow the machine. */
+/** Fake timers: the breaker's time passes only when a test advances it. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -26,12 +26,12 @@ beforeEach(() => {
   policies = createUpstreamPolicies(settings, metrics)
 })
 
-const told = async (name: string): Promise<number | undefined> =>
+const readMetric = async (name: string): Promise<number | undefined> =>
   (await registry.getSingleMetric(`portico_upstream_breaker_${name}`)?.get())?.values[0]?.value
 
 type Within = (attempt: () => Promise<unknown>) => Promise<unknown>
 
-/** What came of a try: the code of its refusal, or `not tried` for one that did not even begin. */
+/** The result of an attempt: the code of its refusal, or `not tried` if it was not started. */
 const tried = async (attempt: () => Promise<unknown>, within: Within = policies.whole): Promise<string> => {
   const outcome = within(attempt).catch((error: unknown) => {
     if (toUnavailable(error)?.detail.retryAfter === 1) throw new Error('not tried')
@@ -40,10 +40,10 @@ const tried = async (attempt: () => Promise<unknown>, within: Within = policies.
   return refusalOf(outcome).catch((error: unknown) => (error instanceof Error ? error.message : 'no error'))
 }
 const fails = (code: Code = refusedAs) => Promise.reject(new Refusal(code))
-const answers = () => Promise.reject(new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE'))
+const responses = () => Promise.reject(new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE'))
 const works = async () => 'done'
 
-/** A try that lasts until it is told to end, or to fail. */
+/** An attempt that lasts until the test ends it or lets it fail. */
 const lasting = () => {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
   let begun = false
@@ -82,7 +82,7 @@ describe('the concurrency limit of an upstream', () => {
 
 describe('the circuit breaker of an upstream', () => {
   test.each<Code>(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPSTREAM_TIMEOUT', 'SYSTEM.UNAVAILABLE'])(
-    'opens after so many failures in a row, and no fewer: %s',
+    'opens after the configured number of consecutive failures, not earlier: %s',
     async (code) => {
       for (let count = 1; count <= 3; count++) expect(await tried(() => fails(code))).toBe(code)
       expect(await tried(works)).toBe('not tried')
@@ -91,7 +91,7 @@ describe('the circuit breaker of an upstream', () => {
 
   test('a reply ends the series of failures, a refusal too; an aborted request does not', async () => {
     const rows = [
-      [answers, 'SYSTEM.UPSTREAM_INVALID_RESPONSE', 'none'],
+      [responses, 'SYSTEM.UPSTREAM_INVALID_RESPONSE', 'none'],
       [works, 'none', 'none'],
       [() => fails('REQUEST.MALFORMED'), 'REQUEST.MALFORMED', 'not tried'],
     ] as const
@@ -129,56 +129,53 @@ describe('the circuit breaker of an upstream', () => {
   test.each<['end' | 'fail', string]>([
     ['end', 'none'],
     ['fail', refusedAs],
-  ])(
-    'what began before it opened (%s) is answered as it came, and says nothing of whether it is back',
-    async (how, outcome) => {
-      const old = lasting()
-      const oldOutcome = tried(old.attempt)
-      for (let count = 1; count <= 3; count++) await tried(() => fails())
-      vi.setSystemTime(Date.now() + openMs)
-      const first = lasting()
-      const firstOutcome = tried(first.attempt)
-      await expect.poll(() => told('state')).toBe(1)
-      old[how]()
-      expect(await oldOutcome).toBe(outcome)
-      expect([await told('state'), await told('opened_total')]).toEqual([1, 1])
-      first.end()
-      expect([await firstOutcome, await told('state')]).toEqual(['none', 0])
-    },
-  )
+  ])('an attempt from before it opened (%s) keeps its result and does not affect the state', async (how, outcome) => {
+    const old = lasting()
+    const oldOutcome = tried(old.attempt)
+    for (let count = 1; count <= 3; count++) await tried(() => fails())
+    vi.setSystemTime(Date.now() + openMs)
+    const first = lasting()
+    const firstOutcome = tried(first.attempt)
+    await expect.poll(() => readMetric('state')).toBe(1)
+    old[how]()
+    expect(await oldOutcome).toBe(outcome)
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([1, 1])
+    first.end()
+    expect([await firstOutcome, await readMetric('state')]).toEqual(['none', 0])
+  })
 
   test('opens after the same number of failures once it has closed again', async () => {
     for (let count = 1; count <= 3; count++) await tried(() => fails())
     vi.setSystemTime(Date.now() + openMs)
     for (let count = 1; count <= 2; count++) expect(await tried(works)).toBe('none')
     for (let count = 1; count <= 2; count++) await tried(() => fails())
-    expect(await told('state')).toBe(0)
+    expect(await readMetric('state')).toBe(0)
     await tried(() => fails())
-    expect(await told('state')).toBe(2)
+    expect(await readMetric('state')).toBe(2)
   })
 
   test('streams have their own breaker; metrics show the worse state and count openings', async () => {
-    expect([await told('state'), await told('opened_total')]).toEqual([0, 0])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([0, 0])
     for (let count = 1; count <= 3; count++) await tried(() => fails(), policies.streamed)
-    expect([await told('state'), await told('opened_total')]).toEqual([2, 1])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([2, 1])
     expect(await tried(works)).toBe('none')
     expect(await tried(works, policies.streamed)).toBe('not tried')
     vi.setSystemTime(Date.now() + openMs)
     const first = lasting()
     const outcome = tried(first.attempt, policies.streamed)
-    await expect.poll(() => told('state')).toBe(1)
+    await expect.poll(() => readMetric('state')).toBe(1)
     first.end()
     await outcome
-    expect([await told('state'), await told('opened_total')]).toEqual([0, 1])
+    expect([await readMetric('state'), await readMetric('opened_total')]).toEqual([0, 1])
   })
 
   test('metrics omit retired breakers and show the worse state of two with one URL', async () => {
     const other = createUpstreamPolicies({ ...settings, queue: 2 }, metrics)
     for (let count = 1; count <= 3; count++) await tried(() => fails())
-    expect(await told('state')).toBe(2)
+    expect(await readMetric('state')).toBe(2)
     policies.retire()
-    expect(await told('state')).toBe(0)
+    expect(await readMetric('state')).toBe(0)
     other.retire()
-    expect(await told('state')).toBe(undefined)
+    expect(await readMetric('state')).toBe(undefined)
   })
 })

@@ -45,7 +45,7 @@ test.each([
   '"a\r\nx: y";q=5;w=3600',
   '"exports";q=-5;w=3600',
   '"exports";q=99999999999;w=3600',
-])('429 of an upstream with the policy %j names no limit of its own', (policy) => {
+])('429 of an upstream with the policy %j has no limit of its own', (policy) => {
   expect(refusedBy('ACCESS.RATE_LIMITED', policy).limit).toBeUndefined()
 })
 
@@ -53,8 +53,8 @@ test('409 of an upstream relays no limit', () => {
   expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
 })
 
-/** What is made of an answer: its data, or the code of the refusal and whether the upstream counts as well. */
-const made = (status: number, body: unknown, contentType = 'application/json'): unknown => {
+/** The result of a reply: its data, or the code of the refusal and whether it counts as a failure of the upstream. */
+const resultOf = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
     return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes })
@@ -67,37 +67,37 @@ const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
 test.each<[string, number, unknown, string | undefined, unknown]>([
   ['data', 200, { a: 1 }, undefined, { a: 1 }],
   ['data in an envelope', 200, { success: true, code: '2000', message: '', data: [1] }, undefined, [1]],
-  ['data that has a part of an envelope alone', 200, { success: true, data: 1 }, undefined, { success: true, data: 1 }],
+  ['data with some members of an envelope', 200, { success: true, data: 1 }, undefined, { success: true, data: 1 }],
   [
-    'data that has an envelope’s names for something else',
+    'data with the names of an envelope and other types',
     200,
     { success: 'x', code: '', message: '', data: 1 },
     undefined,
     { success: 'x', code: '', message: '', data: 1 },
   ],
   ['a type with its charset', 200, 'a', 'Application/JSON; charset=utf-8', 'a'],
-  ['a type that begins alike', 200, 'a', 'application/jsonlines', [invalid, 'unwell']],
+  ['a type with the same prefix', 200, 'a', 'application/jsonlines', [invalid, 'unwell']],
   ['invalid UTF-8', 200, Buffer.from([0x22, 0xff, 0x22]), undefined, [invalid, 'unwell']],
-  ['no JSON', 200, Buffer.from('{'), undefined, [invalid, 'unwell']],
+  ['invalid JSON', 200, Buffer.from('{'), undefined, [invalid, 'unwell']],
   ['a refusal', 409, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
-  ['a refusal by 200', 200, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
-  ['a refusal that says it is none', 409, refusing('STATE.CONFLICT', { success: true }), undefined, [invalid, 'well']],
-  ['data by another status', 201, { a: 1 }, undefined, [invalid, 'unwell']],
-  ['no such code', 409, refusing('NO.SUCH_CODE'), undefined, [invalid, 'well']],
-  ['a route of the gateway’s', 404, refusing('ROUTE.NOT_FOUND'), undefined, [invalid, 'well']],
-  ['a token of the gateway’s', 401, refusing('ACCESS.TOKEN_INVALID'), undefined, [invalid, 'well']],
-  ['a state of the gateway’s', 500, refusing('SYSTEM.INTERNAL_ERROR'), undefined, [invalid, 'unwell']],
-  ['fault found with the request', 400, {}, undefined, [invalid, 'well']],
-  ['the same in a page', 400, 'a page', 'text/html', [invalid, 'well']],
-  ['the same in nothing that is called JSON', 404, Buffer.alloc(0), undefined, [invalid, 'well']],
-  ['the same in bytes that are called JSON', 404, Buffer.from([0xff]), undefined, [invalid, 'well']],
-  ['the last of such', 499, 'a page', 'text/html', [invalid, 'well']],
-  ['fault of its own', 500, 'a page', 'text/html', [invalid, 'unwell']],
-  ['no service', 503, {}, undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
-  ['no service, by nothing that is called JSON', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
-  ['no service, by a page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
-])('an upstream’s %s, %d', (_what, status, body, contentType, result) => {
-  expect(made(status, body, contentType)).toEqual(result)
+  ['a refusal with status 200', 200, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
+  ['a refusal with success: true', 409, refusing('STATE.CONFLICT', { success: true }), undefined, [invalid, 'well']],
+  ['data with another status', 201, { a: 1 }, undefined, [invalid, 'unwell']],
+  ['an unknown code', 409, refusing('NO.SUCH_CODE'), undefined, [invalid, 'well']],
+  ['a ROUTE code', 404, refusing('ROUTE.NOT_FOUND'), undefined, [invalid, 'well']],
+  ['a TOKEN code', 401, refusing('ACCESS.TOKEN_INVALID'), undefined, [invalid, 'well']],
+  ['a SYSTEM code', 500, refusing('SYSTEM.INTERNAL_ERROR'), undefined, [invalid, 'unwell']],
+  ['JSON without an envelope', 400, {}, undefined, [invalid, 'well']],
+  ['an HTML page', 400, 'a page', 'text/html', [invalid, 'well']],
+  ['an empty JSON body', 404, Buffer.alloc(0), undefined, [invalid, 'well']],
+  ['binary data as JSON', 404, Buffer.from([0xff]), undefined, [invalid, 'well']],
+  ['an HTML page', 499, 'a page', 'text/html', [invalid, 'well']],
+  ['an HTML page', 500, 'a page', 'text/html', [invalid, 'unwell']],
+  ['JSON without an envelope', 503, {}, undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
+  ['an empty JSON body', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
+  ['an HTML page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
+])('a reply of an upstream: %s, status %d', (_what, status, body, contentType, result) => {
+  expect(resultOf(status, body, contentType)).toEqual(result)
 })
 
 test.each([

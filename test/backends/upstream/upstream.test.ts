@@ -17,12 +17,12 @@ import { arrivedCall, headersOf } from '../../harness/call.ts'
 import { answer, json, type Misbehaving, startMisbehaving } from '../../harness/misbehaving.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
-/** As many bytes as are taken of an answer. */
-const most = 2_048
+/** The maximum size of a reply, in bytes. */
+const maxBytes = 2_048
 const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
 
 let upstream: Upstream
-/** The same for whoever shall come to the end of a stream's time. */
+/** The same with a short stream timeout. */
 let hasty: Upstream
 let misbehaving: Misbehaving
 let behave: (socket: Socket) => void = () => undefined
@@ -30,8 +30,8 @@ beforeAll(async () => {
   misbehaving = await startMisbehaving((socket) => behave(socket))
   const within = (streamTimeoutMs: number) => {
     const settings = upstreamAt(`${misbehaving.url}/base/`, {
-      maxReplyBytes: most,
-      maxStreamBytes: most,
+      maxReplyBytes: maxBytes,
+      maxStreamBytes: maxBytes,
       streamTimeoutMs,
       timeoutMs: 20_000,
       breaker: { failures: 1_000, openMs: 10 },
@@ -50,13 +50,13 @@ afterAll(async () => {
 const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
   arrivedCall(operation, { params: { file_id: 'a b' }, method, headers: headersOf(headers) })
 
-/** What nobody reads of the files of a test is let go after it, as the gateway does. */
+/** Destroys unread file streams after each test, as the gateway does. */
 const replies: StreamReply[] = []
 afterEach(() => {
   for (const { body } of replies.splice(0)) body.destroy()
 })
 
-const asked = async (call: Call, text: string): Promise<unknown> => {
+const replyTo = async (call: Call, text: string): Promise<unknown> => {
   behave = (socket) => void socket.write(text)
   const reply = await upstream.handle(call)
   if (reply instanceof StreamReply) replies.push(reply)
@@ -68,7 +68,7 @@ const upload = (): Call => {
   return call
 }
 const download = async (text: string, headers: Record<string, string> = {}): Promise<StreamReply> => {
-  const reply = await asked(callOf(downloadFile, headers), text)
+  const reply = await replyTo(callOf(downloadFile, headers), text)
   if (reply instanceof StreamReply) return reply
   throw new Error('no stream')
 }
@@ -83,22 +83,22 @@ const chunked = (bytes: number, fields = 'content-type: application/json', codin
 
 describe('a buffered reply', () => {
   const text = (bytes: number) => 'x'.repeat(bytes - 2)
-  const ask = (said: string) => refusalOf(asked(callOf(listTimezones), said))
+  const refusalFor = (text: string) => refusalOf(replyTo(callOf(listTimezones), text))
 
   test.each([
     ['constants.timezones', () => callOf(listTimezones)],
     ['files.upload', upload],
-  ])('%s: as long as is allowed, and no longer', async (_name, call) => {
-    expect(await asked(call(), json(text(most)))).toBe(text(most))
-    expect(await asked(call(), chunked(most))).toBe(text(most))
-    expect(await refusalOf(asked(call(), json(text(most + 1))))).toBe(invalid)
-    expect(await refusalOf(asked(call(), chunked(most + 1)))).toBe(invalid)
+  ])('%s: accepted at the maximum length, rejected above it', async (_name, call) => {
+    expect(await replyTo(call(), json(text(maxBytes)))).toBe(text(maxBytes))
+    expect(await replyTo(call(), chunked(maxBytes))).toBe(text(maxBytes))
+    expect(await refusalOf(replyTo(call(), json(text(maxBytes + 1))))).toBe(invalid)
+    expect(await refusalOf(replyTo(call(), chunked(maxBytes + 1)))).toBe(invalid)
   })
 
   test('502 for an encoded reply; `identity` is accepted', async () => {
     for (const none of ['identity', 'Identity', ''])
-      expect(await ask(json('a', '200 OK', { 'content-encoding': none }))).toBe('none')
-    expect(await ask(json('a', '200 OK', { 'content-encoding': 'gzip' }))).toBe(invalid)
+      expect(await refusalFor(json('a', '200 OK', { 'content-encoding': none }))).toBe('none')
+    expect(await refusalFor(json('a', '200 OK', { 'content-encoding': 'gzip' }))).toBe(invalid)
   })
 
   test('502 for an upgrade, and its connection is closed', async () => {
@@ -127,11 +127,11 @@ describe('a buffered reply', () => {
     let closed = 0
     behave = (socket) => {
       socket.on('close', () => closed++)
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${most + 1}\r\n\r\n"`)
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${maxBytes + 1}\r\n\r\n"`)
     }
     expect(await refusalOf(upstream.handle(callOf(listTimezones)))).toBe(invalid)
     await expect.poll(() => closed).toBe(1)
-    expect(await ask(json('a'))).toBe('none')
+    expect(await refusalFor(json('a'))).toBe('none')
   })
 })
 
@@ -139,14 +139,14 @@ describe('a download', () => {
   const bytesOf = async ({ body }: StreamReply) => (await buffer(body)).length
 
   test('is limited in size', async () => {
-    expect(await bytesOf(await download(answer('200 OK', {}, 'x'.repeat(most))))).toBe(most)
-    expect(await bytesOf(await download(chunked(most)))).toBe(most)
-    expect(await refusalOf(download(answer('200 OK', {}, 'x'.repeat(most + 1))))).toBe(invalid)
-    const over = await download(chunked(most + 1))
-    expect(await refusalOf(buffer(over.body))).toBe(invalid)
+    expect(await bytesOf(await download(answer('200 OK', {}, 'x'.repeat(maxBytes))))).toBe(maxBytes)
+    expect(await bytesOf(await download(chunked(maxBytes)))).toBe(maxBytes)
+    expect(await refusalOf(download(answer('200 OK', {}, 'x'.repeat(maxBytes + 1))))).toBe(invalid)
+    const oversized = await download(chunked(maxBytes + 1))
+    expect(await refusalOf(buffer(oversized.body))).toBe(invalid)
   })
 
-  test('that nobody reads ends at its deadline without crashing the process', async () => {
+  test('destroys an unread stream at its deadline without crashing the process', async () => {
     behave = (socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
     const reply = await hasty.handle(callOf(downloadFile))
     if (!(reply instanceof StreamReply)) throw new Error('no stream')
@@ -199,7 +199,7 @@ describe('a download', () => {
     const ranged = { range: 'bytes=0-2' }
     expect((await download(part, ranged)).headers).toMatchObject({ 'content-range': 'bytes 0-2/9' })
     expect(await refusalOf(download(part, { 'if-none-match': '"a"' }))).toBe(invalid)
-    expect(await refusalOf(asked(callOf(downloadFile, ranged, 'HEAD'), part))).toBe(invalid)
+    expect(await refusalOf(replyTo(callOf(downloadFile, ranged, 'HEAD'), part))).toBe(invalid)
   })
 
   const refused = (code: string, range: string) => {
@@ -237,7 +237,7 @@ describe('a download', () => {
     expect(misbehaving.requests() - before).toBe(1)
   })
 
-  test('that is answered with an upgrade closes the connection', async () => {
+  test('with an upgrade as response closes the connection', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -248,7 +248,7 @@ describe('a download', () => {
     await left
   })
 
-  test('that is refused by its head closes the connection before its body', async () => {
+  test('rejected by its head closes the connection before its body', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -327,7 +327,7 @@ describe('an upload', () => {
     await left
   })
 
-  test('whose rest never arrives after the reply closes the upstream connection, too', async () => {
+  test('whose rest does not arrive after the reply closes the upstream connection, too', async () => {
     const source = new PassThrough()
     const left = new Promise((resolve) => {
       behave = (socket) => {
@@ -344,8 +344,8 @@ describe('an upload', () => {
   test('that has ended leaves no timer', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
     const before = timers()
-    expect(await asked(upload(), json('done'))).toBe('done')
-    expect(await asked(callOf(listTimezones), json('done'))).toBe('done')
+    expect(await replyTo(upload(), json('done'))).toBe('done')
+    expect(await replyTo(callOf(listTimezones), json('done'))).toBe('done')
     expect(timers()).toBeLessThanOrEqual(before)
   })
 })
@@ -357,7 +357,7 @@ describe('an upstream request', () => {
   test("the path starts with the URL's path; path parameters are percent-encoded", async () => {
     await download(unchanged)
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/files\/a%20b\/download HTTP/)
-    await asked(callOf(listTimezones), json([]))
+    await replyTo(callOf(listTimezones), json([]))
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/constants\/timezones HTTP/)
   })
 
@@ -371,18 +371,18 @@ describe('an upstream request', () => {
 
   test('HEAD forwards If-None-Match and no range', async () => {
     const fields = { 'if-none-match': '"a"', 'if-range': '"a"', range: 'bytes=0-1' }
-    await asked(callOf(downloadFile, fields, 'HEAD'), unchanged)
+    await replyTo(callOf(downloadFile, fields, 'HEAD'), unchanged)
     expect(lastHead()).toMatch(/^if-none-match: "a"/im)
     expect(lastHead()).not.toMatch(/^(if-)?range:/im)
     expect(lastHead()).toMatch(/^x-client-method: HEAD\r$/im)
-    await asked(callOf(downloadFile, fields), unchanged)
+    await replyTo(callOf(downloadFile, fields), unchanged)
     expect(lastHead()).not.toMatch(/^x-client-method:/im)
   })
 
   test("has the client's locale and country", async () => {
     const call = callOf(listTimezones)
     Object.assign(call, { locale: 'ja', country: 'JP', clientIp: '203.0.113.9', userAgent: 'é' })
-    await asked(call, json([]))
+    await replyTo(call, json([]))
     for (const field of [
       'x-locale: ja',
       'x-client-country: JP',

@@ -21,26 +21,26 @@ describe('a channel', () => {
     ['the reply to a numbered body', header, 1, true],
     ['the reply to a call without a body', unnumbered, null, true],
     ['the reply to another body', header, 2, false],
-    ['a reply without a number where a body had one', unnumbered, 1, false],
-    ['a numbered reply where there was no body', header, null, false],
+    ['a reply without a number to a numbered body', unnumbered, 1, false],
+    ['a numbered reply to a call without a body', header, null, false],
     ['a reply of another session', { ...header, kid: 'other' }, 1, false],
-    ['a reply by another way of wrapping', { ...header, alg: 'A256KW' }, 1, false],
-    ['a reply by another cipher', { ...header, enc: 'A128GCM' }, 1, false],
-  ])('opens %s (%j to %s): %s', async (_name, told, seq, opens) => {
-    const reply = channel().open(await encryptJwe(told, key, 'text'), seq)
+    ['a reply with another alg', { ...header, alg: 'A256KW' }, 1, false],
+    ['a reply with another enc', { ...header, enc: 'A128GCM' }, 1, false],
+  ])('opens %s (%j to %s): %s', async (_name, header, seq, opens) => {
+    const reply = channel().open(await encryptJwe(header, key, 'text'), seq)
     if (opens) expect(await reply).toBe('text')
     else await expect(reply).rejects.toThrow('belongs to another request')
   })
 
-  it('numbers its bodies from one on', async () => {
+  it('numbers its bodies from 1', async () => {
     const one = channel()
     expect((await Promise.all([one.seal('POST', '/a', ''), one.seal('POST', '/a', '')])).map(({ seq }) => seq)).toEqual(
       [1, 2],
     )
   })
 
-  describe('that is kept for all calls', () => {
-    const kept = (fails = 0) => {
+  describe('a channel cache', () => {
+    const createCache = (fails = 0) => {
       let now = 0
       let failures = fails
       const opened: string[] = []
@@ -58,8 +58,8 @@ describe('a channel', () => {
       return { keeper, opened, pass }
     }
 
-    it('serves until five seconds before its end', async () => {
-      const { keeper, opened, pass } = kept()
+    it('serves a channel until five seconds before its expiry', async () => {
+      const { keeper, opened, pass } = createCache()
       const first = await keeper.get('one')
       pass(54_999)
       expect(await keeper.get('one')).toBe(first)
@@ -68,39 +68,39 @@ describe('a channel', () => {
       expect(opened).toHaveLength(2)
     })
 
-    it('is opened anew for another client hash', async () => {
-      const { keeper, opened } = kept()
+    it('opens a new channel for another client hash', async () => {
+      const { keeper, opened } = createCache()
       await keeper.get('one')
       expect((await keeper.get('two')).clientHash).toBe('two')
       expect(opened).toEqual(['one', 'two'])
     })
 
-    it('is opened once, however many notice that it is of no use any more', async () => {
-      const { keeper, opened } = kept()
+    it('opens one channel, however many calls notice that the old one is invalid', async () => {
+      const { keeper, opened } = createCache()
       keeper.invalidate(await keeper.get('one'))
       const all = await Promise.all([1, 2, 3].map(() => keeper.get('one')))
       expect([new Set(all).size, opened.length]).toEqual([1, 2])
     })
 
-    it('is nobody’s who has another client hash, also where several ask at once', async () => {
-      const { keeper } = kept()
+    it('gives no call a channel of another client hash, even concurrently', async () => {
+      const { keeper } = createCache()
       await keeper.get('one')
       const all = await Promise.all(['two', 'three', 'two', 'three'].map((hash) => keeper.get(hash)))
       expect(all.map(({ clientHash }) => clientHash)).toEqual(['two', 'three', 'two', 'three'])
     })
 
-    it('is handed over once; an opening that fails leaves none to hand over', async () => {
-      const { keeper } = kept()
+    it('hands over its channel once; none after a failed opening', async () => {
+      const { keeper } = createCache()
       const channelNow = await keeper.get('one')
       expect([await keeper.take(), await keeper.take()]).toEqual([channelNow, null])
-      const failing = kept(1).keeper
+      const failing = createCache(1).keeper
       const opening = failing.get('one')
       const taken = failing.take()
       await expect(opening).rejects.toThrow('closed')
       expect(await taken).toBeNull()
     })
 
-    it('whose opening fails late leaves alone the one that was opened meanwhile', async () => {
+    it('a late failure of an opening does not affect the channel opened meanwhile', async () => {
       const ends = [
         Promise.withResolvers<ReturnType<typeof channel>>(),
         Promise.withResolvers<ReturnType<typeof channel>>(),
@@ -122,16 +122,16 @@ describe('a channel', () => {
   })
 })
 
-describe('what is sealed', () => {
-  it('has a nonce of its own each time, and a key that nobody can take out', async () => {
+describe('a sealed payload', () => {
+  it('has a fresh nonce and a non-extractable key', async () => {
     const nonces = await Promise.all([1, 2, 3].map(async () => (await encryptJwe(header, key, 'text')).split('.')[2]))
     expect(new Set(nonces).size).toBe(3)
     expect(key.extractable).toBe(false)
   })
 
-  it('opens with nothing in the place of a wrapped key, and with a whole tag only', async () => {
+  it('opens only with an empty encrypted key and a complete tag', async () => {
     let parts: string[] = []
-    // One whose tag ends with a zero, which is not to be left out.
+    // A tag that ends with zero, which must not be dropped.
     for (let ends = false; !ends; ends = /AA$/.test(parts[4] ?? ''))
       parts = (await encryptJwe(header, key, 'text')).split('.')
     expect((await decryptJwe(parts.join('.'), key)).text).toBe('text')
@@ -144,12 +144,12 @@ describe('what is sealed', () => {
     await expect(decryptJwe(parts.with(1, 'AAAA').join('.'), key)).rejects.toThrow('not a compact JWE')
   })
 
-  it('opens only where it is UTF-8', async () => {
+  it('opens only if it is UTF-8', async () => {
     const bytes = await new CompactEncrypt(Uint8Array.of(0xff)).setProtectedHeader({ ...header }).encrypt(raw)
     await expect(decryptJwe(bytes, key)).rejects.toThrow()
   })
 
-  it('of a proposal has two fresh keys each time', async () => {
+  it('of a handshake has two fresh keys each time', async () => {
     const { publicKey, privateKey } = await generateKeyPair('RSA-OAEP-256', { extractable: true })
     const spki = (await exportSPKI(publicKey)).replaceAll(/-----[^-]+-----|\s/g, '')
     const seen = new Set<string>()

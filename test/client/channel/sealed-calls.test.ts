@@ -17,10 +17,10 @@ beforeAll(async () => {
   spki = (await exportSPKI(keys.publicKey)).replaceAll(/-----[^-]+-----|\s/g, '')
 })
 
-describe('WebCrypto beside jose', () => {
+describe('WebCrypto and jose', () => {
   const header = { alg: 'dir', enc: 'A256GCM', kid: 'session', seq: 1, htm: 'POST', htu: '/a' }
 
-  it.each([0, 1, 400, 100_000])('jose opens what we seal, and we what jose seals: %i bytes', async (size) => {
+  it.each([0, 1, 400, 100_000])('jose opens our payloads, and we open those of jose: %i bytes', async (size) => {
     const raw = bytes(32)
     const key = await importSessionKey(raw)
     const message = 'ü€😀'.repeat(Math.ceil(size / 9)).slice(0, size)
@@ -30,7 +30,7 @@ describe('WebCrypto beside jose', () => {
     expect(await decryptJwe(theirs, key)).toEqual({ header, text: message.toWellFormed() })
   })
 
-  it('we open nothing that was tampered with', async () => {
+  it('we reject every manipulated payload', async () => {
     const key = await importSessionKey(bytes(32))
     const parts = (await encryptJwe(header, key, 'secret')).split('.')
     for (const at of [0, 2, 3, 4]) {
@@ -43,7 +43,7 @@ describe('WebCrypto beside jose', () => {
     await expect(decryptJwe('', key)).rejects.toThrow()
   })
 
-  it('jose opens what a session is opened with', async () => {
+  it('jose opens the handshake', async () => {
     const { payload, key } = await wrapSessionKey({
       keyId: 'k1',
       publicKey: spki,
@@ -61,7 +61,7 @@ describe('WebCrypto beside jose', () => {
   })
 })
 
-/** A gateway's side of the channel, by jose. */
+/** The gateway's side of the channel, implemented with jose. */
 const channelSteps = (expiresIn = 600) => {
   const sessions = new Map<string, Uint8Array>()
   const proposals: { clientHash: string; iat: number }[] = []
@@ -84,7 +84,7 @@ const channelSteps = (expiresIn = 600) => {
     await ok({ sessionId, algorithm: 'A256GCM', expiresIn, createdAt: at, expiresAt: at })(seen, response)
   }
   const opened: { header: unknown; body: unknown }[] = []
-  /** Answers sealed data; `reseal` may spoil the reply's header. */
+  /** Responds with sealed data; `reseal` can corrupt the header of the reply. */
   const sealed =
     (data: unknown, reseal: (header: Record<string, unknown>) => Record<string, unknown> = (header) => header): Step =>
     async (seen, response) => {
@@ -111,7 +111,7 @@ const channelSteps = (expiresIn = 600) => {
   return { script, sealed, opened, sessions, proposals, offered }
 }
 
-describe('a client’s channel', () => {
+describe("a client's channel", () => {
   const initiate = 'POST /web/v1/consumer/auth/login/initiate'
   const refresh = 'POST /web/v1/consumer/auth/token/refresh'
   const wallets = 'GET /web/v1/consumer/wallets'
@@ -119,7 +119,7 @@ describe('a client’s channel', () => {
   let gateway: ScriptedGateway
   afterEach(() => gateway.close())
 
-  it('opens with the first sealed call and serves them all', async () => {
+  it('opens with the first sealed call and serves all of them', async () => {
     const { script, sealed, opened, proposals } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun), [wallets]: sealed([wallet]) })
     const client = consumer(gateway.baseUrl, { seal: 'sensitive' })
@@ -144,7 +144,7 @@ describe('a client’s channel', () => {
     expect(JSON.stringify(gateway.seen)).not.toContain(body.password)
   })
 
-  it('seals what is sensitive, all, or nothing', async () => {
+  it('seals sensitive calls, all calls, or none', async () => {
     const { script, sealed } = channelSteps()
     const clear: Step = (seen, response) =>
       (seen.headers['x-secure-channel-session-id'] ? sealed([wallet]) : ok([wallet]))(seen, response)
@@ -165,7 +165,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(2)
   })
 
-  it('is opened again once when the gateway has lost it', async () => {
+  it('is reopened once if the gateway has lost it', async () => {
     const { script, sealed, sessions } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
     const client = consumer(gateway.baseUrl, { seal: 'sensitive' })
@@ -176,7 +176,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(2)
   })
 
-  it('is the call’s, whatever channel its own header fields name; whoever watches is told that it was sealed', async () => {
+  it('overrides the channel headers of a call; onExchange reports that it was sealed', async () => {
     const { script, sealed } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
     const watched: Exchange[] = []
@@ -186,7 +186,7 @@ describe('a client’s channel', () => {
     expect(watched.at(-1)).toMatchObject({ sealed: true, request: body, reply: { data: begun } })
   })
 
-  it('is opened again in the same call that has its token renewed', async () => {
+  it('is reopened in the same call that renews its token', async () => {
     const { script, sealed } = channelSteps()
     const steps = [refuse(401, 'ACCESS.TOKEN_INVALID'), refuse(400, 'SECURE_CHANNEL.INVALID_PAYLOAD'), sealed([wallet])]
     gateway = await scriptedGateway({ ...script, [wallets]: steps, [refresh]: sealed(pair('2')) })
@@ -197,7 +197,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(2)
   })
 
-  it('stays open after any other refusal, and the refused call is not sent again', async () => {
+  it('stays open after any other refusal, and the refused call is not repeated', async () => {
     const { script, sealed } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: [refuse(401, 'AUTH.INVALID_CREDENTIALS'), sealed(begun)] })
     const client = consumer(gateway.baseUrl, { seal: 'sensitive' })
@@ -207,7 +207,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(1)
   })
 
-  it('is not opened for ever', async () => {
+  it('is reopened only once per call', async () => {
     const { script } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: refuse(400, 'SECURE_CHANNEL.INVALID_PAYLOAD') })
     const call = consumer(gateway.baseUrl, { seal: 'sensitive' }).initiateLogin({ body })
@@ -215,7 +215,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(2)
   })
 
-  it('is opened again when its time is up, and a failed opening is not remembered', async () => {
+  it('is reopened after its expiry, and a failed opening is not cached', async () => {
     const { script, sealed } = channelSteps(60)
     const open = script['POST /web/v1/consumer/secure-channel/session']
     const steps = [refuse(503, 'SYSTEM.UNAVAILABLE'), open]
@@ -233,7 +233,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(3)
   })
 
-  it('takes no reply that is not sealed, nor one that answers something else', async () => {
+  it('rejects a reply that is not sealed or belongs to another request', async () => {
     const { script, sealed } = channelSteps()
     const steps = [
       ok(begun),
@@ -246,7 +246,7 @@ describe('a client’s channel', () => {
       await expect(client.initiateLogin({ body })).rejects.toHaveProperty('code', 'CLIENT.INVALID_REPLY')
   })
 
-  it('is opened at the gateway’s time, and at one’s own where the gateway tells none', async () => {
+  it("is opened at the gateway's time, or at the client's if the gateway sends none", async () => {
     const { script, sealed, proposals, offered } = channelSteps()
     const key = 'GET /web/v1/consumer/secure-channel/public-key'
     const untimed: Step = (_, response) =>
@@ -259,7 +259,7 @@ describe('a client’s channel', () => {
     expect(proposals[1]?.iat).toBe(5)
   })
 
-  it('is closed by the client hash that it is bound to, though the client goes by another one since', async () => {
+  it("is closed with the client hash that it is bound to, even if the client's hash has changed", async () => {
     const { script, sealed } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
     const items = new Map<string, string>()
@@ -276,7 +276,7 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session/close')[0]?.headers['x-client-hash']).toBe('own')
   })
 
-  it('is closed with its client, and only where it is open', async () => {
+  it('is closed with its client, only if it is open', async () => {
     const { script, sealed } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
     const client = consumer(gateway.baseUrl, { seal: 'sensitive' })

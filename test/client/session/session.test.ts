@@ -13,9 +13,9 @@ const login = {
   [`${auth}/login/mfa/send`]: ok(sent),
   [`${auth}/login/complete`]: ok(completed),
 }
-const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
 
-/** Serves whoever brings one of these tokens. */
+/** Serves requests with one of these tokens. */
 const forTokens =
   (...names: string[]): Step =>
   (seen, response) => {
@@ -23,7 +23,7 @@ const forTokens =
     return (known ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(seen, response)
   }
 
-/** What tabs share. */
+/** Storage that tabs share. */
 const sharedStorage = () => {
   const items = new Map<string, string>()
   return {
@@ -34,7 +34,7 @@ const sharedStorage = () => {
   }
 }
 
-/** Two tabs' views of one storage: each sees its own writes at once and the other's late, as browsers have it. */
+/** Two tabs' views of one storage: as in browsers, each sees its own writes immediately and the other's with a delay. */
 const lateStorages = (lateMs: number) => {
   const views = [sharedStorage(), sharedStorage()]
   return views.map((own) => ({
@@ -46,12 +46,12 @@ const lateStorages = (lateMs: number) => {
   }))
 }
 
-describe('signing in', () => {
-  it('goes through the three steps with one client hash and keeps the tokens', async () => {
+describe('sign-in', () => {
+  it('runs the three steps with one client hash and stores the tokens', async () => {
     gateway = await scriptedGateway({ ...login, [wallets]: forTokens('1') })
     const client = consumer(gateway.baseUrl)
     const code = vi.fn(async () => '123456')
-    expect(await client.signIn({ ...asked, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
+    expect(await client.signIn({ ...credentials, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
     expect(code).toHaveBeenCalledWith(sent, null)
     expect(gateway.seen.map(({ body }) => body)).toEqual([
       { email: 'owner@demo.test', password: 'Portico-demo-2026' },
@@ -62,13 +62,13 @@ describe('signing in', () => {
     expect(await client.listWallets()).toHaveLength(1)
   })
 
-  it('asks for a code again, as often as it is told to, where it was wrong, and for nothing else', async () => {
+  it('asks for another code after a wrong one only, up to the number of attempts', async () => {
     const wrong = refuse(401, 'AUTH.CODE_INVALID')
     const complete = [wrong, wrong, ok(completed), wrong, refuse(404, 'AUTH.SESSION_NOT_FOUND'), wrong]
     gateway = await scriptedGateway({ ...login, [`${auth}/login/complete`]: complete })
     const client = consumer(gateway.baseUrl)
     const code = vi.fn(async () => '123456')
-    expect(await client.signIn({ ...asked, code, attempts: 3 })).toMatchObject({ sessionId: 'session' })
+    expect(await client.signIn({ ...credentials, code, attempts: 3 })).toMatchObject({ sessionId: 'session' })
     const again = expect.objectContaining({ code: 'AUTH.CODE_INVALID' })
     expect(code.mock.calls).toEqual([
       [sent, null],
@@ -76,47 +76,47 @@ describe('signing in', () => {
       [sent, again],
     ])
     expect(gateway.to('/login/mfa/send')).toHaveLength(1)
-    const over = client.signIn({ ...asked, attempts: 3 })
-    await expect(over).rejects.toHaveProperty('code', 'AUTH.SESSION_NOT_FOUND')
-    await expect(client.signIn(asked)).rejects.toHaveProperty('code', 'AUTH.CODE_INVALID')
+    const exhausted = client.signIn({ ...credentials, attempts: 3 })
+    await expect(exhausted).rejects.toHaveProperty('code', 'AUTH.SESSION_NOT_FOUND')
+    await expect(client.signIn(credentials)).rejects.toHaveProperty('code', 'AUTH.CODE_INVALID')
     expect(gateway.to('/login/complete')).toHaveLength(6)
   })
 
-  it('has no code sent for a method that the user has in hand', async () => {
+  it("sends no code for a method that generates codes on the user's device", async () => {
     gateway = await scriptedGateway(login)
-    await consumer(gateway.baseUrl).signIn({ ...asked, mfaMethod: 'OTP' })
+    await consumer(gateway.baseUrl).signIn({ ...credentials, mfaMethod: 'OTP' })
     expect(gateway.to('/mfa/send')).toEqual([])
     expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: 'OTP' })
   })
 
-  it('of an account that waits for approval is refused', async () => {
+  it('is rejected for an account that waits for approval', async () => {
     const waiting = { ...begun, sessionId: null, mfaMethods: [], pendingApproval: true }
     gateway = await scriptedGateway({ [`${auth}/login/initiate`]: ok(waiting) })
-    await expect(consumer(gateway.baseUrl).signIn(asked)).rejects.toHaveProperty('code', 'AUTH.PENDING_APPROVAL')
+    await expect(consumer(gateway.baseUrl).signIn(credentials)).rejects.toHaveProperty('code', 'AUTH.PENDING_APPROVAL')
   })
 
-  it('ends with signing out, also where the gateway has ended the session before', async () => {
+  it('ends with a sign-out, even if the gateway has already ended the session', async () => {
     gateway = await scriptedGateway({ ...login, [`${auth}/logout`]: refuse(401, 'ACCESS.TOKEN_MISSING') })
     const client = consumer(gateway.baseUrl)
-    await client.signIn(asked)
+    await client.signIn(credentials)
     await client.signOut()
     expect(await client.session.tokens()).toBeNull()
     await client.signOut()
     expect(gateway.to('/logout')).toHaveLength(1)
   })
 
-  it('is not taken for done at the gateway where something before it answers with a 401 of its own', async () => {
+  it('does not end by a 401 from a proxy in front of the gateway', async () => {
     const page: Step = (_, response) => void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>')
     gateway = await scriptedGateway({ ...login, [`${auth}/logout`]: page })
     const client = consumer(gateway.baseUrl)
-    await client.signIn(asked)
+    await client.signIn(credentials)
     await expect(client.signOut()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 401 })
     expect(await client.session.tokens()).toBeNull()
   })
 })
 
 describe('tokens', () => {
-  it('are renewed once for many calls that find them invalid', async () => {
+  it('are renewed once for several calls with an invalid token', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
     const client = consumer(gateway.baseUrl)
     await client.session.adopt(pair('1'))
@@ -125,7 +125,7 @@ describe('tokens', () => {
     expect(gateway.to('/token/refresh')[0]?.headers).not.toHaveProperty('authorization')
   })
 
-  it('are renewed before their end', async () => {
+  it('are renewed before their expiry', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('1', '2'), [`${auth}/token/refresh`]: ok(pair('2')) })
     let now = Date.now()
     const client = consumer(gateway.baseUrl, { now: () => now })
@@ -137,7 +137,7 @@ describe('tokens', () => {
     expect(gateway.seen.at(-1)?.headers.authorization).toBe('Bearer access-2')
   })
 
-  it('survive a failed early renewal, and an outage', async () => {
+  it('survive a failed early renewal and an outage', async () => {
     const refresh = [refuse(500, 'SYSTEM.INTERNAL_ERROR'), hangUp, ok(pair('2'))]
     gateway = await scriptedGateway({ [wallets]: forTokens('1', '2'), [`${auth}/token/refresh`]: refresh })
     let now = Date.now()
@@ -152,7 +152,7 @@ describe('tokens', () => {
     ])
   })
 
-  it('are asked for again within the half minute in which the gateway answers a lost renewal', async () => {
+  it('are renewed again within the 30 s in which the gateway repeats a lost reply', async () => {
     const times = vi.spyOn(AbortSignal, 'timeout')
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
     for (const timeoutMs of [undefined, 2_000]) {
@@ -164,7 +164,7 @@ describe('tokens', () => {
     times.mockRestore()
   })
 
-  it('are asked for again where an edge lost the answer to the renewal: a minute later it would be theft', async () => {
+  it('are renewed again after an edge lost the reply: a minute later it would count as theft', async () => {
     const edge: Step = (_, response) => void response.writeHead(502).end('<h1>Bad Gateway</h1>')
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: [edge, ok(pair('2'))] })
     const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 1 } })
@@ -174,9 +174,9 @@ describe('tokens', () => {
   })
 
   it.each([
-    ['knows no session', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
-    ['takes the refresh token for another client’s', refuse(401, 'AUTH.CLIENT_MISMATCH')],
-  ])('are forgotten where the gateway %s, and the call fails with its own refusal', async (_name, gone) => {
+    ['has no such session', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
+    ['rejects the refresh token of another client', refuse(401, 'AUTH.CLIENT_MISMATCH')],
+  ])('are deleted if the gateway %s, and the call fails with its own refusal', async (_name, gone) => {
     gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: gone })
     const onSignedOut = vi.fn()
     const client = consumer(gateway.baseUrl, { onSignedOut })
@@ -188,7 +188,7 @@ describe('tokens', () => {
     expect(onSignedOut).toHaveBeenCalledOnce()
   })
 
-  it('stay where a proxy, a captive portal or a service worker answers the renewal with a 401 of its own', async () => {
+  it('survive a 401 of a proxy, a captive portal or a service worker to the renewal', async () => {
     const page: Step = (_, response) => void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>')
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: [page, ok(pair('2'))] })
     const onSignedOut = vi.fn()
@@ -199,7 +199,7 @@ describe('tokens', () => {
     expect(await client.listWallets()).toHaveLength(1)
   })
 
-  it('that users/self refuses by its number are renewed as well', async () => {
+  it('are renewed for the numeric refusal of users/self, too', async () => {
     const config = 'GET /web/v1/users/self/security/sessions/config'
     const steps = [refuse(401, '4010'), refuse(503, 'SYSTEM.UNAVAILABLE')]
     gateway = await scriptedGateway({ [config]: steps, [`${auth}/token/refresh`]: ok(pair('2')) })
@@ -213,9 +213,9 @@ describe('tokens', () => {
   })
 
   it.each([
-    ['overwritten by what it brings', ok(pair('2'))],
-    ['forgotten when it fails', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
-  ])('of whoever signs in during a renewal are not %s', async (_name, renewed) => {
+    ['overwritten by its result', ok(pair('2'))],
+    ['deleted when it fails', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
+  ])('of a sign-in during a renewal are not %s', async (_name, renewed) => {
     const slow: Step = async (seen, response) => {
       await client.session.adopt(pair('9'))
       await renewed(seen, response)
@@ -229,7 +229,7 @@ describe('tokens', () => {
     expect(onSignedOut).not.toHaveBeenCalled()
   })
 
-  it('are renewed at most once for a call', async () => {
+  it('are renewed at most once per call', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: ok(pair('2')) })
     const client = consumer(gateway.baseUrl)
     await client.session.adopt(pair('1'))
@@ -237,7 +237,7 @@ describe('tokens', () => {
     expect(gateway.to('/token/refresh')).toHaveLength(1)
   })
 
-  it('of a caller’s own making are sent as they are', async () => {
+  it('set by the caller are sent unchanged', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('1') })
     const client = consumer(gateway.baseUrl)
     await client.session.adopt(pair('1'))
@@ -262,7 +262,7 @@ describe('two tabs', () => {
     expect(await two.session.tokens()).toMatchObject({ accessToken: 'access-2' })
   })
 
-  it('sign out together; a renewal under way does not sign in again', async () => {
+  it('sign out together; a renewal in flight does not restore the sign-in', async () => {
     const storage = sharedStorage()
     const slow: Step = async (seen, response) => {
       storage.items.delete('portico:CONSUMER:tokens')
@@ -275,7 +275,7 @@ describe('two tabs', () => {
     expect(await client.session.tokens()).toBeNull()
   })
 
-  it('use the tokens with the client hash that they are bound to, whatever their own one is', async () => {
+  it('use the tokens with the client hash that they are bound to, not their own', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
     const storage = sharedStorage()
     const [one, two] = ['one', 'two'].map((clientHash) => consumer(gateway.baseUrl, { storage, clientHash }))
@@ -287,7 +287,7 @@ describe('two tabs', () => {
     expect(await two?.clientHash()).toBe('two')
   })
 
-  it('wait a moment for what another tab has written', async () => {
+  it('wait for a write of another tab to become visible', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
     const [one, two] = lateStorages(100).map((storage) => consumer(gateway.baseUrl, { storage, clientHash: 'one' }))
     if (!one || !two) throw new Error('no tabs')
@@ -297,7 +297,7 @@ describe('two tabs', () => {
     expect(gateway.to('/token/refresh')).toHaveLength(1)
   })
 
-  it('are not misled by what is no token of ours', async () => {
+  it('ignore stored values that are not valid tokens', async () => {
     gateway = await scriptedGateway({})
     const storage = sharedStorage()
     const client = consumer(gateway.baseUrl, { storage })

@@ -23,42 +23,42 @@ const signedIn: Step = (seen, response) => {
   return step(seen, response)
 }
 
-/** Two tabs, and how often each was told that its sign-in is over. */
-const tabs = (...told: ReturnType<typeof vi.fn<() => void>>[]) => {
+/** Two tabs, with the number of sign-out notifications of each. */
+const tabs = (...listeners: ReturnType<typeof vi.fn<() => void>>[]) => {
   const storage = sharedStorage()
-  return told.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
+  return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
 }
 
-describe('the end of a sign-in that tabs share', () => {
-  it('is told to each tab that knew of it, once, at its next call', async () => {
+describe('the end of a shared sign-in', () => {
+  it('is reported once to each tab that knew of it, at its next call', async () => {
     gateway = await scriptedGateway({
       [wallets]: signedIn,
       [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }),
     })
-    const told = [vi.fn(), vi.fn(), vi.fn()]
-    const [one, two, stranger] = tabs(...told)
+    const listeners = [vi.fn(), vi.fn(), vi.fn()]
+    const [one, two, stranger] = tabs(...listeners)
     await one?.session.adopt(pair('1'))
     await two?.listWallets()
     await one?.signOut()
     for (const tab of [one, two, two, stranger])
       await expect(tab?.listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_MISSING')
-    expect(told.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
     await one?.session.adopt(pair('1'))
     await two?.listWallets()
-    expect(told[1]).toHaveBeenCalledOnce()
+    expect(listeners[1]).toHaveBeenCalledOnce()
   })
 
-  it('is told to a tab that adopted it, and called nothing since', async () => {
+  it('is reported to a tab that adopted it and made no call since', async () => {
     gateway = await scriptedGateway({ [wallets]: signedIn })
-    const told = [vi.fn(), vi.fn()]
-    const [one, two] = tabs(...told)
+    const listeners = [vi.fn(), vi.fn()]
+    const [one, two] = tabs(...listeners)
     await one?.session.adopt(pair('1'))
     await two?.session.clear()
     expect(await one?.session.tokens()).toBeNull()
-    expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 0])
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([1, 0])
   })
 
-  it('is told to all tabs whose renewal it ends, whichever of them asked the gateway', async () => {
+  it('is reported to all tabs whose renewal fails, whichever of them called the gateway', async () => {
     const gone: Step = async (seen, response) => {
       await new Promise((resolve) => setTimeout(resolve, 50))
       await refuse(404, 'AUTH.SESSION_NOT_FOUND')(seen, response)
@@ -67,11 +67,11 @@ describe('the end of a sign-in that tabs share', () => {
       [wallets]: refuse(401, 'ACCESS.TOKEN_INVALID'),
       [`${auth}/token/refresh`]: gone,
     })
-    const told = [vi.fn(), vi.fn()]
-    const [one, two] = tabs(...told)
+    const listeners = [vi.fn(), vi.fn()]
+    const [one, two] = tabs(...listeners)
     await one?.session.adopt(pair('1'))
     await Promise.allSettled([one?.listWallets(), two?.listWallets(), one?.listWallets()])
     expect(gateway.to('/token/refresh')).toHaveLength(1)
-    expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
   })
 })

@@ -12,8 +12,8 @@ const full = () => {
   throw new DOMException('full', 'QuotaExceededError')
 }
 
-describe('a storage that fails', () => {
-  it('once is asked again for the client hash by the next call', async () => {
+describe('a failing storage', () => {
+  it('is read again for the client hash by the next call', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
     const items = new Map<string, string>()
     let failures = 1
@@ -30,7 +30,7 @@ describe('a storage that fails', () => {
     expect(await client.listWallets()).toHaveLength(1)
   })
 
-  it('is forbidden altogether, and the sign-in lives in the client’s memory', async () => {
+  it("that is forbidden: the sign-in lives in the client's memory", async () => {
     gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
     const forbidden = () => {
       throw new DOMException('denied', 'SecurityError')
@@ -47,7 +47,7 @@ describe('a storage that fails', () => {
     expect(await client.session.tokens()).toBeNull()
   })
 
-  it('takes nothing more, and the sign-in goes on with the renewed tokens', async () => {
+  it('that is full: the sign-in continues with the renewed tokens', async () => {
     const forSecond: Step = (seen, response) =>
       (seen.headers.authorization === 'Bearer access-2' ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(
         seen,
@@ -70,8 +70,8 @@ describe('a storage that fails', () => {
   })
 })
 
-describe('what a storage refused', () => {
-  const kept = () => {
+describe('a rejected value', () => {
+  const rejecting = () => {
     const items = new Map<string, string>([['k', 'before']])
     const storage: Storage = {
       getItem: (key) => items.get(key) ?? null,
@@ -81,8 +81,8 @@ describe('what a storage refused', () => {
     return { items, storage, takes: storage.setItem, anyway: withMemoryFallback(storage) }
   }
 
-  it('is kept once the value of before has left, which is waited for', async () => {
-    const { items, storage, anyway } = kept()
+  it('is stored in memory once its predecessor has been removed', async () => {
+    const { items, storage, anyway } = rejecting()
     storage.setItem = full
     const leaves = Promise.withResolvers<void>()
     storage.removeItem = async (key) => {
@@ -103,8 +103,8 @@ describe('what a storage refused', () => {
     expect(await read).toBe('own')
   })
 
-  it('is forgotten once it takes a value again, or holds another tab’s', async () => {
-    const { items, storage, takes, anyway } = kept()
+  it("is deleted once the storage accepts a value again or has another tab's", async () => {
+    const { items, storage, takes, anyway } = rejecting()
     storage.setItem = full
     await anyway.setItem('k', 'own')
     storage.setItem = takes
@@ -119,20 +119,20 @@ describe('what a storage refused', () => {
     expect(await anyway.getItem('k')).toBeNull()
   })
 
-  it('is not forgotten over another tab’s that was being read before', async () => {
-    const { items, storage, anyway } = kept()
-    const asked = Promise.withResolvers<void>()
-    const told = Promise.withResolvers<string>()
+  it("is not deleted for another tab's value that was read before", async () => {
+    const { items, storage, anyway } = rejecting()
+    const started = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<string>()
     const { getItem } = storage
     storage.setItem = full
     storage.getItem = () => {
-      asked.resolve()
-      return told.promise
+      started.resolve()
+      return written.promise
     }
     const reading = anyway.getItem('k')
-    await asked.promise
+    await started.promise
     await anyway.setItem('k', 'own')
-    told.resolve('another tab’s')
+    written.resolve('another tab’s')
     expect(await reading).toBe('another tab’s')
     storage.getItem = getItem
     expect([items.size, await anyway.getItem('k')]).toEqual([0, 'own'])

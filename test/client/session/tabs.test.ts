@@ -6,7 +6,7 @@ import { pair } from '../fixtures.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** A storage whose answers come later, as a database's do, those to writes last. */
+/** A storage with a delay, as a database's; writes take longest. */
 const slowStorage = (items = memoryStorage()): Storage => {
   const later = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
   return {
@@ -16,21 +16,21 @@ const slowStorage = (items = memoryStorage()): Storage => {
   }
 }
 
-describe('kept tokens', () => {
+describe('stored tokens', () => {
   it.each([
     [900, 870_000],
     [120, 90_000],
     [60, 45_000],
     [40, 30_000],
   ])(
-    'that live for %i s are renewed after %i ms: half a minute before their end, or in its last quarter',
+    'that live for %i s are renewed after %i ms: 30 s before expiry, or in the last quarter',
     async (expiresIn, after) => {
       const store = createTokenStore(memoryStorage(), 'tokens', () => 1_000_000)
       expect((await store.save(pair('1', expiresIn), 'hash')).renewAt).toBe(1_000_000 + after)
     },
   )
 
-  it.each(['accessToken', 'refreshToken', 'clientHash', 'renewAt'])('without their %s are none', async (part) => {
+  it.each(['accessToken', 'refreshToken', 'clientHash', 'renewAt'])('without %s are invalid', async (part) => {
     const storage = memoryStorage()
     const store = createTokenStore(storage, 'tokens', () => 0)
     const whole = Object.entries(await store.save(pair('1'), 'hash'))
@@ -39,7 +39,7 @@ describe('kept tokens', () => {
     expect(await store.read()).toBeNull()
   })
 
-  it('are there, or gone, when a slow storage says so', async () => {
+  it('exist or not as a slow storage reports', async () => {
     const store = createTokenStore(slowStorage(), 'tokens', () => 0)
     await store.save(pair('1'), 'hash')
     expect(await store.read()).toMatchObject({ accessToken: 'access-1' })
@@ -48,8 +48,8 @@ describe('kept tokens', () => {
   })
 })
 
-describe('what another tab should have written', () => {
-  it('is waited for half a second, and then what is there counts', async () => {
+describe('a write of another tab', () => {
+  it('is awaited for half a second, then the current value counts', async () => {
     const times = vi.spyOn(globalThis, 'setTimeout')
     const read = vi.fn(async () => 'old')
     expect(await readUntilChanged(read, (value) => value === 'new')).toBe('old')
@@ -60,8 +60,8 @@ describe('what another tab should have written', () => {
 })
 
 describe('the lock', () => {
-  /** Who was in it, one after the other, and whether each was told of another one before. */
-  const turns = async (locks: ReturnType<typeof createTabLock>[]) => {
+  /** The clients that held the lock, in order, and whether each waited for another one. */
+  const holders = async (locks: ReturnType<typeof createTabLock>[]) => {
     const seen: string[] = []
     await Promise.all(
       locks.map((lock, place) =>
@@ -75,8 +75,8 @@ describe('the lock', () => {
     return seen
   }
 
-  it('lets one tab in after the other, and tells who had to wait', async () => {
-    expect(await turns([createTabLock(true), createTabLock(true)])).toEqual([
+  it('admits one tab at a time and reports which had to wait', async () => {
+    expect(await holders([createTabLock(true), createTabLock(true)])).toEqual([
       '0 in, waited: false',
       '0 out',
       '1 in, waited: true',
@@ -86,16 +86,16 @@ describe('the lock', () => {
 
   const together = ['0 in, waited: false', '1 in, waited: false', '0 out', '1 out']
 
-  it('is none between clients that share no storage', async () => {
-    expect(await turns([createTabLock(false), createTabLock(false)])).toEqual(together)
+  it('does not exist between clients without a shared storage', async () => {
+    expect(await holders([createTabLock(false), createTabLock(false)])).toEqual(together)
   })
 
-  it('is none in a browser that has none', async () => {
+  it('does not exist in a browser without Web Locks', async () => {
     vi.stubGlobal('navigator', {})
-    expect(await turns([createTabLock(true), createTabLock(true)])).toEqual(together)
+    expect(await holders([createTabLock(true), createTabLock(true)])).toEqual(together)
   })
 
-  it.each([0, 1])('is none where the browser refuses it after %i requests', async (granted) => {
+  it.each([0, 1])('is skipped if the browser refuses it after %i requests', async (granted) => {
     let requests = 0
     const request = async (_name: string, _options: object, work: (lock: null) => unknown) => {
       if (requests++ < granted) return work(null)
@@ -105,7 +105,7 @@ describe('the lock', () => {
     expect(await createTabLock(true)('portico:test', async (waited) => waited)).toBe(granted > 0)
   })
 
-  it('hands on what the task itself fails with, and runs it once', async () => {
+  it('rethrows the error of the task and runs it once', async () => {
     const task = vi.fn(() => Promise.reject(new Error('the task failed')))
     await expect(createTabLock(true)('portico:test', task)).rejects.toThrow('the task failed')
     const [first, second] = [createTabLock(true)('portico:test', () => new Promise((end) => setTimeout(end, 20))), task]
@@ -118,7 +118,7 @@ describe('the lock', () => {
 describe('a client hash', () => {
   const key = 'client-hash'
 
-  it('is made once for tabs that ask at the same time, from 24 random bytes, and stays', async () => {
+  it('is created once for concurrent tabs, from 24 random bytes, and stored', async () => {
     const storage = slowStorage()
     const tabs = [1, 2, 3].map(() => createClientHash(null, storage, key, createTabLock(true)))
     const hashes = await Promise.all(tabs.map((tab) => tab()))
@@ -128,7 +128,7 @@ describe('a client hash', () => {
   })
 
   it.each(['', 'ä', 'a b', 'a\n', 'x'.repeat(257)])(
-    'that the gateway would refuse, %j, is made anew: no call would get through with it',
+    'that the gateway would refuse (%j) is replaced by a new one',
     async (garbled) => {
       const storage = memoryStorage()
       await storage.setItem(key, garbled)
@@ -138,7 +138,7 @@ describe('a client hash', () => {
     },
   )
 
-  it('is the other tab’s where that has just been written and is seen late', async () => {
+  it('of another tab is used once its delayed write is visible', async () => {
     const [one, two] = [memoryStorage(), memoryStorage()]
     const late: Storage = {
       ...one,
@@ -153,7 +153,7 @@ describe('a client hash', () => {
   })
 })
 
-describe('a storage that has refused a value', () => {
+describe('a storage that has rejected a value', () => {
   const refusing = () => {
     const items = memoryStorage()
     const storage: Storage = { ...items }
@@ -164,52 +164,52 @@ describe('a storage that has refused a value', () => {
     const heal = () => {
       storage.setItem = items.setItem
     }
-    return { items, heal, kept: withMemoryFallback(storage) }
+    return { items, heal, fallback: withMemoryFallback(storage) }
   }
 
-  it('has its next one alone: the refused one does not come back when another tab signs out', async () => {
-    const { items, heal, kept } = refusing()
-    await kept.setItem('tokens', 'refused')
-    expect(await kept.getItem('tokens')).toBe('refused')
+  it('stores the next value only: the rejected one does not return when another tab signs out', async () => {
+    const { items, heal, fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
+    expect(await fallback.getItem('tokens')).toBe('refused')
     heal()
-    await kept.setItem('tokens', 'taken')
-    expect(await kept.getItem('tokens')).toBe('taken')
+    await fallback.setItem('tokens', 'taken')
+    expect(await fallback.getItem('tokens')).toBe('taken')
     await items.removeItem('tokens')
-    expect(await kept.getItem('tokens')).toBeNull()
+    expect(await fallback.getItem('tokens')).toBeNull()
   })
 
-  it('gives what another tab has written since', async () => {
-    const { items, kept } = refusing()
-    await kept.setItem('tokens', 'refused')
+  it('returns what another tab has written since', async () => {
+    const { items, fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
     await items.setItem('tokens', 'another tab’s')
-    expect(await kept.getItem('tokens')).toBe('another tab’s')
+    expect(await fallback.getItem('tokens')).toBe('another tab’s')
   })
 
-  it('forgets its own with the first that another tab has written: nobody is signed in again when that one goes', async () => {
-    const { items, kept } = refusing()
-    await kept.setItem('tokens', 'refused')
+  it("drops its own value for another tab's: that tab's sign-out must not restore it", async () => {
+    const { items, fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
     await items.setItem('tokens', 'another tab’s')
-    await kept.getItem('tokens')
+    await fallback.getItem('tokens')
     await items.removeItem('tokens')
-    expect(await kept.getItem('tokens')).toBeNull()
+    expect(await fallback.getItem('tokens')).toBeNull()
   })
 
-  it('does not take the value of before, which is still being removed, for another tab’s', async () => {
+  it("does not take the previous value, which is still being removed, for another tab's", async () => {
     const items = memoryStorage()
     await items.setItem('tokens', 'before')
     const full = () => Promise.reject(new DOMException('full', 'QuotaExceededError'))
-    const kept = withMemoryFallback({ ...slowStorage(items), setItem: full })
-    const written = kept.setItem('tokens', 'refused')
+    const fallback = withMemoryFallback({ ...slowStorage(items), setItem: full })
+    const written = fallback.setItem('tokens', 'refused')
     await new Promise((resolve) => setTimeout(resolve, 1))
-    expect(await kept.getItem('tokens')).toBe('refused')
+    expect(await fallback.getItem('tokens')).toBe('refused')
     await written
-    expect(await kept.getItem('tokens')).toBe('refused')
+    expect(await fallback.getItem('tokens')).toBe('refused')
   })
 
-  it('forgets it with the sign-out', async () => {
-    const { kept } = refusing()
-    await kept.setItem('tokens', 'refused')
-    await kept.removeItem('tokens')
-    expect(await kept.getItem('tokens')).toBeNull()
+  it('drops the value at sign-out', async () => {
+    const { fallback } = refusing()
+    await fallback.setItem('tokens', 'refused')
+    await fallback.removeItem('tokens')
+    expect(await fallback.getItem('tokens')).toBeNull()
   })
 })

@@ -13,7 +13,7 @@ const server = createServer(async (request, response) => {
     response.end()
     return
   }
-  // As whoever has begun to read it leaves it; what nobody has begun with Node reads away by itself.
+  // Paused, as a reader would leave it: Node discards a body that was never read.
   request.on('data', () => undefined).pause()
   if (request.url !== '/at-once') await turn()
   closeIfBodyUnread(request, response)
@@ -27,40 +27,40 @@ afterAll(() => {
 })
 
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
-/** Neither a connection nor a timer. Without `expect.poll`, by which time that stands still would go on. */
+/** No connection and no timer is left. Does not use `expect.poll`, which would advance the fake time. */
 const nothingIsLeft = async () => {
   while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
 }
 
-/** One that has sent a request, and has its answer. */
+/** A connection that has sent a request and received its response. */
 const answered = async (fields: string, body = '', path = '/') => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
   socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n${body}`)
-  return { socket, answer: String((await once(socket, 'data'))[0]) }
+  return { socket, reply: String((await once(socket, 'data'))[0]) }
 }
 
 test.each([
   ['content-length: 0', ''],
   ['content-length: 3', 'abc'],
   ['transfer-encoding: chunked', '3\r\nabc\r\n0\r\n\r\n'],
-])('an answer over a body that is there (%s) leaves its connection to the next request', async (fields, body) => {
-  const { socket, answer } = await answered(fields, body)
-  expect(answer).toMatch(/\r\nConnection: keep-alive\r\n/)
+])('a response after a complete body (%s) leaves its connection open for the next request', async (fields, body) => {
+  const { socket, reply } = await answered(fields, body)
+  expect(reply).toMatch(/\r\nConnection: keep-alive\r\n/)
   socket.destroy()
 })
 
 test('a response before the end of an empty body keeps the connection open', async () => {
-  const { socket, answer } = await answered('content-length: 0', '', '/at-once')
-  expect(answer).toMatch(/\r\nConnection: keep-alive\r\n/)
+  const { socket, reply } = await answered('content-length: 0', '', '/at-once')
+  expect(reply).toMatch(/\r\nConnection: keep-alive\r\n/)
   socket.destroy()
 })
 
 test('a connection whose body ends during its last response closes with that response', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  const { socket, answer } = await answered('content-length: 3', 'ab', '/in-pieces')
-  expect(answer).toMatch(/\r\nConnection: close\r\n/)
+  const { socket, reply } = await answered('content-length: 3', 'ab', '/in-pieces')
+  expect(reply).toMatch(/\r\nConnection: close\r\n/)
   socket.resume().write('c')
   await nothingIsLeft()
   socket.destroy()
@@ -69,8 +69,8 @@ test('a connection whose body ends during its last response closes with that res
 test('an unread body closes the connection once it has arrived, and after two seconds at the latest', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const ending = async (fields: string, begun?: string) => {
-    const { socket, answer } = await answered(fields, begun)
-    expect(answer).toMatch(/\r\nConnection: close\r\n/)
+    const { socket, reply } = await answered(fields, begun)
+    expect(reply).toMatch(/\r\nConnection: close\r\n/)
     await once(socket.resume(), 'end')
     expect(vi.getTimerCount()).toBe(1)
     return socket

@@ -13,8 +13,8 @@ const listening = async (listener: RequestListener) => {
   return { server, port, open: () => connect(port, '127.0.0.1') }
 }
 
-/** What comes on a connection until it ends, an error in place of an order. */
-const heard = (socket: ReturnType<typeof connect>): Promise<string> =>
+/** Everything received on a connection until it ends, or its error. */
+const received = (socket: ReturnType<typeof connect>): Promise<string> =>
   new Promise((resolve) => {
     let text = ''
     socket.on('data', (bytes) => {
@@ -25,13 +25,14 @@ const heard = (socket: ReturnType<typeof connect>): Promise<string> =>
 
 test('closeListener answers every connection in the accept backlog and resets none', async () => {
   const { server, port } = await listening((_request, response) => response.end('served'))
-  const told: WaitingClients = { port, clients: 40, made: new Int32Array(new SharedArrayBuffer(4)) }
-  const answers = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: told }), 'message')
-  // This thread, which would accept them, stands still until the system has made them all.
-  for (let made = 0; made < told.clients; made = Atomics.load(told.made, 0)) Atomics.wait(told.made, 0, made)
+  const input: WaitingClients = { port, clients: 40, created: new Int32Array(new SharedArrayBuffer(4)) }
+  const responses = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: input }), 'message')
+  // This thread would accept the connections, so it blocks until the system has made them all.
+  for (let created = 0; created < input.clients; created = Atomics.load(input.created, 0))
+    Atomics.wait(input.created, 0, created)
   const closed = closeListener(server, 5_000)
-  const [heard] = await answers
-  expect(heard).toEqual(Array(told.clients).fill(expect.stringMatching(/^HTTP\/1.1 200 OK[\s\S]*served/)))
+  const [received] = await responses
+  expect(received).toEqual(Array(input.clients).fill(expect.stringMatching(/^HTTP\/1.1 200 OK[\s\S]*served/)))
   expect(await closed).toBe(0)
 })
 
@@ -40,16 +41,16 @@ test('closeListener ends idle connections, waits for busy ones and destroys thos
     if (request.url === '/slow') setTimeout(() => response.end('served'), 200)
     else if (request.url === '/') response.end('served')
   })
-  const ask = (path: string) => {
+  const call = (path: string) => {
     const socket = open()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
-    return { socket, end: heard(socket) }
+    return { socket, end: received(socket) }
   }
-  const idle = ask('/')
+  const idle = call('/')
   await once(idle.socket, 'data')
-  const slow = ask('/slow')
+  const slow = call('/slow')
   await once(server, 'request')
-  const endless = ask('/endless')
+  const endless = call('/endless')
   await once(server, 'request')
   const order: string[] = []
   const closed = closeListener(server, 1_500).then((cut) => order.push(`${cut} cut`))

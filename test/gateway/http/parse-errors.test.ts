@@ -12,9 +12,9 @@ let server: Server
 let url = ''
 let isDraining = false
 let served = 0
-let told: ParseError[] = []
+let reported: ParseError[] = []
 
-/** The listener alone, before an app that answers 200 when a body has come to its end. */
+/** The server alone, with an app that responds 200 once the body is complete. */
 const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
   const app = express()
   app.use((request, response) => {
@@ -25,7 +25,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
     app,
     settings: { ...testSettings({}).requests, ...settings },
     isDraining: () => isDraining,
-    onParseError: (malformed) => told.push(malformed),
+    onParseError: (malformed) => reported.push(malformed),
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
@@ -34,7 +34,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
 afterEach(() => {
   isDraining = false
   served = 0
-  told = []
+  reported = []
   server.closeAllConnections()
   server.close()
 })
@@ -50,7 +50,7 @@ test('431 above the maximum number of headers', async () => {
   expect((await sendRaw(url, get(fields(21)))).status).toBe(431)
 })
 
-test('keep-alive is longer than that of edges, so that no connection closes under a command', async () => {
+test('keep-alive is longer than that of edges, so that no connection closes during a command', async () => {
   await listen()
   const { text } = await sendRaw(url, get())
   expect(Number(/^keep-alive: timeout=(\d+)/im.exec(text)?.[1])).toBeGreaterThan(60)
@@ -63,7 +63,7 @@ test('400 for a second Host after 1,500 other headers', async () => {
   expect((await sendRaw(url, get(many + host))).status).toBe(400)
 })
 
-test('Transfer-Encoding is case-insensitive; 400 for two codings, a length beside it, or 16 digits', async () => {
+test('Transfer-Encoding is case-insensitive; 400 for two codings, an additional length, or 16 digits', async () => {
   await listen()
   const chunk = '2\r\n{}\r\n0\r\n\r\n'
   expect((await sendRaw(url, post('Transfer-Encoding: Chunked\r\n', chunk))).status).toBe(200)
@@ -77,16 +77,16 @@ test('Transfer-Encoding is case-insensitive; 400 for two codings, a length besid
 
 test.each([
   ['HTTP/1.0 without a Host', get('').replace('HTTP/1.1', 'HTTP/1.0'), 200],
-  ['HTTP/1.0 with one that is none', get('Host: a b\r\n').replace('HTTP/1.1', 'HTTP/1.0'), 400],
-  ['a port of five digits', get('Host: portico.test:65535\r\n'), 200],
-  ['a port of six', get('Host: portico.test:655350\r\n'), 400],
-])('%s is answered as its Host allows', async (_name, bytes, status) => {
+  ['HTTP/1.0 with an invalid Host', get('Host: a b\r\n').replace('HTTP/1.1', 'HTTP/1.0'), 400],
+  ['a port with five digits', get('Host: portico.test:65535\r\n'), 200],
+  ['a port with six digits', get('Host: portico.test:655350\r\n'), 400],
+])('the response to %s depends on its Host', async (_name, bytes, status) => {
   await listen()
   expect((await sendRaw(url, bytes)).status).toBe(status)
 })
 
 test.each(['GET http://portico.test/ HTTP/1.1', 'OPTIONS * HTTP/1.1'])(
-  '%s is 400: only a path is served',
+  '400 for %s: only a path is served',
   async (line) => {
     await listen()
     expect((await sendRaw(url, get().replace('GET / HTTP/1.1', line))).status).toBe(400)
@@ -97,29 +97,29 @@ test.each([
   ['400', post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n')],
   ['400', get(host + host)],
   ['417', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
-])('%s ends the connection: what comes behind a refused request is not served', async (status, refused) => {
+])('%s closes the connection: nothing after a rejected request is served', async (status, refused) => {
   await listen()
-  const answer = await sendRaw(url, refused + get())
-  expect([String(answer.status), answer.responses, answer.closed]).toEqual([status, 1, true])
+  const reply = await sendRaw(url, refused + get())
+  expect([String(reply.status), reply.responses, reply.closed]).toEqual([status, 1, true])
   expect(served).toBe(0)
-  expect(answer.text).toMatch(/^cache-control: no-store\r$/im)
-  expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
+  expect(reply.text).toMatch(/^cache-control: no-store\r$/im)
+  expect(reply.text).toMatch(/^x-content-type-options: nosniff\r$/im)
 })
 
 test('a draining server sends Connection: close', async () => {
   await listen()
   expect(await sendRaw(url, get() + get())).toMatchObject({ status: 200, responses: 2 })
   isDraining = true
-  const answer = await sendRaw(url, get() + get())
-  expect([answer.status, answer.responses, answer.closed]).toEqual([200, 1, true])
+  const reply = await sendRaw(url, get() + get())
+  expect([reply.status, reply.responses, reply.closed]).toEqual([200, 1, true])
   expect(served).toBe(3)
-  expect(answer.text).toMatch(/^connection: close\r$/im)
+  expect(reply.text).toMatch(/^connection: close\r$/im)
 })
 
 test('408 for a body that exceeds the time of a whole request', async () => {
   await listen({ headersTimeoutMs: 500, uploadTimeoutMs: 500 })
-  const answer = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
-  expect([answer.status, answer.closed]).toEqual([408, true])
+  const reply = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
+  expect([reply.status, reply.closed]).toEqual([408, true])
 })
 
 test.each([
@@ -137,17 +137,14 @@ test.each([
   [505, 'HTTP version', get().replace('HTTP/1.1', 'HTTP/2.0')],
   [405, 'CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'],
   [417, 'Expect', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
-])(
-  '%d for %s says what every answer does, and is told of once, with whom it came from',
-  async (status, reason, bytes) => {
-    await listen(status === 408 ? { headersTimeoutMs: 500, uploadTimeoutMs: 500 } : {})
-    const answer = await sendRaw(url, bytes, 2_500)
-    expect(answer.status).toBe(status)
-    expect(answer.text).toMatch(/^cache-control: no-store\r$/im)
-    expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
-    expect(told).toEqual([{ status, reason, peer: '127.0.0.1' }])
-  },
-)
+])('%d for %s has the minimal headers and is reported once, with the peer', async (status, reason, bytes) => {
+  await listen(status === 408 ? { headersTimeoutMs: 500, uploadTimeoutMs: 500 } : {})
+  const reply = await sendRaw(url, bytes, 2_500)
+  expect(reply.status).toBe(status)
+  expect(reply.text).toMatch(/^cache-control: no-store\r$/im)
+  expect(reply.text).toMatch(/^x-content-type-options: nosniff\r$/im)
+  expect(reported).toEqual([{ status, reason, peer: '127.0.0.1' }])
+})
 
 test('served requests and reset connections are not reported as parse errors', async () => {
   await listen()
@@ -158,5 +155,5 @@ test('served requests and reset connections are not reported as parse errors', a
   socket.resetAndDestroy()
   const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
   await expect.poll(connections).toBe(0)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })

@@ -78,7 +78,7 @@ const refuse = (code: Code) => () => {
 describe('log and metrics record a request by its response', () => {
   test.each<[string, string, string, (call: Call) => void, object]>([
     ['served', '/web/v1/consumer/profile', 'profile.read', () => undefined, { status: 200, code: null }],
-    ['a part', file, 'files.download', reply(206), { status: 206, code: null }],
+    ['a range', file, 'files.download', reply(206), { status: 206, code: null }],
     [
       'refused',
       '/api/v1/consumer/wallets',
@@ -86,13 +86,13 @@ describe('log and metrics record a request by its response', () => {
       refuse('STATE.CONFLICT'),
       { status: 409, code: 'STATE.CONFLICT' },
     ],
-    ['nowhere', '/web/v1/consumer/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
-    ['no chain', '/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
-  ])('%s: %s', async (_name, path, operation, does, told) => {
-    behave = does
+    ['an unknown path', '/web/v1/consumer/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
+    ['a path without a chain', '/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
+  ])('%s: %s', async (_name, path, operation, run, expected) => {
+    behave = run
     await request(app).get(path)
     await expect.poll(() => finished).toHaveLength(1)
-    expect(measured).toEqual([{ operation, ...told }])
+    expect(measured).toEqual([{ operation, ...expected }])
     const [{ status, refusal, call } = expect.fail()] = finished
     expect({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null }).toEqual(measured[0])
   })
@@ -141,7 +141,7 @@ describe('a request that matches no operation', () => {
 test.each([
   ['/web/v1/consumer/profile', 'ACCESS.TOKEN_MISSING'],
   ['/web/v1/users/self/security/sessions/config', 'ACCESS.TOKEN_INVALID'],
-])('401 of %s is said by the sentence of %s', async (path, code) => {
+])('401 of %s has the message of %s', async (path, code) => {
   behave = refuse('ACCESS.TOKEN_MISSING')
   const { status, body } = await request(app).get(path)
   expect([status, body.message]).toEqual([401, `said of ${code}`])
@@ -178,7 +178,7 @@ describe('a response before the end of the body', () => {
     server.close()
   })
   const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
-  /** Without `expect.poll`, by which time that stands still would go on. */
+  /** Does not use `expect.poll`, which would advance the fake time. */
   const allEnded = async () => {
     while ((await connections()) > 0) await turn()
   }
@@ -186,13 +186,13 @@ describe('a response before the end of the body', () => {
     const address = server.address()
     return typeof address === 'object' && address ? address.port : 0
   }
-  /** One that has its answer, and keeps its half of the connection open. */
-  const answered = async (does: (call: Call) => void) => {
-    behave = does
+  /** A connection that has received its response and keeps its sending side open. */
+  const answered = async (run: (call: Call) => void) => {
+    behave = run
     const socket = connect({ port: portOf(), host: '127.0.0.1', allowHalfOpen: true })
     socket.write('POST /web/v1/consumer/auth/login/initiate HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab')
-    const answer = String((await once(socket, 'data'))[0])
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    const result = String((await once(socket, 'data'))[0])
+    expect(result).toMatch(/\r\nconnection: close\r\n/i)
     await once(socket.resume(), 'end')
     return socket
   }
@@ -200,9 +200,9 @@ describe('a response before the end of the body', () => {
   test.each<[string, (call: Call) => void]>([
     ['a success', () => undefined],
     ['a refusal', refuse('ACCESS.TOKEN_MISSING')],
-  ])('%s is the last of its connection, which waits for the rest', async (_name, does) => {
+  ])('%s is the last one of its connection, which waits for the rest of the body', async (_name, run) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const socket = await answered(does)
+    const socket = await answered(run)
     expect(await connections()).toBe(1)
     socket.end('c')
     await allEnded()
@@ -218,14 +218,14 @@ describe('a response before the end of the body', () => {
 })
 
 describe('an error outside the pipeline', () => {
-  test('is a 500 envelope without its message, and an error in the log', async () => {
+  test('gets a 500 envelope without its message, and is logged as an error', async () => {
     const { status, text, body } = await request(app).get('/broken')
     expect([status, body.code, body.success]).toEqual([500, 'SYSTEM.INTERNAL_ERROR', false])
     expect(text).not.toContain('secret')
     expect(faults.faults()).toMatchObject([{ err: { message: 'a secret' } }])
   })
 
-  test('after the head was sent destroys the connection, so that the response is not taken for complete', async () => {
+  test('after the head was sent destroys the connection: the response must not look complete', async () => {
     await expect(request(app).get('/begun')).rejects.toThrow()
   })
 })

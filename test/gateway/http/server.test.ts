@@ -26,25 +26,25 @@ beforeEach(() => void process.on('uncaughtException', note))
 afterEach(() => void process.off('uncaughtException', note))
 afterAll(() => server.close())
 
-const asking = (asked: string): Socket => {
+const openSocket = (text: string): Socket => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
-  socket.write(asked)
+  socket.write(text)
   return socket
 }
 const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 
 test('CONNECT 405: closes the connection, even if the client keeps its side open', async () => {
-  const socket = asking(tunnel)
-  const [answer] = await once(socket, 'data')
-  expect(String(answer)).toMatch(/^HTTP\/1\.1 405 .*\r\nAllow:\r\n/)
+  const socket = openSocket(tunnel)
+  const [response] = await once(socket, 'data')
+  expect(String(response)).toMatch(/^HTTP\/1\.1 405 .*\r\nAllow:\r\n/)
   await expect.poll(connections).toBe(0)
   socket.destroy()
 })
 
 test('CONNECT from clients that disconnect early does not crash the process', async () => {
   for (let client = 0; client < 300; client++) {
-    const socket = asking(tunnel)
+    const socket = openSocket(tunnel)
     await once(socket, 'connect')
     if (client % 2 === 0) await new Promise((resolve) => setTimeout(resolve, client % 3))
     socket.resetAndDestroy()
@@ -55,8 +55,8 @@ test('CONNECT from clients that disconnect early does not crash the process', as
 })
 
 test("keep-alive is longer than that of load balancers, including Google's fixed 600 s", async () => {
-  const socket = asking('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  const [answer] = await once(socket, 'data')
-  expect(Number(/\r\nKeep-Alive: timeout=(\d+)\r\n/.exec(String(answer))?.[1])).toBeGreaterThan(600)
+  const socket = openSocket('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [response] = await once(socket, 'data')
+  expect(Number(/\r\nKeep-Alive: timeout=(\d+)\r\n/.exec(String(response))?.[1])).toBeGreaterThan(600)
   socket.destroy()
 })

@@ -9,14 +9,14 @@ import { sendRaw } from '../../harness/raw.ts'
 import { testSettings } from '../../harness/settings.ts'
 
 const stallMs = 200
-/** More than a socket's own buffers hold. */
+/** More than the buffers of a socket. */
 const long = 'x'.repeat(16 * 1024 * 1024)
 
 let server: Server
 let port = 0
 let served = 0
 
-/** The listener before an app that answers everything with `body`, after a while. */
+/** The server with an app that responds with `body` after a delay. */
 const listen = async (body: string, afterMs = 0): Promise<void> => {
   const app = express()
   app.use(async (_request, response) => {
@@ -41,9 +41,9 @@ afterEach(() => {
 })
 
 const get = 'GET / HTTP/1.1\r\nHost: portico.test\r\n\r\n'
-const asking = (asked: string): Socket => {
+const openSocket = (text: string): Socket => {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined)
-  socket.write(asked)
+  socket.write(text)
   return socket
 }
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
@@ -51,7 +51,7 @@ const connections = () => new Promise<number>((resolve) => server.getConnections
 test('a response that its client does not read ends the connection', async () => {
   await listen(long)
   const accepted = once(server, 'connection')
-  const socket = asking(get).pause()
+  const socket = openSocket(get).pause()
   await accepted
   await expect.poll(connections).toBe(0)
   socket.destroy()
@@ -65,15 +65,15 @@ test('a response that takes longer to compute is awaited', async () => {
 test.each([
   [10, 10, false],
   [200, 17, true],
-])('of %d requests at once %d are answered, more are for the next connection', async (asked, answered, closed) => {
+])('of %d pipelined requests %d are answered, the rest needs a new connection', async (text, answered, closed) => {
   await listen('served', 20)
-  const answer = await sendRaw(`http://127.0.0.1:${port}`, get.repeat(asked))
-  expect([answer.responses, served, answer.closed]).toEqual([answered, answered, closed])
+  const reply = await sendRaw(`http://127.0.0.1:${port}`, get.repeat(text))
+  expect([reply.responses, served, reply.closed]).toEqual([answered, answered, closed])
 })
 
 test('a connection may be idle between responses any number of times', async () => {
   await listen('served', 5)
-  const socket = asking('')
+  const socket = openSocket('')
   for (let round = 1; round <= 4; round++) {
     socket.write(get.repeat(10))
     await expect.poll(() => served).toBe(10 * round)

@@ -19,9 +19,9 @@ afterAll(() => {
   server.close()
 })
 
-/** What came of sending it, and what of it arrived with a client that takes all, or goes away at once. */
-const send = (told: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
-  reply = new StreamReply(200, told === null ? {} : { 'content-length': String(told) }, body)
+/** The result of sending, and the bytes that a reading or a disconnecting client receives. */
+const send = (length: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
+  reply = new StreamReply(200, length === null ? {} : { 'content-length': String(length) }, body)
   sent = Promise.withResolvers()
   const arrived = Promise.withResolvers<string>()
   const isBrokenOff = () => arrived.resolve('broken off')
@@ -32,10 +32,10 @@ const send = (told: number | null, body: Readable, client: 'takes all' | 'goes a
   }).on('error', isBrokenOff)
   return { sent: sent.promise, arrived: arrived.promise }
 }
-const chunks = (...said: string[]) => Readable.from(said.map((each) => Buffer.from(each)))
+const chunks = (...texts: string[]) => Readable.from(texts.map((each) => Buffer.from(each)))
 
-test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (told) => {
-  const { sent, arrived } = send(told, chunks('ab', 'c'))
+test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (length) => {
+  const { sent, arrived } = send(length, chunks('ab', 'c'))
   expect([await sent, await arrived]).toEqual(['sent', 'abc'])
 })
 
@@ -68,7 +68,7 @@ test('a stream longer than announced is not read further, and its source is dest
 test('a client that closes the connection causes no server error, and the source is destroyed', async () => {
   const endless = endlessly()
   const { sent } = send(null, endless, 'goes away')
-  expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client went away' } })
+  expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client disconnected' } })
   expect(endless.destroyed).toBe(true)
 })
 

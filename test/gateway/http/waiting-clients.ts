@@ -5,17 +5,17 @@ import { parentPort, workerData } from 'node:worker_threads'
 export interface WaitingClients {
   port: number
   clients: number
-  /** How many connections the system has made, at 0. */
-  made: Int32Array
+  /** Index 0: the number of connections that the system has made. */
+  created: Int32Array
 }
 
-/** What comes on a connection until it ends, an error in its place. */
-const ask = async ({ port, made }: WaitingClients): Promise<string> => {
+/** Everything received on a connection until it ends, or its error. */
+const requestOnce = async ({ port, created }: WaitingClients): Promise<string> => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   try {
     await once(socket, 'connect')
-    Atomics.add(made, 0, 1)
-    Atomics.notify(made, 0)
+    Atomics.add(created, 0, 1)
+    Atomics.notify(created, 0)
     socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     return (await socket.toArray()).join('')
   } catch (error) {
@@ -23,6 +23,6 @@ const ask = async ({ port, made }: WaitingClients): Promise<string> => {
   }
 }
 
-/** A thread of clients whose connections are made while the thread of the server accepts none. */
-const told: WaitingClients = workerData
-parentPort?.postMessage(await Promise.all(Array.from({ length: told.clients }, () => ask(told))))
+/** A thread of clients that connect while the server's thread accepts no connection. */
+const input: WaitingClients = workerData
+parentPort?.postMessage(await Promise.all(Array.from({ length: input.clients }, () => requestOnce(input))))

@@ -52,7 +52,7 @@ describe('an explain log is limited in time and size', () => {
     close()
   })
 
-  test('zero entries keep nothing', () => {
+  test('zero entries store nothing', () => {
     const { record, explain, close } = explaining(0)
     record('one')
     expect(explain('one')).toEqual([])
@@ -60,7 +60,7 @@ describe('an explain log is limited in time and size', () => {
   })
 })
 
-test('an explanation holds the caller, the operation and the duration of each asynchronous stage', () => {
+test('an explanation has the caller, the operation and the duration of each asynchronous stage', () => {
   const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
   const names = ['edge', 'authenticate', 'body', 'serve']
   const { record, explain, close } = createExplainLog({ now: () => toInstant(0) }, names, { entries: 2, ttlMs: 600 })
@@ -76,10 +76,16 @@ test('an explanation holds the caller, the operation and the duration of each as
   call.stageEnds[1] = ended + 1_000
   call.stageEnds[3] = ended + 1_500
   record({ requestId: 'one', call, refusal: null, status: 200, ms: 1 })
-  const [told] = explain('one')
-  expect(told).toMatchObject({ operation: 'transfers.list', chain: 'consumer', account, workspace, traceId: 'a trace' })
-  const times = told?.stages.map(({ stage, ms }) => [stage, ms !== undefined])
+  const [explanation] = explain('one')
+  expect(explanation).toMatchObject({
+    operation: 'transfers.list',
+    chain: 'consumer',
+    account,
+    workspace,
+    traceId: 'a trace',
+  })
+  const times = explanation?.stages.map(({ stage, ms }) => [stage, ms !== undefined])
   expect(times?.filter(([, isTimed]) => isTimed).map(([stage]) => stage)).toEqual(['authenticate', 'serve'])
-  expect(told?.stages.find(({ stage }) => stage === 'serve')?.ms).toBe(500)
+  expect(explanation?.stages.find(({ stage }) => stage === 'serve')?.ms).toBe(500)
   close()
 })

@@ -27,7 +27,7 @@ const lineOf = (finished: Partial<FinishedRequest>) => {
   return { ...lines[0], time: undefined }
 }
 
-test('the request line holds caller, operation and client, and nothing else of the request', () => {
+test('the request line has caller, operation and client, and nothing else of the request', () => {
   const headers = headersOf({ authorization: 'Bearer token', 'x-client-hash': 'hash' })
   const call = arrivedCall(createTransfer, { headers, query: 'a=b' })
   const input = { query: { a: 'b' }, body: { amount: '1.00' } }
@@ -98,7 +98,7 @@ const planted = {
 test.each([
   ['/docs', 200],
   ['/broken', 500],
-])('the line of a page, %s %i, has its path and nothing else of the request', async (path, status) => {
+])('the line of a page (%s %i) has its path and nothing else of the request', async (path, status) => {
   lines.length = 0
   expect((await request(app).get(`${path}?token=planted-query`).set(planted)).status).toBe(status)
   await expect.poll(() => lines.length).toBe(1)

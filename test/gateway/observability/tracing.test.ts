@@ -27,14 +27,14 @@ const traceOf = async (trusted: boolean, raw: string[]) => {
   return call.trace?.traceId
 }
 
-/** Where the copies of the API find one another; a copy that has registered there leaves its version behind. */
+/** The global symbol at which copies of the API find one another; each registration leaves its version there. */
 const registry = Symbol.for('opentelemetry.js.api.1')
 
 describe('an SDK with its own copy of the OpenTelemetry API', () => {
   test.each([
     ['1.9', trace1_9],
     ['1.10', trace1_10],
-  ])('is found whether its copy is of %s', async (_version, api) => {
+  ])('is found if its copy has version %s', async (_version, api) => {
     Reflect.deleteProperty(globalThis, registry)
     const { tracer } = recordingTracer()
     expect(api.setGlobalTracerProvider({ getTracer: () => tracer })).toBe(true)
@@ -51,7 +51,7 @@ describe('traceparent', () => {
     [`00-${traceId}-${spanId}-03`, 1],
     [`00-${traceId}-${spanId}-fe`, 0],
     [`cc-${traceId}-${spanId}-01-what-comes-later`, 1],
-  ])('%s is read, of its flags the one that we know', (text, traceFlags) => {
+  ])('%s is accepted; of its flags only the sampled one is used', (text, traceFlags) => {
     expect(parseTraceparent(text)).toEqual({ traceId, spanId, traceFlags, isRemote: true })
   })
 
@@ -62,7 +62,7 @@ describe('traceparent', () => {
     `00-${'0'.repeat(32)}-${spanId}-01`,
     `00-${traceId}-${'0'.repeat(16)}-01`,
     `00-${traceId}-${spanId}-011`,
-  ])('«%s» names no parent', (text) => {
+  ])('«%s» is not a valid parent', (text) => {
     expect(parseTraceparent(text)).toBeNull()
   })
 
@@ -87,9 +87,9 @@ test("a stage runs inside the request's span, so that spans of libraries nest be
   const entered: unknown[] = []
   const manager: ContextManager = {
     active: () => ROOT_CONTEXT,
-    with: (inside, run, self, ...given) => {
+    with: (inside, run, self, ...args) => {
       entered.push(trace.getSpan(inside))
-      return Reflect.apply(run, self, given)
+      return Reflect.apply(run, self, args)
     },
     bind: (_inside, target) => target,
     enable: () => manager,

@@ -29,16 +29,16 @@ test.each([
   ['/explain/%ff', 400],
   ['/.well-known/jwks.json', 500],
   ['/mail', 404],
-])('%s %i is kept by no cache, says its type, and tells nothing of its maker or of a fault', async (path, status) => {
-  const answer = await request(app).get(path)
-  expect(answer.status).toBe(status)
-  expect(answer.headers).toMatchObject({
+])('%s %i is not cached, has a content type, and reveals neither the server nor an error', async (path, status) => {
+  const response = await request(app).get(path)
+  expect(response.status).toBe(status)
+  expect(response.headers).toMatchObject({
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'content-type': expect.stringMatching(/; charset=utf-8$/),
   })
-  expect(answer.headers).not.toHaveProperty('x-powered-by')
-  expect(answer.text).not.toMatch(/planted|at .*\.ts:|node_modules/)
+  expect(response.headers).not.toHaveProperty('x-powered-by')
+  expect(response.text).not.toMatch(/planted|at .*\.ts:|node_modules/)
 })
 
 test('its pages load nothing and cannot be framed', async () => {
@@ -47,7 +47,7 @@ test('its pages load nothing and cannot be framed', async () => {
 })
 
 test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
-  'a path has one spelling: %s is 404',
+  '404 for %s: only one spelling of a path matches',
   async (path) => {
     expect((await request(app).get(path)).status).toBe(404)
   },
@@ -55,10 +55,10 @@ test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
 
 test('a draining process is not ready, even if all probes succeed', async () => {
   const probes = parts.probes.slice(0, 1)
-  const ask = (isDraining: boolean) =>
+  const readiness = (isDraining: boolean) =>
     request(createOperationsApp({ ...parts, probes, isDraining: () => isDraining })).get('/health/ready')
-  expect([(await ask(false)).status, (await ask(false)).body.status]).toEqual([200, 'ready'])
-  expect([(await ask(true)).status, (await ask(true)).body.status]).toEqual([503, 'draining'])
+  expect([(await readiness(false)).status, (await readiness(false)).body.status]).toEqual([200, 'ready'])
+  expect([(await readiness(true)).status, (await readiness(true)).body.status]).toEqual([503, 'draining'])
 })
 
 test('400 for an undecodable path without a log line, 500 with one for a failing page', async () => {
@@ -79,16 +79,16 @@ test('metrics have their content type, and the mail page has its own content pol
 
 test('readiness waits two seconds for a probe and leaves no timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  const asked = Promise.withResolvers<void>()
+  const probing = Promise.withResolvers<void>()
   const check = () => {
-    asked.resolve()
+    probing.resolve()
     return new Promise(() => undefined)
   }
   const probes = [...parts.probes, { name: 'silent', check }]
   const waiting = request(createOperationsApp({ ...parts, probes }))
     .get('/health/ready')
     .then()
-  await asked.promise
+  await probing.promise
   await new Promise(setImmediate)
   expect(vi.getTimerCount()).toBe(1)
   vi.advanceTimersByTime(2_000)

@@ -16,7 +16,7 @@ const standard: WorkspaceAccess = {
   permissions: new Set(),
 }
 
-/** A gate that knows the default workspace alone. */
+/** Workspaces of which only the default one is known. */
 const createCache = () => {
   const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
@@ -43,9 +43,9 @@ test('a pending lookup of an empty X-Workspace-Id does not affect the default wo
 
 describe('cached rights', () => {
   const remembering = (leaseMs: number, shared: boolean) => {
-    const at = { ms: 0, asked: 0 }
+    const at = { ms: 0, lookups: 0 }
     const enter = async () => {
-      at.asked += 1
+      at.lookups += 1
       return standard
     }
     return { at, access: createAccessCache({ enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }) }
@@ -53,22 +53,22 @@ describe('cached rights', () => {
 
   test('expire after the TTL where other replicas exist', async () => {
     const { at, access } = remembering(250, true)
-    for (const [ms, asked] of [
+    for (const [ms, lookups] of [
       [0, 1],
       [249, 1],
       [250, 2],
     ] as const) {
       at.ms = ms
       await access.enter(caller, null)
-      expect([ms, at.asked]).toEqual([ms, asked])
+      expect([ms, at.lookups]).toEqual([ms, lookups])
     }
   })
 
-  test('are used on no replica once a change has been acknowledged', async () => {
+  test('are not used by any replica once a change has been acknowledged', async () => {
     const { access } = remembering(100, true)
     const begun = performance.now()
     await access.invalidate()
-    // A timer may be a millisecond early by this clock.
+    // By this clock a timer can fire a millisecond early.
     expect(performance.now() - begun).toBeGreaterThan(98)
   })
 

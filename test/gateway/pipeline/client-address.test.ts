@@ -8,16 +8,16 @@ import { testSettings } from '../../harness/settings.ts'
 const { portals } = testSettings({})
 portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8', 'fd00::/8', '::ffff:172.16.0.0/108'] }
 portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
-const lookAt = createClientResolver(portals)
+const resolveClient = createClientResolver(portals)
 
-/** What the edge of a portal makes of a request with these fields, which Node's own reading has joined. */
+/** Resolves the client of a request with these fields, through Node's own header parser. */
 const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) => {
   const headers = new Headers({
     headers: { [name]: values.join(', ') },
     rawHeaders: values.flatMap((each) => [name, each]),
   })
   const call = arrivedCall(listTransfers, { chainId: portal === 'SYSTEM' ? 'system' : 'consumer', headers, peer })
-  lookAt(call, portal)
+  resolveClient(call, portal)
   return [call.clientIp, call.edgeTrusted]
 }
 
@@ -26,20 +26,20 @@ describe('the client behind an edge that forwards', () => {
 
   test.each([
     ['the last hop', '203.0.113.9', '203.0.113.9'],
-    ['what stands before trusted hops', '203.0.113.9, fd00::2, 10.0.0.2', '203.0.113.9'],
-    ['never what the client wrote itself', '198.51.100.1, 203.0.113.9,10.0.0.2', '203.0.113.9'],
-    ['a trusted hop where what stands before it is no address', '203.0.113.9, unknown, 10.0.0.2', '10.0.0.2'],
-    ['the first hop where all are trusted', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['an IPv4 address in its one spelling', '::ffff:203.0.113.9', '203.0.113.9'],
-    ['an IPv6 address in its one spelling', '2001:DB8:0:0::1', '2001:db8::1'],
-    ['an IPv4 address with its port behind it', '203.0.113.9:51234, 10.0.0.2:443', '203.0.113.9'],
-    ['an IPv6 address with its port behind it', '[2001:db8::1]:51234', '2001:db8::1'],
-    ['the peer where what stands behind the address is no port', '203.0.113.9:unknown', '10.0.0.1'],
-    ['the peer where an address is one to some only', '010.0.0.1', '10.0.0.1'],
+    ['the hop before trusted hops', '203.0.113.9, fd00::2, 10.0.0.2', '203.0.113.9'],
+    ['not an entry that the client added', '198.51.100.1, 203.0.113.9,10.0.0.2', '203.0.113.9'],
+    ['a trusted hop after an invalid address', '203.0.113.9, unknown, 10.0.0.2', '10.0.0.2'],
+    ['the first hop if all are trusted', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['an IPv4 address in canonical form', '::ffff:203.0.113.9', '203.0.113.9'],
+    ['an IPv6 address in canonical form', '2001:DB8:0:0::1', '2001:db8::1'],
+    ['an IPv4 address with a port', '203.0.113.9:51234, 10.0.0.2:443', '203.0.113.9'],
+    ['an IPv6 address with a port', '[2001:db8::1]:51234', '2001:db8::1'],
+    ['the peer for an invalid port', '203.0.113.9:unknown', '10.0.0.1'],
+    ['the peer for an address that parsers read differently', '010.0.0.1', '10.0.0.1'],
     ['the same with a port', '010.0.0.1:443', '10.0.0.1'],
-    ['the peer where there is no hop', '', '10.0.0.1'],
-    ['the peer where an IPv6 address has a zone id', 'fe80::1%eth0', '10.0.0.1'],
-    ['the peer where non-ASCII white space surrounds the address', '203.0.113.9\u00a0', '10.0.0.1'],
+    ['the peer without a hop', '', '10.0.0.1'],
+    ['the peer for an IPv6 address with a zone id', 'fe80::1%eth0', '10.0.0.1'],
+    ['the peer for non-ASCII white space around the address', '203.0.113.9\u00a0', '10.0.0.1'],
     ['an address between spaces and tabs', '198.51.100.1 ,\t203.0.113.9 \t', '203.0.113.9'],
   ])('is %s', (_name, hops, client) => {
     expect(forwarded('10.0.0.1', hops)).toEqual([client, true])
@@ -61,7 +61,7 @@ describe('the client behind an edge that forwards', () => {
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['2001:db8::1', '2001:db8::1'],
-  ])('is the peer %s, which is not trusted, whatever it says', (peer, client) => {
+  ])('is the untrusted peer %s, whatever its headers', (peer, client) => {
     expect(forwarded(peer, '203.0.113.9')).toEqual([client, false])
   })
 })
@@ -69,9 +69,12 @@ describe('the client behind an edge that forwards', () => {
 describe('the client behind Cloudflare', () => {
   const connecting = (peer: string, ...values: string[]) => seen('SYSTEM', peer, 'cf-connecting-ip', values)
 
-  test.each(['fe80::1%eth0', '203.0.113.9\u00a0', '\u2003203.0.113.9'])('is the peer where it says %j', (address) => {
-    expect(connecting('10.0.0.1', address)).toEqual(['10.0.0.1', true])
-  })
+  test.each(['fe80::1%eth0', '203.0.113.9\u00a0', '\u2003203.0.113.9'])(
+    'is the peer if CF-Connecting-IP is %j',
+    (address) => {
+      expect(connecting('10.0.0.1', address)).toEqual(['10.0.0.1', true])
+    },
+  )
 
   test('is the address that a trusted peer reports in a single header', () => {
     expect(connecting('10.0.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])
@@ -84,12 +87,12 @@ test('each portal trusts its own proxies at every hop', () => {
   const own = testSettings({}).portals
   own.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8'] }
   own.SYSTEM.edge = { kind: 'direct', trustedProxies: ['10.0.0.1/32', '172.16.0.0/12'] }
-  const look = createClientResolver(own)
+  const resolveOwn = createClientResolver(own)
   const hops = '203.0.113.9, 172.16.0.2, 10.0.0.2'
   const fields = { headers: { 'x-forwarded-for': hops }, rawHeaders: ['x-forwarded-for', hops] }
   const call = arrivedCall(listTransfers, { headers: new Headers(fields), peer: '10.0.0.1' })
   const clientAt = (portal: 'CONSUMER' | 'SYSTEM') => {
-    look(call, portal)
+    resolveOwn(call, portal)
     return call.clientIp
   }
   expect([clientAt('CONSUMER'), clientAt('SYSTEM')]).toEqual(['172.16.0.2', '10.0.0.2'])

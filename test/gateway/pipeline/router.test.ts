@@ -6,13 +6,13 @@ import { refusalOf } from '../../domains/world.ts'
 
 const route = createRouter(catalogue)
 
-/** Each path that ends in a parameter, up to that parameter. */
+/** Each path that ends with a parameter, without that parameter. */
 const stems = catalogue.flatMap(({ chains: on, method, path }) =>
   path.endsWith('}') ? on.map((chain) => [method, chains[chain].prefix + path.slice(0, path.lastIndexOf('{'))]) : [],
 )
 
 describe('the router', () => {
-  test.each(stems)('%s %s: no operation is found for a path that ends in a slash', (method = '', stem = '') => {
+  test.each(stems)('%s %s: no operation matches a path with a trailing slash', (method = '', stem = '') => {
     const path = stem.replaceAll(/\{\w+\}/g, 'x')
     expect(() => route(method, path)).toThrow('ROUTE.NOT_FOUND')
   })
@@ -23,7 +23,7 @@ describe('the router', () => {
     expect(Object.values(params)).toEqual(['a b'])
   })
 
-  test('a parameter may be as long as a request line', () => {
+  test('a parameter can be as long as a request line', () => {
     const long = 'x'.repeat(10_000)
     expect(Object.values(route('GET', `/api/v1/consumer/wallets/${long}`).params)).toEqual([long])
   })
@@ -31,13 +31,13 @@ describe('the router', () => {
   const wallet = (id: string) => `/api/v1/consumer/wallets/${id}`
   const found = (path: string) => refusalOf((async () => route('GET', path))())
 
-  test('a path has one spelling: needless escapes are rejected', () => {
+  test('only one spelling of a path matches: needless escapes are rejected', () => {
     for (let code = 0; code < 128; code++) {
       const [character, hex] = [String.fromCharCode(code), code.toString(16).padStart(2, '0')]
       for (const escaped of [`%${hex}`, `%${hex.toUpperCase()}`]) {
-        const ask = () => Object.values(route('GET', wallet(`a${escaped}b`)).params)
-        if (/[\w.~-]/.test(character)) expect(ask, escaped).toThrow('ROUTE.NOT_FOUND')
-        else expect([escaped, ask()]).toEqual([escaped, [`a${character}b`]])
+        const request = () => Object.values(route('GET', wallet(`a${escaped}b`)).params)
+        if (/[\w.~-]/.test(character)) expect(request, escaped).toThrow('ROUTE.NOT_FOUND')
+        else expect([escaped, request()]).toEqual([escaped, [`a${character}b`]])
       }
     }
   })
@@ -59,7 +59,7 @@ describe('the router', () => {
     expect(await found(path)).toBe('ROUTE.NOT_FOUND')
   })
 
-  test.each(['.a', '..a', 'a.', '...', 'a~b', '!$&()*+,;=:@'])('a segment may be %s', async (id) => {
+  test.each(['.a', '..a', 'a.', '...', 'a~b', '!$&()*+,;=:@'])('a segment can be %s', async (id) => {
     expect(await found(wallet(id))).toBe('none')
   })
 

@@ -14,26 +14,26 @@ import { testSettings } from '../../harness/settings.ts'
 const account = '01990000-0000-7000-8000-000000000001'
 const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, permissions: ['wallet:read'] }
 
-/** What a token says of itself, where it is not what the gateway would say. */
+/** Claims of the token that differ from the gateway's. */
 interface Said {
   typ?: string
   issuer?: string
   audience?: string
   times?: 'no beginning' | 'no end'
   key?: 'not named'
-  /** By a key of that algorithm, which stands among the gateway's. */
+  /** Signs with a key of this algorithm, which is one of the gateway's. */
   alg?: 'ES256'
   /** Changes the text of the signed token. */
   spelled?: (token: string) => string
 }
 
-/** What a domain service (`serve --role domains`) lets through to its handlers. */
+/** What a domain service (`serve --role domains`) passes to its handlers. */
 describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string
   let published: string | null
   let pipeline: ReturnType<typeof servicePipeline>
-  let sign: (claims: JWTPayload, kid: string, said?: Said) => Promise<string>
+  let sign: (claims: JWTPayload, kid: string, overrides?: Said) => Promise<string>
   let served: string[] = []
 
   beforeAll(async () => {
@@ -71,8 +71,8 @@ describe('the pipeline of a domain service', () => {
         systemClock,
       ),
     })
-    sign = (claims, kid, said = {}) => {
-      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times, key, alg } = said
+    sign = (claims, kid, overrides = {}) => {
+      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times, key, alg } = overrides
       const token = new SignJWT(claims)
         .setProtectedHeader({ alg: alg ?? 'EdDSA', ...(!key && { kid: alg ?? kid }), typ })
         .setIssuer(issuer)
@@ -88,18 +88,18 @@ describe('the pipeline of a domain service', () => {
     published = keys
   })
 
-  const ask = async (
+  const callOperation = async (
     id: string,
     claims: JWTPayload,
     kid = 'one',
     extra = {},
-    said: Said = {},
+    overrides: Said = {},
     params = {},
   ): Promise<void> => {
     const operation = catalogue.find((each) => each.id === id)
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
-    const token = said.spelled?.(await sign(claims, kid, said)) ?? (await sign(claims, kid, said))
+    const token = overrides.spelled?.(await sign(claims, kid, overrides)) ?? (await sign(claims, kid, overrides))
     const headers = headersOf({ authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra })
     const call = arrivedCall(operation, { chainId, headers, params, receivedAt: toInstant(Date.now()) })
     await runStages(Object.values(pipeline), call)
@@ -108,20 +108,20 @@ describe('the pipeline of a domain service', () => {
   test("503 SYSTEM.UNAVAILABLE while the gateway's keys cannot be fetched", async () => {
     const claims = { portal: 'CONSUMER', sub: account, workspace }
     published = null
-    await expect(ask('wallets.list', claims)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
+    await expect(callOperation('wallets.list', claims)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     published = keys
-    await ask('wallets.list', claims)
+    await callOperation('wallets.list', claims)
     expect(served).toEqual(['wallets.list'])
   })
 
   test('a user agent that is not percent-encoded causes no error', async () => {
     const claims = { portal: 'CONSUMER', sub: account, workspace }
-    await ask('wallets.list', claims, 'one', { 'x-client-user-agent': '100%' })
+    await callOperation('wallets.list', claims, 'one', { 'x-client-user-agent': '100%' })
     expect(served).toEqual(['wallets.list'])
   })
 
   test('401 ACCESS.TOKEN_INVALID for an unknown key', async () => {
-    const result = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
+    const result = callOperation('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
     await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
     expect(served).toEqual([])
   })
@@ -135,10 +135,10 @@ describe('the pipeline of a domain service', () => {
     { key: 'not named' },
     { alg: 'ES256' },
   ])(
-    '401 ACCESS.TOKEN_INVALID for a token of the gateway that is no call assertion for this service: %j',
-    async (said) => {
+    '401 ACCESS.TOKEN_INVALID for a gateway token that is not a call assertion for this service: %j',
+    async (overrides) => {
       const claims = { portal: 'CONSUMER', sub: account, workspace }
-      const result = ask('wallets.list', claims, 'one', {}, said)
+      const result = callOperation('wallets.list', claims, 'one', {}, overrides)
       await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
       expect(served).toEqual([])
     },
@@ -146,20 +146,20 @@ describe('the pipeline of a domain service', () => {
 
   test.each<[string, (token: string) => string]>([
     [
-      'stray bits in its signature',
+      'stray bits in the signature',
       (token) => token.slice(0, -1) + String.fromCharCode(token.charCodeAt(token.length - 1) + 1),
     ],
     ['padding', (token) => `${token}==`],
-    ['anything after it', (token) => `${token} more`],
+    ['a suffix', (token) => `${token} more`],
   ])('401 ACCESS.TOKEN_INVALID for a call assertion with %s', async (_name, spelled) => {
-    const asked = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'one', {}, { spelled })
-    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    const call = callOperation('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'one', {}, { spelled })
+    await expect(call).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
     expect(served).toEqual([])
   })
 
   test('400 VALIDATION.INVALID_PARAMETER for a command without X-Request-Id', async () => {
     const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'] }
-    const result = ask('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
+    const result = callOperation('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
     await expect(result).rejects.toMatchObject({
       code: 'VALIDATION.INVALID_PARAMETER',
       detail: { field: 'x-request-id' },
@@ -169,20 +169,20 @@ describe('the pipeline of a domain service', () => {
 
   test('wallets.read 404 RESOURCE.NOT_FOUND: a malformed path parameter does not reach the handler', async () => {
     const claims = { portal: 'CONSUMER', sub: account, workspace }
-    const result = ask('wallets.read', claims, 'one', {}, {}, { wallet_id: '../x' })
+    const result = callOperation('wallets.read', claims, 'one', {}, {}, { wallet_id: '../x' })
     await expect(result).rejects.toMatchObject({ code: 'RESOURCE.NOT_FOUND' })
     expect(served).toEqual([])
   })
 
   test('a call with the asserted permission is served', async () => {
-    await ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace })
+    await callOperation('wallets.list', { portal: 'CONSUMER', sub: account, workspace })
     expect(served).toEqual(['wallets.list'])
   })
 
   test.each(['transfers.create', 'roles.create', 'workspaces.update'])(
-    '403 ACCESS.PERMISSION_DENIED for %s with an assertion that gives no right to it',
+    '403 ACCESS.PERMISSION_DENIED for %s with an assertion without the permission',
     async (id) => {
-      const result = ask(id, { portal: 'CONSUMER', sub: account, workspace })
+      const result = callOperation(id, { portal: 'CONSUMER', sub: account, workspace })
       await expect(result).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' })
       expect(served).toEqual([])
     },
@@ -193,22 +193,22 @@ describe('the pipeline of a domain service', () => {
     ['operators.listAccounts', { portal: 'CONSUMER', sub: account, permissions: ['account:read'] }],
     ['wallets.list', { portal: 'SYSTEM', sub: account, workspace }],
   ])('401 ACCESS.TOKEN_INVALID for %s with an assertion of the other portal', async (id, claims) => {
-    await expect(ask(id, claims)).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    await expect(callOperation(id, claims)).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
     expect(served).toEqual([])
   })
 
   test.each(['profile.update', 'workspaces.create', 'invitations.accept', 'roles.list'])(
-    '401 ACCESS.TOKEN_INVALID for %s, which no API key has, with the assertion of one',
+    '401 ACCESS.TOKEN_INVALID for %s, which API keys cannot call, with the assertion of one',
     async (id) => {
       const rights = { ...workspace, permissions: ['wallet:read', 'role:read'] }
-      const result = ask(id, { portal: 'CONSUMER', sub: account, key: account, workspace: rights })
+      const result = callOperation(id, { portal: 'CONSUMER', sub: account, key: account, workspace: rights })
       await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
       expect(served).toEqual([])
     },
   )
 
   test('an API key may call operations of the machine chain', async () => {
-    await ask('wallets.list', { portal: 'CONSUMER', sub: account, key: account, workspace })
+    await callOperation('wallets.list', { portal: 'CONSUMER', sub: account, key: account, workspace })
     expect(served).toEqual(['wallets.list'])
   })
 
@@ -216,14 +216,14 @@ describe('the pipeline of a domain service', () => {
     ['profile.read', { portal: 'CONSUMER' }, 'ACCESS.TOKEN_MISSING'],
     ['wallets.list', { portal: 'CONSUMER', workspace }, 'ACCESS.TOKEN_MISSING'],
     ['wallets.list', { portal: 'CONSUMER', sub: account }, 'ACCESS.WORKSPACE_REQUIRED'],
-  ])('%s with an assertion that lacks what it works by, %j: %s', async (id, claims, code) => {
-    await expect(ask(id, claims)).rejects.toMatchObject({ code })
+  ])('%s with an assertion without a required fact, %j: %s', async (id, claims, code) => {
+    await expect(callOperation(id, claims)).rejects.toMatchObject({ code })
     expect(served).toEqual([])
   })
 
   test('403 ACCESS.STEP_UP_REQUIRED without an asserted second factor', async () => {
     const rights = { ...workspace, permissions: ['api-key:manage'] }
-    const result = ask('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
+    const result = callOperation('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
     await expect(result).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })
     expect(served).toEqual([])
   })

@@ -47,8 +47,8 @@ export function accessCodeStage(
   const { field } = headers.portalAccessCode
   const withOwnLimit = names.filter((portal) => portals[portal].limits?.address !== undefined)
   /**
-   * Where a code can name either portal, a wrong one spends every address limit that a right one could spend. A limit left
-   * out would still tell right codes from wrong ones once the others are used up.
+   * Where a code can belong to either portal, a wrong one spends every address limit that a right one could spend. An
+   * unspent limit would reveal a right code once the others are used up.
    */
   const refuse = async (call: Call): Promise<never> => {
     let refusal: unknown
@@ -63,15 +63,15 @@ export function accessCodeStage(
     throw refusal ?? new Refusal('ACCESS.PORTAL_MISMATCH')
   }
   return (call) => {
-    const { perimeter, portal: wanted } = call.chain
+    const { perimeter, portal: expected } = call.chain
     if (perimeter !== 'portal') {
       call.portal = portalOfChain(call.chain)
       return undefined
     }
     const named = call.headers.isRepeated(field) ? null : portalOf(call.headers.informative(field))
-    if (named === null || (wanted !== 'code' && wanted !== named)) return refuse(call)
+    if (named === null || (expected !== 'code' && expected !== named)) return refuse(call)
     call.portal = named
-    if (wanted === 'code') resolveClient(call, named)
+    if (expected === 'code') resolveClient(call, named)
     return undefined
   }
 }

@@ -26,7 +26,7 @@ export function readBody(source: Readable, maxBytes: number, timeoutMs: number):
     }
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     const onError = (cause: Error) => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'body broke off', cause }))
-    const onAborted = () => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'client went away' }))
+    const onAborted = () => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' }))
     const timer = setDeadline(() => refuse(new Refusal('REQUEST.TIMEOUT', { internal: 'body' })), timeoutMs)
     source.on('data', onData).on('end', onEnd).on('error', onError).on('aborted', onAborted)
   })

@@ -25,7 +25,7 @@ const assertAllowed = (
   rule: LimitRule,
   { allowed, limit, remaining, resetMs }: SpendResult,
 ): void => {
-  // A limit that refuses is always the one to report: the caller has to wait for it.
+  // Always report the limit that refuses: the caller has to wait for it.
   if (!allowed || request.limit === null || remaining < request.limit.remaining)
     request.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
   if (!allowed) throw rateLimited(resetMs, `limit ${name}`)
@@ -97,7 +97,7 @@ export function createUnmatchedLimit(resolveClient: ResolveClient, spendAddress:
   }
 }
 
-/** The account rules of these groups limit mails per account. The sender of the mails counts them, not the calls. */
+/** The account rules of these groups limit mails per account. Sending a mail counts, not the call. */
 const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
 
 /** API keys of an account count together, apart from its owner: a leaked key must not keep the owner from revoking it. */

@@ -26,7 +26,7 @@ describe('a wrong access code', () => {
     return [await refusalOf((async () => stage(call))()), spent]
   }
 
-  test('403 ACCESS.PORTAL_MISMATCH: spends the address limit of its chain, a right one is left to that stage', async () => {
+  test('403 ACCESS.PORTAL_MISMATCH spends the address limit of its chain; a right code spends nothing', async () => {
     expect(await spentBy('consumer', 'system')).toEqual(['ACCESS.PORTAL_MISMATCH', ['CONSUMER by CONSUMER']])
     expect(await spentBy('system', 'wrong')).toEqual(['ACCESS.PORTAL_MISMATCH', ['SYSTEM by SYSTEM']])
     expect(await spentBy('system', 'system')).toEqual(['none', []])
@@ -36,7 +36,7 @@ describe('a wrong access code', () => {
     expect((await spentBy('consumer', 'wrong', ['CONSUMER']))[0]).toBe('ACCESS.RATE_LIMITED')
   })
 
-  test('on the chain of both portals it spends every address limit, also after one of them refused', async () => {
+  test('on the chain of both portals it spends every address limit, even after one of them refused', async () => {
     const spent = ['SYSTEM by SYSTEM', 'null by CONSUMER']
     expect(await spentBy('shared', 'wrong')).toEqual(['ACCESS.PORTAL_MISMATCH', spent])
     for (const portal of ['SYSTEM', null] as const)

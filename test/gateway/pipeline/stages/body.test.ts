@@ -15,8 +15,11 @@ import { testSettings } from '../../../harness/settings.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-const most = 32
-const stage = bodyStage({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 }, skipReauthorization)
+const maxBytes = 32
+const stage = bodyStage(
+  { ...testSettings({}).requests, maxBodyBytes: maxBytes, bodyTimeoutMs: 100 },
+  skipReauthorization,
+)
 
 const callOf = (operation: Operation, headers: Record<string, string>, body: Readable): Call =>
   arrivedCall(operation, { headers: headersOf(headers), body })
@@ -24,7 +27,7 @@ const callOf = (operation: Operation, headers: Record<string, string>, body: Rea
 const typed = { 'content-type': 'application/json' }
 const chunked = { ...typed, 'transfer-encoding': 'chunked' }
 
-/** What the stage makes of a body that comes in these pieces: its JSON, or the code of the refusal. */
+/** Reads a body in these chunks: returns its JSON or the code of the refusal. */
 const read = async (headers: Record<string, string>, ...pieces: string[]): Promise<unknown> => {
   const call = callOf(initiateLogin, headers, Readable.from(pieces.map((piece) => Buffer.from(piece))))
   const code = await refusalOf((async () => stage(call))())
@@ -34,11 +37,11 @@ const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
 
 describe('a body', () => {
   test('413 above the maximum size, with or without a content length', async () => {
-    const whole = 'x'.repeat(most - 2)
-    expect(await read({ ...typed, 'content-length': String(most) }, text(most))).toBe(whole)
-    expect(await read(chunked, '"', text(most).slice(1))).toBe(whole)
-    expect(await read({ ...typed, 'content-length': String(most + 1) })).toBe('REQUEST.TOO_LARGE')
-    expect(await read(chunked, '"', text(most + 1).slice(1))).toBe('REQUEST.TOO_LARGE')
+    const whole = 'x'.repeat(maxBytes - 2)
+    expect(await read({ ...typed, 'content-length': String(maxBytes) }, text(maxBytes))).toBe(whole)
+    expect(await read(chunked, '"', text(maxBytes).slice(1))).toBe(whole)
+    expect(await read({ ...typed, 'content-length': String(maxBytes + 1) })).toBe('REQUEST.TOO_LARGE')
+    expect(await read(chunked, '"', text(maxBytes + 1).slice(1))).toBe('REQUEST.TOO_LARGE')
   })
 
   test('an empty body needs no content type', async () => {
@@ -55,24 +58,24 @@ describe('a body', () => {
   })
 
   test('JSON in UTF-8 is accepted in every spelling (RFC 9110, 5.6.6 and 8.3.1); 415 for other types', async () => {
-    const ask = (type: string) => read({ ...chunked, 'content-type': type }, '1')
+    const readAs = (type: string) => read({ ...chunked, 'content-type': type }, '1')
     for (const type of ['Application/JSON', 'application/json;', 'application/json ; ;Charset="UTF-8";'])
-      expect([type, await ask(type)]).toEqual([type, 1])
+      expect([type, await readAs(type)]).toEqual([type, 1])
     for (const type of ['application/jsonx', 'application/json; charset=utf-16', 'application/json; v=1', 'text/json'])
-      expect([type, await ask(type)]).toEqual([type, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+      expect([type, await readAs(type)]).toEqual([type, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
   })
 
   test('408 for an incomplete body, 400 for one that breaks off', async () => {
-    const ask = (body: Readable) => refusalOf((async () => stage(callOf(initiateLogin, chunked, body)))())
+    const readAs = (body: Readable) => refusalOf((async () => stage(callOf(initiateLogin, chunked, body)))())
     const slow = new PassThrough()
     slow.write('{')
-    expect(await ask(slow)).toBe('REQUEST.TIMEOUT')
+    expect(await readAs(slow)).toBe('REQUEST.TIMEOUT')
     const broken = new PassThrough()
     setImmediate(() => broken.destroy(new Error('broken')))
-    expect(await ask(broken)).toBe('REQUEST.MALFORMED')
+    expect(await readAs(broken)).toBe('REQUEST.MALFORMED')
     const gone = new PassThrough()
     setImmediate(() => gone.emit('aborted'))
-    expect(await ask(gone)).toBe('REQUEST.MALFORMED')
+    expect(await readAs(gone)).toBe('REQUEST.MALFORMED')
   })
 
   test('a complete body leaves no timer', async () => {
@@ -82,19 +85,19 @@ describe('a body', () => {
   })
 
   test('an unreadable body is refused with the code that its operation declares', async () => {
-    const ask = (operation: Operation) =>
+    const readAs = (operation: Operation) =>
       refusalOf((async () => stage(callOf(operation, chunked, Readable.from([Buffer.from('{')]))))())
-    expect(await ask(initiateLogin)).toBe('VALIDATION.INVALID_PARAMETER')
-    expect(await ask(openSecureChannel)).toBe('SECURE_CHANNEL.INVALID_PAYLOAD')
+    expect(await readAs(initiateLogin)).toBe('VALIDATION.INVALID_PARAMETER')
+    expect(await readAs(openSecureChannel)).toBe('SECURE_CHANNEL.INVALID_PAYLOAD')
   })
 
   test('an upload needs a content type with a boundary and at most 256 characters', async () => {
-    const ask = (type: string) =>
+    const readAs = (type: string) =>
       refusalOf((async () => stage(callOf(uploadFile, { 'content-type': type }, Readable.from([]))))())
     const start = 'multipart/form-data; boundary='
-    expect(await ask(start.padEnd(256, 'b'))).toBe('none')
-    expect(await ask(start.padEnd(257, 'b'))).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
-    expect(await ask('multipart/form-data')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+    expect(await readAs(start.padEnd(256, 'b'))).toBe('none')
+    expect(await readAs(start.padEnd(257, 'b'))).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+    expect(await readAs('multipart/form-data')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
   })
 })
 
@@ -117,9 +120,9 @@ describe('a call with a slow body', () => {
 
   test('is refused by authorization before the body is parsed', async () => {
     const stage = bodyStage(settings, reauthorizeAfter([refusing], 0))
-    const ask = async (body: string) => stage(callOf(initiateLogin, chunked, Readable.from([Buffer.from(body)])))
-    expect(await refusalOf(ask('{}'))).toBe('ACCESS.TOKEN_INVALID')
-    expect(await refusalOf(ask('{'))).toBe('ACCESS.TOKEN_INVALID')
+    const readAs = async (body: string) => stage(callOf(initiateLogin, chunked, Readable.from([Buffer.from(body)])))
+    expect(await refusalOf(readAs('{}'))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(readAs('{'))).toBe('ACCESS.TOKEN_INVALID')
   })
 
   test('is refused before an upload ends', async () => {
@@ -140,7 +143,7 @@ describe('an upload with a minimum pace', () => {
     return { source, through, ended }
   }
 
-  test('continues while each window has enough bytes; 408 in the first that has not', async () => {
+  test('continues while each window has enough bytes; 408 in the first one with fewer', async () => {
     const { source, through, ended } = start()
     through.resume()
     source.write('xxxx')
@@ -163,7 +166,7 @@ describe('an upload with a minimum pace', () => {
     through.destroy()
   })
 
-  test('a slow upload that nobody reads causes no uncaught error', async () => {
+  test('a slow, unread upload causes no uncaught error', async () => {
     const uncaught: unknown[] = []
     const note = (error: unknown) => void uncaught.push(error)
     process.on('uncaughtException', note)

@@ -19,7 +19,7 @@ describe('a reply', () => {
   })
   const broken = ['SYSTEM.UPSTREAM_INVALID_RESPONSE', undefined]
 
-  test('holds the declared members only', async () => {
+  test('has the declared members only', async () => {
     const operation = promising(z.object({ a: z.number() }))
     expect(await served(operation, { a: 1, secret: 2 })).toBe('{"a":1}')
     expect(await served(operation, { a: '1' })).toEqual(broken)
@@ -35,7 +35,7 @@ describe('a reply', () => {
       )
   })
 
-  test('a stream stays a stream', async () => {
+  test('a stream is passed on unchanged', async () => {
     const bytes = new StreamReply(200, {}, Readable.from([]))
     expect(await served(downloadFile, bytes)).toBe(bytes)
     expect(await served(downloadFile, { a: 1 })).toEqual(broken)

@@ -45,7 +45,7 @@ describe('a query', () => {
     expect(await refused(() => validateStage(settings)(atSystem))).toEqual(['SYSTEM.INTERNAL_ERROR', undefined])
   })
 
-  test('an undeclared name is refused, and named if it is printable', async () => {
+  test('400 for an undeclared name, with its name if printable', async () => {
     expect(await checked(listTimezones, 'odd=1')).toEqual([invalid, 'odd'])
     expect(await checked(listTimezones, '%3Cb%3E=1')).toEqual([invalid, 'query'])
     expect(await checked(listTimezones, `${'a'.repeat(65)}=1`)).toEqual([invalid, 'query'])
@@ -98,7 +98,7 @@ const hostile = [
 describe('validate', () => {
   const withParameters = catalogue.filter(({ path }) => pathParamNames(path).length > 0)
 
-  test.each(withParameters)('$id 404 or 400: a path parameter outside its form is refused', async (operation) => {
+  test.each(withParameters)('$id 404 or 400: an invalid path parameter is refused', async (operation) => {
     for (const name of pathParamNames(operation.path))
       for (const value of hostile) {
         const [code] = (await refusedWith(operation, { [name]: value })) ?? []
@@ -115,7 +115,7 @@ describe('validate', () => {
     expect(await refusedWith(operation, { [name]: 'x' })).toEqual([code, name])
   })
 
-  test('wallets.read: an id in capitals is validated to lower case', async () => {
+  test('wallets.read: an id in upper case is converted to lower case', async () => {
     expect(await validated(readWallet, { wallet_id: id.toUpperCase() })).toEqual({ wallet_id: id })
   })
 
@@ -126,7 +126,7 @@ describe('validate', () => {
   })
 })
 
-/** Asked without an operation's schema behind it, which would refuse most of these for reasons of its own. */
+/** Without an operation's schema, which would refuse most of these for other reasons. */
 describe('a query', () => {
   test.each<[string, Record<string, string>]>([
     ['', {}],
@@ -135,7 +135,7 @@ describe('a query', () => {
     ['a=b=c', { a: 'b=c' }],
     ['a=1+2%2B3', { a: '1 2+3' }],
     [`${'a'.repeat(64)}=1`, { ['a'.repeat(64)]: '1' }],
-  ])('%s is read', (query, parameters) => {
+  ])('%s is parsed', (query, parameters) => {
     expect(parseQuery(query)).toEqual(parameters)
   })
 

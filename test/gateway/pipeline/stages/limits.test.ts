@@ -132,7 +132,7 @@ describe('the key of a limit', () => {
 describe('the limit of the RateLimit headers', () => {
   const settings = testSettings({})
   settings.limits.groups = { ...settings.limits.groups, login: { address: { limit: 9, windowMs: 2_000 } } }
-  const told = async (address: Partial<SpendResult>, group: Partial<SpendResult>) => {
+  const reportedLimit = async (address: Partial<SpendResult>, group: Partial<SpendResult>) => {
     const spent = { allowed: true, limit: 9, remaining: 5, resetMs: 1_000 }
     const spend = (name: string) => ({ ...spent, ...(name === 'address' ? address : group) })
     const call = callOf(initiateLogin, 'consumer')
@@ -140,16 +140,16 @@ describe('the limit of the RateLimit headers', () => {
     return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
   }
 
-  test('is the one with the least remaining, of equals the first', async () => {
-    expect(await told({ remaining: 3 }, { remaining: 4 })).toEqual(['none', 'address', 3])
-    expect(await told({ remaining: 4 }, { remaining: 3 })).toEqual(['none', 'login-address', 3])
-    expect(await told({ remaining: 3 }, { remaining: 3 })).toEqual(['none', 'address', 3])
+  test('is the one with the fewest remaining requests, the first of equal ones', async () => {
+    expect(await reportedLimit({ remaining: 3 }, { remaining: 4 })).toEqual(['none', 'address', 3])
+    expect(await reportedLimit({ remaining: 4 }, { remaining: 3 })).toEqual(['none', 'login-address', 3])
+    expect(await reportedLimit({ remaining: 3 }, { remaining: 3 })).toEqual(['none', 'address', 3])
   })
 
   test('is the refusing one even if another is used up, too', async () => {
-    const over = { allowed: false, remaining: 0 }
-    expect(await told({ remaining: 0 }, over)).toEqual(['ACCESS.RATE_LIMITED', 'login-address', 0])
-    expect(await told(over, {})).toEqual(['ACCESS.RATE_LIMITED', 'address', 0])
-    expect(await told({ remaining: 0 }, {})).toEqual(['none', 'address', 0])
+    const exceeded = { allowed: false, remaining: 0 }
+    expect(await reportedLimit({ remaining: 0 }, exceeded)).toEqual(['ACCESS.RATE_LIMITED', 'login-address', 0])
+    expect(await reportedLimit(exceeded, {})).toEqual(['ACCESS.RATE_LIMITED', 'address', 0])
+    expect(await reportedLimit({ remaining: 0 }, {})).toEqual(['none', 'address', 0])
   })
 })

@@ -14,7 +14,7 @@ export const portalCall = (
   return call
 }
 
-/** Returns the code of the thrown refusal and its field; undefined when nothing is thrown. */
+/** Returns the code of the thrown refusal and its field; undefined if nothing is thrown. */
 export const refused = async (run: () => unknown): Promise<unknown> => {
   try {
     await run()

@@ -23,15 +23,15 @@ describe('a body through the secure channel', () => {
     knows = true
   })
   const seal = (text: string) => `sealed ${text}`
-  const asked: object[] = []
+  const calls: object[] = []
   const stage = secureChannelStage(
     {
       open: async (whatIsSealed) => {
-        asked.push(whatIsSealed)
+        calls.push(whatIsSealed)
         return knows ? { plaintext: Buffer.from(plaintext), seal } : undefined
       },
       sealer: async (session) => {
-        asked.push(session)
+        calls.push(session)
         sealers += 1
         return knows ? seal : undefined
       },
@@ -59,15 +59,15 @@ describe('a body through the secure channel', () => {
     Object.assign(sealedCall, { portal: 'SYSTEM', clientHash: 'a hash', path: '/a/path' })
     const own = { sessionId: 'a session', portal: 'SYSTEM', clientHash: 'a hash' }
     await stage(Object.assign(sealedCall, { payload: body }))
-    expect(asked.pop()).toEqual({ ...own, method: 'POST', path: '/a/path', payload: 'a text' })
+    expect(calls.pop()).toEqual({ ...own, method: 'POST', path: '/a/path', payload: 'a text' })
     await stage(Object.assign(sealedCall, { payload: undefined }))
-    expect(asked.pop()).toEqual(own)
+    expect(calls.pop()).toEqual(own)
   })
 
   test('an unreadable payload and an unknown session get the same refusal', async () => {
     knows = false
-    for (const given of [body, undefined])
-      expect((await through(sealed, given)).refusal).toEqual(['SECURE_CHANNEL.INVALID_PAYLOAD', undefined])
+    for (const payload of [body, undefined])
+      expect((await through(sealed, payload)).refusal).toEqual(['SECURE_CHANNEL.INVALID_PAYLOAD', undefined])
     expect((await through(session)).refusal).toBeUndefined()
   })
 

@@ -40,11 +40,11 @@ const caller = (portal: Portal): Caller => ({
   permissions: new Set(),
 })
 
-test('stages run in order: authentication and permission come before the body', () => {
+test('stages run in order: authentication and permission precede the body', () => {
   const never = () => {
     throw new Error('no request comes')
   }
-  const way = gatewayPipeline({
+  const pipeline = gatewayPipeline({
     settings: testSettings({}),
     limits: { spend: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
@@ -53,7 +53,7 @@ test('stages run in order: authentication and permission come before the body', 
     backends: { backendOf: never, replace: never, close: never },
     tracing: null,
   })
-  expect(Object.keys(way)).toEqual([
+  expect(Object.keys(pipeline)).toEqual([
     'edge',
     'portalAccessCode',
     'addressLimit',
@@ -73,39 +73,39 @@ test('stages run in order: authentication and permission come before the body', 
 
 describe('on the machine chain', () => {
   test('transfers.create 400 without X-Request-Id: a generated id would not deduplicate a retry', async () => {
-    const ask = async (headers: Record<string, string>) => idempotencyStage(callOf(createTransfer, 'api', headers))
-    expect(await refusalOf(ask({}))).toBe('VALIDATION.INVALID_PARAMETER')
-    expect(await refusalOf(ask({ 'x-request-id': 'one' }))).toBe('none')
+    const run = async (headers: Record<string, string>) => idempotencyStage(callOf(createTransfer, 'api', headers))
+    expect(await refusalOf(run({}))).toBe('VALIDATION.INVALID_PARAMETER')
+    expect(await refusalOf(run({ 'x-request-id': 'one' }))).toBe('none')
   })
 
   test('transfers.list 403 with an API key of another workspace', async () => {
     const own = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
     const enter = workspaceStage({ enter: async () => own })
-    const ask = async (named: string) => {
+    const run = async (named: string) => {
       const call = callOf(listTransfers, 'api', { 'x-workspace-id': named })
       call.caller = caller('CONSUMER')
       call.workspace = own
       await enter(call)
     }
-    expect(await refusalOf(ask(systemIds.next()))).toBe('ACCESS.PERMISSION_DENIED')
-    expect(await refusalOf(ask(own.id.toUpperCase()))).toBe('none')
+    expect(await refusalOf(run(systemIds.next()))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(run(own.id.toUpperCase()))).toBe('none')
   })
 })
 
-describe('repeated headers, of which readers may pick different values', () => {
+describe('repeated headers, of which readers may use different values', () => {
   const twice = (name: string, first: string, second: string): Call =>
     callOf(listTransfers, 'consumer', { [name]: first }, [name, first, name.toUpperCase(), second])
 
   test('400 VALIDATION.INVALID_PARAMETER for two client hashes', async () => {
-    const ask = async () => clientHashStage(twice('x-client-hash', 'one', 'two'))
-    expect(await refusalOf(ask())).toBe('VALIDATION.INVALID_PARAMETER')
+    const run = async () => clientHashStage(twice('x-client-hash', 'one', 'two'))
+    expect(await refusalOf(run())).toBe('VALIDATION.INVALID_PARAMETER')
   })
 
   test('401 ACCESS.TOKEN_INVALID for two tokens', async () => {
     const accessToken = async () => caller('CONSUMER')
     const stage = authenticateStage({ accessToken, apiKey: () => undefined }, () => undefined)
-    const ask = async (second: string) => stage(twice('authorization', 'Bearer one', second))
-    expect(await refusalOf(ask('Bearer two'))).toBe('ACCESS.TOKEN_INVALID')
+    const run = async (second: string) => stage(twice('authorization', 'Bearer one', second))
+    expect(await refusalOf(run('Bearer two'))).toBe('ACCESS.TOKEN_INVALID')
   })
 
   test('403 ACCESS.PORTAL_MISMATCH for two access codes', async () => {
@@ -116,10 +116,10 @@ describe('repeated headers, of which readers may pick different values', () => {
       () => undefined,
       () => undefined,
     )
-    const ask = async (call: Call) => stage(call)
+    const run = async (call: Call) => stage(call)
     const name = 'x-portal-access-code'
-    expect(await refusalOf(ask(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')
-    expect(await refusalOf(ask(twice(name, 'good', 'other')))).toBe('ACCESS.PORTAL_MISMATCH')
+    expect(await refusalOf(run(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')
+    expect(await refusalOf(run(twice(name, 'good', 'other')))).toBe('ACCESS.PORTAL_MISMATCH')
   })
 })
 
@@ -168,7 +168,7 @@ describe('the required headers of a portal', () => {
     'cf-ray': 'ray',
     'cf-ipcountry': 'jp',
   }
-  const ask = async (headers: Record<string, string>, chainId: ChainId = 'consumer', edgeTrusted = true) => {
+  const run = async (headers: Record<string, string>, chainId: ChainId = 'consumer', edgeTrusted = true) => {
     const call = callOf(listTransfers, chainId, { ...good, ...headers })
     Object.assign(call, { portal: chainId === 'system' ? 'SYSTEM' : 'CONSUMER', edgeTrusted })
     const refused = await refusalOf((async () => demanded(call))())
@@ -188,17 +188,17 @@ describe('the required headers of a portal', () => {
     ['cf-connecting-ip', '203.0.113.7', '203.0.113.7\u00a0'],
     ['cf-connecting-ip', '203.0.113.7', '\u00a0203.0.113.7'],
     ['cf-connecting-ip', '::ffff:1.2.3.4', '::ffff:01.2.3.4'],
-  ])('%s is as it may be at the most, and no more: %s, %s', async (name, most, more) => {
-    expect(await ask({ [name]: most })).not.toBe(invalid)
-    expect(await ask({ [name]: more })).toBe(invalid)
+  ])('%s has a maximum length: %s, %s', async (name, longest, more) => {
+    expect(await run({ [name]: longest })).not.toBe(invalid)
+    expect(await run({ [name]: more })).toBe(invalid)
   })
 
-  test('the country is upper case', async () => expect(await ask({})).toBe('JP'))
+  test('the country is upper case', async () => expect(await run({})).toBe('JP'))
 
   test('edge headers count only from a trusted peer; without Cloudflare only the scheme is required', async () => {
-    expect(await ask({}, 'consumer', false)).toBe(invalid)
-    expect(await ask({}, 'system', false)).toBe('XX')
-    expect(await ask({ 'x-forwarded-proto': 'http' }, 'system', false)).toBe(invalid)
+    expect(await run({}, 'consumer', false)).toBe(invalid)
+    expect(await run({}, 'system', false)).toBe('XX')
+    expect(await run({ 'x-forwarded-proto': 'http' }, 'system', false)).toBe(invalid)
   })
 
   test('the refusal names the first missing header', async () => {
@@ -234,7 +234,7 @@ describe('the required headers of a portal', () => {
   })
 })
 
-test('the user agent is cut to 512 characters', async () => {
+test('the user agent is truncated to 512 characters', async () => {
   const call = callOf(listTransfers, 'consumer', { 'user-agent': `${'a'.repeat(512)}b` })
   await edgeStage(() => undefined)(call)
   expect(call.userAgent).toBe('a'.repeat(512))
@@ -252,7 +252,7 @@ describe('authentication', () => {
   const stage = authenticateStage(authentication, (call, portal) => {
     call.clientIp = `of ${portal}`
   })
-  const ask = async (authorization: string, operation: Operation = listTransfers, chainId: ChainId = 'system') => {
+  const run = async (authorization: string, operation: Operation = listTransfers, chainId: ChainId = 'system') => {
     const call = callOf(operation, chainId, { authorization })
     Object.assign(call, { portal: chainId === 'self' ? null : 'SYSTEM', clientHash: 'hash', clientIp: '203.0.113.9' })
     const refused = await refusalOf((async () => stage(call))())
@@ -261,7 +261,7 @@ describe('authentication', () => {
 
   test('the scheme is case-insensitive, and everything after it is the token', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
-      expect((await ask(`${scheme}  a b`)).credential).toEqual({
+      expect((await run(`${scheme}  a b`)).credential).toEqual({
         token: 'a b',
         portal: 'SYSTEM',
         clientHash: 'hash',
@@ -269,12 +269,12 @@ describe('authentication', () => {
         bypassCache: false,
       })
     for (const none of ['', 'Bearer', 'Bearer ', 'Basic a', 'Bearera', 'Basic Bearer a'])
-      expect((await ask(none)).refused).toBe('ACCESS.TOKEN_MISSING')
+      expect((await run(none)).refused).toBe('ACCESS.TOKEN_MISSING')
   })
 
   test('an API key is accepted on the machine chain only', async () => {
-    let asked = 0
-    const apiKey = (): undefined => void asked++
+    let lookups = 0
+    const apiKey = (): undefined => void lookups++
     const byKey = authenticateStage({ ...authentication, apiKey }, () => undefined)
     for (const [chainId, times] of [
       ['consumer', 0],
@@ -282,23 +282,23 @@ describe('authentication', () => {
       ['api', 1],
     ] as const) {
       await byKey(callOf(listTransfers, chainId, { authorization: 'Bearer a' }))
-      expect([chainId, asked]).toEqual([chainId, times])
+      expect([chainId, lookups]).toEqual([chainId, times])
     }
   })
 
   test('an operation with step-up bypasses the session cache', async () => {
-    expect((await ask('Bearer a', generateBackupCodes)).credential?.bypassCache).toBe(true)
+    expect((await run('Bearer a', generateBackupCodes)).credential?.bypassCache).toBe(true)
   })
 
   test('a reauthorized call checks its token at the time of receipt', async () => {
-    const { call, credential } = await ask('Bearer a')
+    const { call, credential } = await run('Bearer a')
     expect(credential?.receivedAt).toBeUndefined()
     await stage(call)
     expect(seen.pop()?.receivedAt).toBe(call.receivedAt)
   })
 
   test('on the self chain the token determines the portal and its edge the client address', async () => {
-    const { call, credential } = await ask('Bearer a', listTransfers, 'self')
+    const { call, credential } = await run('Bearer a', listTransfers, 'self')
     expect([call.portal, credential?.portal, credential?.resolveClientIp?.('SYSTEM')]).toEqual([
       'SYSTEM',
       null,

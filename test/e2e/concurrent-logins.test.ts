@@ -3,7 +3,7 @@ import { begin, client, data, goodPassword, register, signInAs } from '../harnes
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
+describe.skipIf(!storeIsAvailable())('concurrent sign-ins', () => {
   let portico: Portico
   let email: string
   beforeAll(async () => {
@@ -18,15 +18,15 @@ describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
   })
   afterAll(() => portico?.stop())
 
-  const rush = () =>
+  const startLogins = () =>
     Promise.all(
       Array.from({ length: 30 }, () => client(portico).post('/auth/login/initiate', { email, password: goodPassword })),
     )
 
-  test('auth.loginInitiate 503 beyond those that wait, with a time to try again, and none of them counts as a failure', async () => {
-    const answers = await rush()
-    const served = answers.filter(({ status }) => status === 200)
-    const refused = answers.filter(({ status }) => status !== 200)
+  test('auth.loginInitiate 503 with Retry-After above the queue limit; none of them counts as a failure', async () => {
+    const responses = await startLogins()
+    const served = responses.filter(({ status }) => status === 200)
+    const refused = responses.filter(({ status }) => status !== 200)
     expect(served.length).toBeGreaterThanOrEqual(2)
     expect(refused.length).toBeGreaterThanOrEqual(10)
     for (const { status, body, headers } of refused)
@@ -34,31 +34,31 @@ describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
     expect((await signInAs(portico, client(portico), email)).accessToken).toEqual(expect.any(String))
   })
 
-  test('portico_waiting: who waits is counted while he waits', async () => {
+  test('portico_waiting counts queued sign-ins', async () => {
     const waiting = async () => {
       const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
       return Number(/^portico_waiting\{queue="login-begin"\} (\d+)$/m.exec(text)?.[1])
     }
     expect(await waiting()).toBe(0)
     const seen = new Set<number>()
-    const crowd = async () => {
-      while (!seen.has(1)) await rush()
+    const fillQueue = async () => {
+      while (!seen.has(1)) await startLogins()
     }
-    const rushing = crowd()
+    const rushing = fillQueue()
     while (!seen.has(1)) seen.add(await waiting())
     await rushing
     expect(Math.max(...seen)).toBe(1)
     await expect.poll(waiting).toBe(0)
   })
 
-  test('auth.loginComplete 200 while more would begin than may wait', async () => {
+  test('auth.loginComplete 200 while the queue of new sign-ins is full', async () => {
     const by = client(portico)
     const { sessionId, code } = await begin(portico, by, email)
-    const [answers, completed] = await Promise.all([
-      rush(),
+    const [responses, completed] = await Promise.all([
+      startLogins(),
       by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }),
     ])
-    expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10)
+    expect(responses.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10)
     expect(data(completed).accessToken).toEqual(expect.any(String))
   })
 })

@@ -7,8 +7,8 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** A book that somebody broke behind the database's back is found by one replica, told to each, and found by the command line. */
-describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the book is watched', () => {
+/** One replica finds a ledger that was changed in the database, and every replica and the command line report it. */
+describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the ledger check', () => {
   let portico: Portico
   let url = ''
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the book
   }
   const ready = async () => (await fetch(`${portico.operationsUrl}/health/ready`)).status
 
-  const goRound = async (change: string) => {
+  const changeBalance = async (change: string) => {
     const client = new Client({ connectionString: url })
     await client.connect()
     await client.query('ALTER TABLE ledger_accounts DISABLE TRIGGER ALL')
@@ -47,16 +47,16 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the book
     await client.end()
   }
 
-  test('ledger verify: exit 0 while it adds up, 1 and the account once it does not; the replica leaves the rotation meanwhile', async () => {
+  test('ledger verify: exit code 1 and the account for an imbalance; the replica is unready meanwhile', async () => {
     expect(await verify()).toEqual({ code: 0, output: 'the book adds up\n' })
     expect(await ready()).toBe(200)
-    await goRound('+ 1')
+    await changeBalance('+ 1')
     const broken = await verify()
     expect(broken.code).toBe(1)
     expect(broken.output).toContain(developmentIds.mainUsd)
     await expect.poll(ready).toBe(503)
     expect(await (await fetch(`${portico.operationsUrl}/metrics`)).text()).toMatch(/portico_ledger_discrepancies [1-9]/)
-    await goRound('- 1')
+    await changeBalance('- 1')
     await expect.poll(ready).toBe(200)
   })
 })

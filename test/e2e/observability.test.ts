@@ -16,7 +16,7 @@ const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 const namesIn = (text: string): Set<string> =>
   new Set([...text.matchAll(/portico_[a-z0-9_]*[a-z0-9]/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')))
 
-describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', () => {
+describe.skipIf(inject('topology') !== 'embedded')('observability for operators', () => {
   let portico: Portico
   let upstream: Server
   let exposed: Set<string>
@@ -49,55 +49,45 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     await portico?.stop()
   })
 
-  test('every metric that the dashboard asks for is exposed', () => {
-    const asked = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
-    expect(asked.size).toBeGreaterThan(10)
-    expect([...asked].filter((name) => !exposed.has(name))).toEqual([])
+  test('every metric of the dashboard is exposed', () => {
+    const shown = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
+    expect(shown.size).toBeGreaterThan(10)
+    expect([...shown].filter((name) => !exposed.has(name))).toEqual([])
   })
 
-  test('the dashboard shows every metric of our own', () => {
+  test('the dashboard shows every metric of Portico', () => {
     const shown = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
     expect(own.filter((name) => !shown.has(name))).toEqual([])
   })
 
-  test('no two panels of the dashboard have one id, by which Grafana tells them apart', () => {
+  test('panel ids of the dashboard are unique, because Grafana identifies panels by them', () => {
     const { panels } = JSON.parse(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
     const ids = panels.map(({ id }: { id: number }) => id)
     expect(ids.length).toBeGreaterThan(10)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('docs/reference/metrics.md describes every metric of ours, and no other', () => {
-    const told = namesIn(readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8'))
+  test('docs/metrics.md documents every metric of Portico and no other one', () => {
+    const documented = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
-    expect(own.filter((name) => !told.has(name))).toEqual([])
-    expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
-  })
-
-  test('docs/reference/metrics.md states the type of each metric', async () => {
-    const types = new Map(
-      [...(await metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
-    )
-    const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8')
-    const rows = [...page.matchAll(/^\| `(portico_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => [name, type])
-    expect(rows.length).toBeGreaterThan(10)
-    expect(rows.filter(([name, type]) => types.get(name) !== type)).toEqual([])
+    expect(own.filter((name) => !documented.has(name))).toEqual([])
+    expect([...documented].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
   })
 
   test.each(['/health/live/', '/Health/live', '/METRICS', '/mail.json/'])(
-    '404 of the operations listener for %s: a path has one spelling',
+    '404 of the operations listener for %s: only one spelling of a path matches',
     async (path) => {
       expect((await fetch(portico.operationsUrl + path)).status).toBe(404)
     },
   )
 
-  test('what the operations listener cannot read it refuses without a stack', async () => {
+  test('an invalid request of the operations listener is refused without a stack trace', async () => {
     const response = await fetch(`${portico.operationsUrl}/explain/%ff`)
     expect([response.status, await response.json()]).toEqual([400, { status: 'failed' }])
   })
 
-  test('the mails that would have been sent are shown to people, who have nothing else loaded or run', async () => {
+  test('the development outbox shows the mails in a page that loads and runs nothing else', async () => {
     await signIn(portico)
     const response = await fetch(`${portico.operationsUrl}/mail`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
@@ -108,7 +98,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(await response.text()).toContain(`<h2 lang="en">${subject}</h2>`)
   })
 
-  test('a refused request is explained: what passed, what refused and why, what was not reached', async () => {
+  test('explain of a refused request: stages that passed, refused and were not reached', async () => {
     const requestId = randomUUID()
     await portico.call('GET', '/web/v1/consumer/profile', {
       token: 'no.such.token',
@@ -134,7 +124,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     })
   })
 
-  test('a served request is explained with its times, and an unknown id is not', async () => {
+  test('explain of a served request has durations; 404 for an unknown id', async () => {
     const { accessToken: token } = await signIn(portico)
     const requestId = 'a/strange?id'
     await portico.call('GET', '/web/v1/consumer/wallets', { token, headers: { 'x-request-id': requestId } })
@@ -146,7 +136,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(await explain(randomUUID())).toEqual({ status: 404, found: [] })
   })
 
-  test('a path without an operation is explained as refused by the route', async () => {
+  test('explain of an unknown path: refused by the route', async () => {
     const requestId = randomUUID()
     await portico.call('GET', '/web/v1/consumer/nowhere', { headers: { 'x-request-id': requestId } })
     const { found } = await explain(requestId)
@@ -156,7 +146,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     ])
   })
 
-  test('the trace of a trusted peer goes on to the upstream and into the log', async () => {
+  test('the trace of a trusted peer continues to the upstream and in the log', async () => {
     const requestId = randomUUID()
     const headers = { traceparent, 'x-request-id': requestId }
     const { status, text } = await portico.call('GET', '/web/v1/consumer/constants/countries', { headers })
@@ -165,7 +155,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(portico.log.find((line) => line.requestId === requestId)).toMatchObject({ traceId })
   })
 
-  test('a request that the parser refuses has a line and is counted, and its content is in neither', async () => {
+  test('a request rejected by the parser is logged and counted without its content', async () => {
     expect((await sendRaw(portico.url, 'GET /secret HTTP/1.1\r\nX-Secret: a\0b\r\n\r\n')).status).toBe(400)
     expect(portico.log.filter(({ msg }) => msg === 'request malformed')).toMatchObject([
       { status: 400, reason: 'HPE_INVALID_HEADER_TOKEN', peer: '127.0.0.1' },
@@ -187,7 +177,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(text).toContain('portico_channel_sessions_total{outcome="refused"} 1')
   })
 
-  test('a job that fails is counted by its kind, beside kinds that never did, and its log line says why', async () => {
+  test('a failed job is counted by kind, next to kinds that never failed, and logged with its reason', async () => {
     await rm(join(portico.settings.dataDirectory, 'blobs'), { recursive: true, force: true })
     await writeFile(join(portico.settings.dataDirectory, 'blobs'), 'no folder')
     const { accessToken: token } = await signIn(portico)

@@ -6,8 +6,8 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** The first request is held up by a lock on its wallet, as by a slow one; the second comes while it waits. */
-describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('a money command under way', () => {
+/** A lock on its wallet delays the first request; the second arrives meanwhile. */
+describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('a money command in flight', () => {
   const { workspace, mainUsd, savingsUsd } = developmentIds
   let portico: Portico
   let owner: Session
@@ -28,7 +28,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('a money 
     await portico?.stop()
   })
 
-  test('transfers.create 409 REQUEST.IN_PROGRESS with Retry-After, and the first answer once it is there', async () => {
+  test('transfers.create 409 REQUEST.IN_PROGRESS with Retry-After, then the first response', async () => {
     const id = randomUUID()
     const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
     const send = () =>

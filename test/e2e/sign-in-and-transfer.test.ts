@@ -5,7 +5,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('a request goes the whole way', () => {
+describe.skipIf(!storeIsAvailable())('sign-in, transfer and sign-out', () => {
   let portico: Portico
   let session: Session
   const workspace = developmentIds.workspace
@@ -84,7 +84,7 @@ describe.skipIf(!storeIsAvailable())('a request goes the whole way', () => {
     })
   })
 
-  test('auth.refresh 200 and auth.logout 200: the session goes on, then ends', async () => {
+  test('auth.refresh 200 and auth.logout 200: the session continues, then ends', async () => {
     const own = await signIn(portico, 'member@demo.test')
     const refreshed = await portico.call('POST', '/web/v1/consumer/auth/token/refresh', {
       body: { refreshToken: own.refreshToken },

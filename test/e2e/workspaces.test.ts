@@ -7,7 +7,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 
 const conflict = { status: 409, code: 'STATE.CONFLICT' }
 
-describe.skipIf(!storeIsAvailable())('what owners and operators do with a workspace, by the typed client', () => {
+describe.skipIf(!storeIsAvailable())('workspaces of owners and operators, by the typed client', () => {
   let portico: Portico
   let owner: Client<'CONSUMER'>
   let member: Client<'CONSUMER'>
@@ -40,7 +40,7 @@ describe.skipIf(!storeIsAvailable())('what owners and operators do with a worksp
     return owner.createInvitation({ workspaceId: workspace, body })
   }
 
-  test('workspaces.update 200: only what is given changes', async () => {
+  test('workspaces.update 200: only the sent fields change', async () => {
     const workspace = await ownWorkspace('Before')
     const body = { workspaceTimezone: 'Europe/Berlin', extraData: { costCentre: '4711' } }
     const changed = await owner.updateCurrentWorkspace({ workspaceId: workspace, body })
@@ -58,7 +58,7 @@ describe.skipIf(!storeIsAvailable())('what owners and operators do with a worksp
     expect(await owner.readRole({ workspaceId, params })).toEqual(renamed)
   })
 
-  test('invitations.list, cancel and decline 200; what is answered is over: 409', async () => {
+  test('invitations.list, cancel and decline 200; 409 for a closed invitation', async () => {
     const workspace = await ownWorkspace('Inviting')
     const first = await invited(workspace)
     expect(await owner.listInvitations({ workspaceId: workspace })).toMatchObject([{ bizId: first.bizId }])
@@ -69,12 +69,12 @@ describe.skipIf(!storeIsAvailable())('what owners and operators do with a worksp
     expect(cancelled.invitationStatus.code).toBe('CANCELLED')
     await expect(member.acceptInvitation({ body: { invitationBizId: first.bizId } })).rejects.toMatchObject(conflict)
     const second = await invited(workspace)
-    const answer = { invitationBizId: second.bizId, reason: 'No time' }
-    expect((await member.declineInvitation({ body: answer })).invitationStatus.code).toBe('DECLINED')
-    await expect(member.declineInvitation({ body: answer })).rejects.toMatchObject(conflict)
+    const response = { invitationBizId: second.bizId, reason: 'No time' }
+    expect((await member.declineInvitation({ body: response })).invitationStatus.code).toBe('DECLINED')
+    await expect(member.declineInvitation({ body: response })).rejects.toMatchObject(conflict)
   })
 
-  test('invitations.accept 422 WORKSPACE.NOT_ACTIVE: nobody joins a frozen workspace', async () => {
+  test('invitations.accept 422 WORKSPACE.NOT_ACTIVE for a frozen workspace', async () => {
     const workspace = await ownWorkspace('Frozen')
     const { bizId } = await invited(workspace)
     await operator.freezeWorkspace({ params: { workspace_id: workspace }, body: { reason: 'Under review' } })
@@ -82,13 +82,13 @@ describe.skipIf(!storeIsAvailable())('what owners and operators do with a worksp
     await expect(joining).rejects.toMatchObject({ status: 422, code: 'WORKSPACE.NOT_ACTIVE' })
   })
 
-  test('apiKeys.availablePermissions, enable and delete 200; a deleted key stays deleted: 409', async () => {
+  test('apiKeys.availablePermissions, enable and delete 200; 409 for a deleted key', async () => {
     expect(await owner.listApiKeyPermissions({ workspaceId })).toContain('wallet:read')
-    const made = await owner.createApiKey({
+    const created = await owner.createApiKey({
       workspaceId,
       body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'] },
     })
-    const body = { apiKeyBizId: made.bizId }
+    const body = { apiKeyBizId: created.bizId }
     await owner.disableApiKey({ workspaceId, body })
     expect((await owner.enableApiKey({ workspaceId, body })).apiKeyStatus.code).toBe('ACTIVE')
     expect((await owner.deleteApiKey({ workspaceId, body })).apiKeyStatus.code).toBe('DELETED')
@@ -98,7 +98,7 @@ describe.skipIf(!storeIsAvailable())('what owners and operators do with a worksp
     })
   })
 
-  test('transfers.approve and reject 200: held back until an operator decides, once', async () => {
+  test('transfers.approve and reject 200: held until an operator decides, once', async () => {
     const body = {
       sourceWalletBizId: developmentIds.mainUsd,
       targetWalletBizId: developmentIds.savingsUsd,
@@ -118,7 +118,7 @@ describe.skipIf(!storeIsAvailable())('what owners and operators do with a worksp
     expect(Number(after.totalBalance) - Number(before.totalBalance)).toBe(600)
   })
 
-  test('wallets.close 200: a frozen wallet that is empty, for good', async () => {
+  test('wallets.close 200: a frozen, empty wallet is closed permanently', async () => {
     const workspace = await ownWorkspace('Closing')
     const [wallet] = await owner.listWallets({ workspaceId: workspace })
     const params = { wallet_id: wallet?.bizId ?? '' }

@@ -4,8 +4,8 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** What nobody will ask for any more goes by itself, a day after: looked at in the store, where it lay. */
-describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of the book', () => {
+/** Cleanup jobs, checked in the store: expired rows are deleted a day after their expiry. */
+describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('cleanup jobs', () => {
   let portico: Portico
   let client: Client
   beforeAll(async () => {
@@ -29,18 +29,18 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
       .map(({ name }) => name)
       .sort()
 
-  test('ledger.deleteExpiredResults: a result older than a day is deleted, a younger one stays', async () => {
-    const answer = (name: string, age: string) =>
+  test('ledger.deleteExpiredResults: deletes a result older than a day, not a younger one', async () => {
+    const response = (name: string, age: string) =>
       client.query(
         `INSERT INTO idempotency VALUES (gen_random_uuid(), gen_random_uuid(), 'x', $1, 'x', 'null', now() - $2::interval)`,
         [name, age],
       )
-    await answer('young', '23 hours')
-    await answer('old', '25 hours')
+    await response('young', '23 hours')
+    await response('old', '25 hours')
     await expect.poll(() => left('idempotency')).toEqual(['young'])
   })
 
-  test('jobs.forgetFailed: a job that was given up goes after thirty days, a younger one and one that waits stay', async () => {
+  test('jobs.forgetFailed: deletes a failed job after 30 days, not a younger or a pending one', async () => {
     const job = (name: string, status: string, age: string) =>
       client.query(
         `INSERT INTO jobs (biz_id, kind, payload, status, run_at, created_at)
@@ -56,7 +56,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
     await expect.poll(jobs).toEqual(['test.waiting', 'test.young'])
   })
 
-  test('exchanges.deleteExpiredQuotes: an unused quote is deleted a day after its expiry, a used one stays', async () => {
+  test('exchanges.deleteExpiredQuotes: deletes an unused quote a day after expiry, not a used one', async () => {
     const quote = (name: string, age: string, isUsed: boolean) =>
       client.query(
         `INSERT INTO exchange_quotes VALUES ($1, gen_random_uuid(), $2, $3, jsonb_build_array($4::text),

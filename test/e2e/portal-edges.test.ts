@@ -3,7 +3,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** Two portals behind edges of different kinds: what a request is told by is its own portal's, on every chain. */
+/** Two portals behind different kinds of edge: each portal's own edge headers apply on every chain. */
 describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
   let portico: Portico
   let operator: Session
@@ -24,7 +24,7 @@ describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
       headers: { 'x-portal-access-code': code, ...Object.fromEntries(without.map((name) => [name, null])) },
     })
 
-  test('secureChannel.publicKey 200 without a portal segment, by the edge of the portal that the code names', async () => {
+  test("secureChannel.publicKey 200 without a portal segment: the edge of the access code's portal applies", async () => {
     expect((await publicKey('system-dev')).status).toBe(200)
     expect((await publicKey('consumer-dev', edgeHeaders.slice(1))).status).toBe(200)
   })
@@ -33,7 +33,7 @@ describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
     expect((await publicKey('system-dev', [name])).body.code).toBe('VALIDATION.INVALID_PARAMETER')
   })
 
-  test('users/self 200 or 403 by the address that the edge of the token’s portal tells', async () => {
+  test("users/self 200 or 403: the address is resolved by the edge of the token's portal", async () => {
     const { accessToken: token } = operator
     const path = '/web/v1/system/security/ip-whitelist'
     expect((await portico.call('POST', path, { token, body: { addresses: ['203.0.113.7'] } })).status).toBe(200)
@@ -46,7 +46,7 @@ describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('a peer that is not the edge', () => {
+describe.skipIf(!storeIsAvailable())('a peer that is not a trusted proxy', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -57,7 +57,7 @@ describe.skipIf(!storeIsAvailable())('a peer that is not the edge', () => {
   })
   afterAll(() => portico?.stop())
 
-  test('secureChannel.publicKey 400: what it says in the edge’s name counts as absent', async () => {
+  test('secureChannel.publicKey 400: its edge headers count as absent', async () => {
     const { status, body } = await portico.call('GET', '/web/v1/consumer/secure-channel/public-key')
     expect([status, body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     expect(body.message).toContain('x-forwarded-proto')

@@ -6,10 +6,10 @@ import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const { workspace, mainUsd, savingsUsd } = developmentIds
 const permissionCodes = ['wallet:read', 'transfer:read', 'transfer:create']
-/** Wide enough for whatever happens here, and no reason to be slow. */
+/** Wide enough for all data of this test. */
 const since = `startTime=${new Date(Date.now() - 3_600_000).toISOString()}`
 
-/** The operations of the second chain. The order was created on the same chain. */
+/** The operations of the machine chain. The order was created on the same chain. */
 const reads = (order: string): Record<string, string> => ({
   'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
   'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,
@@ -21,7 +21,7 @@ const reads = (order: string): Record<string, string> => ({
   'wallets.flows': `/wallets/${mainUsd}/flows`,
 })
 
-describe.skipIf(!storeIsAvailable())('the second chain', () => {
+describe.skipIf(!storeIsAvailable())('the machine chain', () => {
   let world: AccessWorld
   let key: string
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe.skipIf(!storeIsAvailable())('the second chain', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  /** A key implies its workspace; who comes with an access token names it. */
+  /** A key determines its workspace; an access token needs the header. */
   const means = {
     'an API key': () => ({ headers: { authorization: `Bearer ${key}` } }),
     'an access token': () => ({ token: world.owner.accessToken, workspace }),
@@ -42,24 +42,30 @@ describe.skipIf(!storeIsAvailable())('the second chain', () => {
     expect(ids.toSorted()).toEqual([...Object.keys(reads('')), 'transfers.create'].toSorted())
   })
 
-  test.each(Object.entries(means))('all nine are 200 with %s, and tell what the portal tells', async (_, withIt) => {
-    const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
-      const answer = await world.portico.call(method, `/api/v1/consumer${path}`, { ...withIt(), ...(body && { body }) })
-      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
-      return answer.body.data
-    }
-    const made = await ask('POST', '/transfer/command/create', {
-      sourceWalletBizId: mainUsd,
-      targetWalletBizId: savingsUsd,
-      amount: '0.25',
-      currency: 'USD',
-    })
-    expect(made).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
-    for (const [id, path] of Object.entries(reads(made.bizId))) {
-      const atThePortal = await world.data(world.owner, 'GET', path, { workspace })
-      const expected = id === 'wallets.balance' ? { ...atThePortal, asOf: expect.any(String) } : atThePortal
-      expect(await ask('GET', path), id).toEqual(expected)
-    }
-    expect(await ask('GET', reads(made.bizId)['transfers.completed'] ?? '')).toBe(true)
-  })
+  test.each(Object.entries(means))(
+    'all nine are 200 with %s and return the same data as on the portal',
+    async (_, withIt) => {
+      const request = async (method: 'GET' | 'POST', path: string, body?: object) => {
+        const response = await world.portico.call(method, `/api/v1/consumer${path}`, {
+          ...withIt(),
+          ...(body && { body }),
+        })
+        if (response.status !== 200) throw new Error(`${path}: ${response.status} ${response.text}`)
+        return response.body.data
+      }
+      const created = await request('POST', '/transfer/command/create', {
+        sourceWalletBizId: mainUsd,
+        targetWalletBizId: savingsUsd,
+        amount: '0.25',
+        currency: 'USD',
+      })
+      expect(created).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
+      for (const [id, path] of Object.entries(reads(created.bizId))) {
+        const atThePortal = await world.data(world.owner, 'GET', path, { workspace })
+        const expected = id === 'wallets.balance' ? { ...atThePortal, asOf: expect.any(String) } : atThePortal
+        expect(await request('GET', path), id).toEqual(expected)
+      }
+      expect(await request('GET', reads(created.bizId)['transfers.completed'] ?? '')).toBe(true)
+    },
+  )
 })
