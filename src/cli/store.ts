@@ -22,7 +22,7 @@ export const withExistingStore = async <T>(
   if (!settings.databaseUrl && !hasEmbeddedStore(settings.dataDirectory))
     throw new Error(`there is no store in ${settings.dataDirectory}`)
   return withStore(settings, async (store) => {
-    if (!(await hasSchema(store.database))) throw new Error('the store is empty: `portico migrate` makes its tables')
+    if (!(await hasSchema(store.database))) throw new Error('the store has no tables: run `portico migrate`')
     return work(store)
   })
 }

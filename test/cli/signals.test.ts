@@ -9,8 +9,8 @@ import { startProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
 
 /*
- * The first process of a container dies of no signal, it has to hear it: an exit code, where there might be the name of a
- * signal, shows that it does.
+ * The first process of a container ignores signals without a listener. An exit code instead of the name of a signal shows
+ * that there is one.
  */
 const folder = await mkdtemp(join(tmpdir(), 'portico-signals-'))
 const silent = createServer().listen(0, '127.0.0.1')
@@ -24,7 +24,7 @@ test.each([
   ['serve', 'SIGTERM', 143],
   ['serve', 'SIGINT', 130],
   ['migrate', 'SIGTERM', 143],
-] as const)('%s that waits for its database ends at once by %s, with exit code %i', async (command, signal, code) => {
+] as const)('%s while it connects to its database: %s ends it with exit code %i', async (command, signal, code) => {
   const { port } = silent.address() as AddressInfo
   const child = spawn(process.execPath, ['bin/portico.js', command], {
     cwd: root,
@@ -38,7 +38,7 @@ test.each([
   socket.destroy()
 })
 
-test('serve drains by the first signal, and ends at once by a second one, whichever it is', async () => {
+test('serve: the first signal drains, a second one ends the process', async () => {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, 'shutdown: { delayMs: 100000 }\n')
   const gateway = await startProcess({ PORTICO_DATA_DIR: join(folder, 'data'), PORTICO_CONFIG: file })
