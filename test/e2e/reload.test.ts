@@ -79,7 +79,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   test('a file that names a certificate that is not there is refused, and why it cannot be read is told', async () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     await writeFile(portico.file, dump({ backends: { constants: { url: 'https://127.0.0.1', tls } } }))
-    const told = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the old one stays/
+    const told = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the previous one stays/
     await expect.poll(() => portico.output()).toMatch(told)
     expect(await label()).toBe('second')
   })
