@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 /** @param {string} path */
 const inPackage = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
-/** What a build is made of: the sources, and the versions of what they import. */
+/** The inputs of a build: the sources, and the versions of the packages. */
 const parts = () => [
   'package-lock.json',
   ...readdirSync(inPackage('src'), { recursive: true })
@@ -13,7 +13,7 @@ const parts = () => [
     .sort(),
 ]
 
-/** A text that is another one after any change of the sources: names, sizes and times of change, which are soon read. */
+/** A fingerprint of the sources by names, sizes and modification times, which are faster to read than the contents. */
 const fingerprint = () => {
   const hash = createHash('sha256')
   for (const part of parts()) {
@@ -23,5 +23,5 @@ const fingerprint = () => {
   return hash.digest('base64url').slice(0, 16)
 }
 
-/** The folder of a build of the sources as they are now; of the only build there is where it comes without sources. */
+/** The folder for the build of the current sources, or of the release build if there are no sources. */
 export const buildFolder = () => inPackage(`build/${existsSync(inPackage('src')) ? fingerprint() : 'release'}`)

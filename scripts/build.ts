@@ -1,7 +1,7 @@
 /*
- * The server in a few files instead of some 1,350 modules, which take Node longer to load than all else that a start
- * does: `npm run build`. `npm ci` makes such a build; it is what runs as long as the sources are what they were, and the
- * sources themselves after that (bin/portico.js). `npm run build release` makes one for images and `npm pack`, which have no sources.
+ * Bundles the server into a few files: loading its 1,350 modules takes most of the start time. `npm ci` runs this.
+ * bin/portico.js uses the build while the sources are unchanged. `npm run build release` makes the build for images and
+ * `npm pack`, which contain no sources.
  */
 import { existsSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
@@ -14,26 +14,26 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const builds = join(root, 'build')
 const release = join(builds, 'release')
 
-/** Packages that find more than JavaScript beside themselves, and one that is large and seldom wanted. */
+/** Packages that load other files next to their code, and one that is large and rarely used. */
 const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^swagger-ui-dist/, /^@aws-sdk\//]
 
-/** Null where only what the server needs is installed. */
+/** The bundler; null in a production install. */
 const bundler = () =>
   import('rolldown').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return null
     throw error
   })
 
-/** It appears whole or not at all, whoever starts meanwhile. */
+/** Builds in a draft folder and renames it, so that a process that starts meanwhile never sees half a build. */
 const build = async (folder: string): Promise<void> => {
   const tools = await bundler()
-  if (!tools) return void stdout.write('nothing built, for want of rolldown: the sources run as they are\n')
+  if (!tools) return void stdout.write('no build: rolldown is not installed, so Portico runs from its sources\n')
   const draft = `${folder}.${pid}`
   await using bundle = await tools.rolldown({ input: join(root, 'src/cli.ts'), platform: 'node', external })
   await bundle.write({ dir: draft, format: 'esm' })
   for (const name of await readdir(builds)) {
     const other = join(builds, name)
-    // The one with sources beside it and the one without leave each other alone.
+    // Delete outdated builds of the same kind only.
     if (other !== draft && (other === release) === (folder === release))
       await rm(other, { recursive: true, force: true })
   }

@@ -1,7 +1,7 @@
 /*
- * Completes package-lock.json after `npm install` (npm run lock). A registry mirror may lack packages of other platforms;
- * npm then leaves them out of the lock without a word, and `npm ci` refuses a lock that lacks them. They are optional and
- * never installed here, so what the lock has to say of them (version and platform) follows from their parents and names.
+ * Completes package-lock.json after `npm install` (npm run lock). If a registry mirror lacks packages of other platforms,
+ * npm silently omits them from the lock, and `npm ci` then refuses it. These packages are optional and never installed
+ * here, so their lock entries (version and platform) follow from their parents and names.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -40,14 +40,14 @@ const platformOf = (name: string) => {
   return { os: [os], cpu: [machine], ...(name.includes('musl') && { libc: ['musl'] }) }
 }
 
-// A package stands beside its parent, whose own folder may be a nested one.
-const beside = (parent: string, name: string): string =>
+// A package is installed next to its parent, whose folder can be nested.
+const siblingOf = (parent: string, name: string): string =>
   `${parent.slice(0, parent.lastIndexOf('node_modules/'))}node_modules/${name}`
 
 let added = 0
 for (const [path, parent] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
-    const key = beside(path, name)
+    const key = siblingOf(path, name)
     if (lock.packages[key]?.version || !/^\d+\.\d+\.\d+/.test(version)) continue
     lock.packages[key] = { version, ...platformOf(name), ...(parent.dev && { dev: true }), optional: true }
     added += 1

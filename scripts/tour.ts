@@ -1,7 +1,7 @@
 /*
  * A tour of the running gateway (npm start): opens a secure channel, signs in with a sealed body and the code from the
- * development outbox, reads the wallets and makes a transfer. PORT and OPS_PORT say where it listens, or --url and
- * --operations where that is another machine.
+ * development outbox, reads the wallets and makes a transfer. It uses PORT and OPS_PORT, or --url and --operations for
+ * another machine.
  */
 import { parseArgs } from 'node:util'
 import { createClient, type Exchange, isPorticoError } from '../src/client/index.ts'
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 })
 
 let step = 0
-const say = (text: string): void => {
+const announce = (text: string): void => {
   step += 1
   process.stdout.write(`\n${step}. ${text}\n`)
 }
@@ -54,11 +54,11 @@ const tour = async (): Promise<void> => {
     edgeHeaders: true,
     onExchange,
   })
-  say('Sign in: public key, secure channel, password, mailed code')
+  announce('Sign in: public key, secure channel, password, mailed code')
   const session = await client.signIn({ email: values.email, password: values.password, code: codeFromOutbox })
   show('session', session.sessionId)
 
-  say('Who am I, and where?')
+  announce('Who am I, and where?')
   const profile = await client.readProfile()
   show('account', `${profile.accountName} <${profile.accountEmail}>`)
   const [membership] = await client.listMyWorkspaces()
@@ -66,7 +66,7 @@ const tour = async (): Promise<void> => {
   show('workspace', `${membership.workspaceName} (${membership.workspaceRoleName})`)
   const workspaceId = membership.workspaceBizId
 
-  say('The wallets')
+  announce('The wallets')
   const wallets = await client.listWallets({ workspaceId })
   const balanceOf = async (wallet: { bizId: string; walletName: string; currency: string }) => {
     const { availableBalance } = await client.readBalance({ params: { wallet_id: wallet.bizId }, workspaceId })
@@ -74,7 +74,7 @@ const tour = async (): Promise<void> => {
   }
   for (const wallet of wallets) await balanceOf(wallet)
 
-  say('A transfer of 12.50 USD')
+  announce('A transfer of 12.50 USD')
   const [source, target] = wallets
     .filter(({ currency }) => currency === 'USD')
     .sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
@@ -93,25 +93,25 @@ const tour = async (): Promise<void> => {
   await balanceOf(source)
   await balanceOf(target)
 
-  say('Sign out')
+  announce('Sign out')
   await client.signOut()
   await client.close()
-  process.stdout.write('\nThat was the whole way.\n')
+  process.stdout.write('\nThe tour is complete.\n')
 }
 
-/** What to look at next: a gateway that refuses is running. */
+/** A hint how to find the cause of an error. */
 const hintOf = (error: unknown): string => {
   if (!isPorticoError(error) || error.code.startsWith('CLIENT.'))
     return `Is the gateway running at ${values.url}? npm start`
   const { code, retryAfter, requestId } = error
-  const wait = retryAfter === null ? '' : `, for another ${retryAfter} s`
-  const wider = code === 'ACCESS.RATE_LIMITED' ? '\nWith wider limits: PORTICO_RATE_LIMIT_SCALE=100 npm start' : ''
-  return `It was refused by ${code}${wait}: ${values.operations}/explain/${requestId} tells at which stage${wider}`
+  const wait = retryAfter === null ? '' : ` (retry after ${retryAfter} s)`
+  const limits = code === 'ACCESS.RATE_LIMITED' ? '\nTo raise the limits: PORTICO_RATE_LIMIT_SCALE=100 npm start' : ''
+  return `Refused with ${code}${wait}. See ${values.operations}/explain/${requestId} for the stage.${limits}`
 }
 
 try {
   await tour()
 } catch (error) {
-  process.stderr.write(`\nThe tour ended early: ${shorten(messageOf(error))}\n${hintOf(error)}\n`)
+  process.stderr.write(`\nThe tour failed: ${shorten(messageOf(error))}\n${hintOf(error)}\n`)
   process.exitCode = 1
 }

@@ -43,7 +43,7 @@ const main = async (args: string[]): Promise<number> => {
   return command.run(values)
 }
 
-/** The message of an error. An AggregateError, such as one of a host with several addresses, has none itself. */
+/** The message of an error. The AggregateError of a host with several addresses has an empty message of its own. */
 const describeError = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
   return messageOf(error)
@@ -51,7 +51,7 @@ const describeError = (error: unknown): string => {
 
 exitOnSignals()
 
-/** A closed pipe, as by `head`, is a success. Every other write error is a failure. */
+/** A closed pipe, as with `head`, is a success. Every other write error is a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
   stderr.write(`portico: ${describeError(error)}\n`)

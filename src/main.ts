@@ -7,13 +7,14 @@ import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
 import { limitHeapGrowth, lowerWorkerPriority } from './platform/runtime/index.ts'
 
+/** A started server. */
 export interface Running {
   /** The bound port of the portal listener; it differs from the configured one if that is 0. */
   port: number
   operationsPort: number
-  /** Ids of the operations that answer 501. */
+  /** Ids of the operations that reply with 501. */
   unserved: string[]
-  /** Moves the domains to where the changed configuration places them. No request is dropped. */
+  /** Moves the domains to the backends of the changed configuration. No request is dropped. */
   replaceBackends(settings: Configuration): Promise<void>
   /** Resolves with the reason once the embedded store has failed and the process must restart. */
   onFatal: Promise<Error>
@@ -24,11 +25,11 @@ export interface Running {
 const listen = (server: Server, settings: Configuration['listen'], name: 'port' | 'operationsPort'): Promise<number> =>
   new Promise((resolve, reject) => {
     const { host, [name]: port } = settings
-    const said = `${settingName(`listen.${name}`)} or ${settingName('listen.host')} cannot be listened on`
-    const refuse = (cause: Error): void => reject(new Error(said, { cause }))
-    server.once('error', refuse)
+    const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName('listen.host')}`
+    const fail = (cause: Error): void => reject(new Error(message, { cause }))
+    server.once('error', fail)
     server.listen(port, host, () => {
-      server.off('error', refuse)
+      server.off('error', fail)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : port)
     })
@@ -54,7 +55,7 @@ export const startServer = async (settings: Configuration, role: Role, logger: L
       // Requests keep arriving until load balancers have noticed.
       await pause(delayMs)
       const cut = await closeListener(deployment.portal, timeoutMs)
-      if (cut > 0) logger.warn({ connections: cut }, 'cut off: not done in time')
+      if (cut > 0) logger.warn({ connections: cut }, 'connections closed before their requests had finished')
       await closeListener(deployment.operations, 0)
       await deployment.close()
     }

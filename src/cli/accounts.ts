@@ -21,8 +21,8 @@ import { auditCommand, withExistingStore, withStore } from './store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const maxNameLength = 128
-const nameRequired = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
-const emailRequired = { error: '--email: an e-mail address is needed' }
+const nameRequired = { error: `--name is required: up to ${maxNameLength} printable characters` }
+const emailRequired = { error: '--email is required: a valid e-mail address' }
 
 const OperatorOptions = z.object({
   email: z.string(emailRequired).refine(isMailbox, emailRequired),
@@ -38,23 +38,23 @@ const OperatorOptions = z.object({
 /** 24 characters of 64: 144 bits. */
 const generatedBytes = 18
 
-/** The permissions of the operator: those of a role, or those that are listed. */
+/** The permissions of a role, or the listed ones. Throws a UsageError for an unknown role or permission. */
 const selectPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
   if (list === undefined) {
     const name = role ?? 'administrator'
     const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
-    if (!holds) throw new UsageError(`--role is one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
+    if (!holds) throw new UsageError(`--role must be one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
     return operatorPermissions.filter(holds)
   }
-  if (role !== undefined) throw new UsageError('--role and --permissions: one of the two')
+  if (role !== undefined) throw new UsageError('--role and --permissions cannot be combined')
   return list.split(',').map((code) => {
     const known = operatorPermissions.find((each) => each === code.trim())
-    if (!known) throw new UsageError(`--permissions: '${code}' is none of ${operatorPermissions.join(', ')}`)
+    if (!known) throw new UsageError(`--permissions: '${code}' is not one of ${operatorPermissions.join(', ')}`)
     return known
   })
 }
 
-/** Operators need a longer password than the policy asks of everybody. */
+/** Operators need a longer password than the policy requires. */
 const minOperatorPasswordLength = 12
 
 /** Reads the first line of standard input. Command lines are visible to other users, so a password is never an option. */
@@ -63,7 +63,7 @@ const readPassword = async (): Promise<string> => {
   const length = passwordLength(password)
   if (length < minOperatorPasswordLength || length > maxPasswordLength)
     throw new Error(`the password must have ${minOperatorPasswordLength} to ${maxPasswordLength} characters`)
-  if (password === developmentPassword) throw new Error('this password is in the documentation')
+  if (password === developmentPassword) throw new Error('this password is published in the documentation')
   return password
 }
 
@@ -104,15 +104,15 @@ const createOperator = (settings: Configuration, operator: Operator): Promise<bo
 
 export const operatorCreate: Command = {
   name: 'operator create',
-  summary: 'make an account of the SYSTEM portal, the first one above all',
+  summary: 'create an operator account on the SYSTEM portal',
   help: [
-    '  --email address          what the operator signs in with; codes are mailed to it',
-    '  --name text              shown to other operators',
-    '  --role name              administrator (default: every right), approver or auditor',
-    '  --permissions a,b        these rights instead of a role’s, such as account:read,account:approve',
-    '  --password-stdin         read the password from standard input; otherwise one is made and printed, once',
+    '  --email address          e-mail address for sign-in and codes',
+    '  --name text              name that other operators see',
+    '  --role name              administrator (default, all permissions), approver or auditor',
+    '  --permissions a,b        permissions instead of a role, such as account:read,account:approve',
+    '  --password-stdin         read the password from standard input; without it, a generated one is printed once',
     '',
-    'The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
+    'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: {
     email: { type: 'string' },
@@ -131,27 +131,28 @@ export const operatorCreate: Command = {
     const operator = { email, name, password, permissions }
     await assertStrength(settings, operator)
     if (!(await createOperator(settings, operator)))
-      throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
-    stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)
-    if (!usesStdin) stdout.write(`password, shown this once: ${password}\n`)
+      throw new Error(`${email} already has an account on the SYSTEM portal; nothing was changed`)
+    stdout.write(`created the operator ${email} with ${permissions.length} permissions\n`)
+    if (!usesStdin) stdout.write(`password (shown only once): ${password}\n`)
     return 0
   },
 }
 
 const WhitelistOptions = z.object({
-  email: z.string('--email: the account’s e-mail address is needed'),
-  portal: z.enum(portals, `--portal: one of ${portals.join(', ')}`),
+  email: z.string('--email is required: the e-mail address of the account'),
+  portal: z.enum(portals, `--portal must be one of ${portals.join(', ')}`),
 })
 
 export const whitelistDisable: Command = {
   name: 'whitelist disable',
-  summary: 'let in an account that its own IP whitelist keeps out',
+  summary: 'disable the IP whitelist of an account that locked itself out',
   help: [
-    '  --email address          whose whitelist is put out of force; its addresses stay; the owner gets a mail',
+    '  --email address          account; its list of addresses is kept, and its owner gets a mail',
     `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
     '',
-    'Be sure who asks: the password and the second factor are asked for as before, the address no longer. Running gateways',
-    'go by it within a second. The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
+    'Verify the identity of the person who requests this: afterwards the account can sign in from any address, with its',
+    'password and second factor. Running gateways apply the change within a second. The embedded store can be used by one',
+    'process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
   run: async (values) => {
@@ -166,8 +167,8 @@ export const whitelistDisable: Command = {
       )
     })
     if (disabled === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
-    if (!disabled) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
-    stdout.write(`the whitelist of ${email} is out of force\n`)
+    if (!disabled) throw new Error(`the whitelist of ${email} is not enabled; nothing was changed`)
+    stdout.write(`disabled the whitelist of ${email}\n`)
     return 0
   },
 }

@@ -11,6 +11,7 @@ export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unk
   throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
 }
 
+/** A command of the `portico` program. */
 export interface Command {
   /** One or two words. */
   name: string

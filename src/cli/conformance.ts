@@ -9,30 +9,30 @@ const width = 44
 const shownFindings = 5
 
 const line = ({ check, requests, limited, findings }: Result): string => {
-  const kept = findings.length === 0 ? 'ok' : `${findings.length} not`
-  const verdict = limited === 0 ? kept : `${kept}, ${limited} limited`
-  const named = findings
+  const result = findings.length === 0 ? 'ok' : `${findings.length} failed`
+  const verdict = limited === 0 ? result : `${result}, ${limited} limited`
+  const details = findings
     .slice(0, shownFindings)
     .map(
       ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
     )
-  return [`${check.padEnd(width)} ${String(requests).padStart(5)}  ${verdict}`, ...named].join('\n')
+  return [`${check.padEnd(width)} ${String(requests).padStart(5)}  ${verdict}`, ...details].join('\n')
 }
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 export const conformance: Command = {
   name: 'conformance',
-  summary: "hold a running deployment against the contract's promises",
+  summary: 'check a running deployment against the contract',
   help: [
     '  --target URL               the portal listener (http://127.0.0.1:8080)',
     '  --consumer-code CODE       access code of the CONSUMER portal (consumer-dev)',
     '  --system-code CODE         access code of the SYSTEM portal (system-dev)',
-    '  --no-edge-headers          an edge before the target sets CF-* and X-Forwarded-Proto',
+    '  --no-edge-headers          omit CF-* and X-Forwarded-Proto: an edge in front of the target sets them',
     '',
-    'Provokes refusals only: nothing is changed at the target. Exit code 1 when a promise is broken.',
-    'Some 1,500 requests; a target that limits them is waited for, two minutes at most for each. What is limited for',
-    'longer is not judged, and counted: PORTICO_RATE_LIMIT_SCALE at the target lets all of them be.',
+    'Sends about 1,500 requests that the target must refuse, so nothing changes there. Exit code 1 if a check fails.',
+    'Waits up to two minutes for each request that is rate limited. Requests that are limited for longer are counted',
+    'and not checked: set PORTICO_RATE_LIMIT_SCALE at the target to avoid them.',
   ].join('\n'),
   options: {
     target: { type: 'string', default: 'http://127.0.0.1:8080' },
@@ -44,7 +44,7 @@ export const conformance: Command = {
     const CONSUMER = text(values['consumer-code'])
     const SYSTEM = text(values['system-code'])
     const url = text(values.target) ?? ''
-    if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target is a URL, not '${url}'`)
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
     const target = {
       url,
       accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
@@ -53,7 +53,7 @@ export const conformance: Command = {
       pause,
     }
     const results = await checkDeployment(target, progressBar(stderr))
-    stdout.write(`${'promise'.padEnd(width)} asked  kept\n${results.map(line).join('\n')}\n`)
+    stdout.write(`${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
     return results.every(({ findings }) => findings.length === 0) ? 0 : 1
   },
 }

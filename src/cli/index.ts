@@ -1,3 +1,7 @@
+/*
+ * The commands of the `portico` program, which src/cli.ts runs. `serve` starts the gateway; the others check, print or
+ * maintain a store. Start reading with `command.ts`, then `serve.ts`.
+ */
 import type { Command } from './command.ts'
 
 /** Every command of `portico`. Each is loaded on demand, so that `serve` does not load the others. */

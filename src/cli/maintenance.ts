@@ -3,7 +3,7 @@ import { identitySettings } from '../compose/identity.ts'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { SigningKeys } from '../identity/index.ts'
+import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import type { Command } from './command.ts'
@@ -12,8 +12,8 @@ import { auditCommand, withExistingStore, withStore } from './store.ts'
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'bring the schema of the store up to date',
-  help: 'Replicas may run it at once: they take turns. `serve` does the same when it starts.',
+  summary: 'apply pending schema migrations to the store',
+  help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts.',
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
@@ -27,11 +27,11 @@ export const migrate: Command = {
 
 export const keysRotate: Command = {
   name: 'keys rotate',
-  summary: 'bring in a new key to sign tokens with; nobody is signed out',
+  summary: 'create a new signing key for tokens; nobody is signed out',
   help: [
-    'The new key is published first (tokens.keyPublicationMs) and signs after that; the one before verifies until its',
-    'last tokens have expired. Running gateways notice by themselves. The embedded store belongs to one process: stop',
-    'the gateway first, or use PostgreSQL.',
+    'Publishes the new key for tokens.keyPublicationMs before it signs. The previous key verifies tokens until the last',
+    'one has expired. Running gateways load the new key within tokens.keyRefreshMs. The embedded store can be used by one',
+    'process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: {},
   run: async () => {
@@ -40,7 +40,7 @@ export const keysRotate: Command = {
       await migrate(schemaOwners)
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database, clock: systemClock, ids: systemIds, secretBox }
-      const keys = new SigningKeys(ports, identitySettings(settings).tokens)
+      const keys = createSigningKeys(ports, identitySettings(settings).tokens)
       return keys.rotate((tx, targetId) => auditCommand(tx, keysRotate.name, { targetId }))
     })
     stdout.write(`${kid}\n`)

@@ -10,8 +10,8 @@ import type { Command } from './command.ts'
 
 export const configCheck: Command = {
   name: 'config check',
-  summary: 'print the effective configuration, or every fault of it',
-  help: '`store` names the database that is used. Secrets are masked. Exit code 2 when anything is wrong.',
+  summary: 'print the effective configuration, or all of its errors',
+  help: '`store` is the database in use. Secrets are masked. Exit code 2 if the configuration is invalid.',
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
@@ -22,8 +22,8 @@ export const configCheck: Command = {
 
 export const openapi: Command = {
   name: 'openapi',
-  summary: 'print the OpenAPI document of the interface',
-  help: 'The same as GET /openapi.json of a running gateway.',
+  summary: 'print the OpenAPI document',
+  help: 'The document that a running gateway serves at /openapi.json.',
   options: {},
   run: async () => {
     const words = createWords({ directory: inPackage('config/locales'), codes, families: codedFamilies })

@@ -16,7 +16,7 @@ const reloadBackends = async (variables: Variables, running: Running, logger: Lo
     logger.info('backends reloaded')
   } catch (error) {
     const details = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
-    logger.error(details, 'the changed configuration is refused; the old one stays')
+    logger.error(details, 'invalid configuration; the previous one stays in effect')
   }
 }
 
@@ -38,19 +38,19 @@ const onUncaughtException = (report: (error: Error) => void): Promise<Error> =>
 
 export const serve: Command = {
   name: 'serve',
-  summary: 'start the gateway, or the domains as a service behind one',
+  summary: 'start the gateway, or the domains as a service behind a gateway',
   help: [
-    '  --role gateway|domains   what to serve (gateway)',
+    '  --role gateway|domains   part to serve (default: gateway)',
     '',
-    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/reference/configuration.md).',
-    'SIGHUP, or a change of that file, reloads `backends`; other changes need a restart.',
-    'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
-    'most shutdown.timeoutMs), exit code 0. While it starts, and the second time, they end it at once (143 and 130). It ends by',
-    'itself, with exit code 1, where the embedded store has broken down, or after an error that nothing caught.',
+    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
+    'SIGHUP, or a change of that file, reloads `backends`. Other changes need a restart.',
+    'SIGTERM and SIGINT shut down gracefully: readiness fails, the listener closes after shutdown.delayMs, and accepted',
+    'requests have shutdown.timeoutMs to finish. Exit code 0. A second signal, or one during the start, ends the process',
+    'immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }) => {
-    if (!isRole(role)) throw new UsageError(`--role is gateway or domains, not '${String(role)}'`)
+    if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
     // Without a listener SIGHUP would end the process while it starts or drains.
     let isReloadPending = false
     process.on('SIGHUP', () => {
@@ -70,19 +70,19 @@ export const serve: Command = {
     ])
     const reload = () => reloadBackends(variables, running, logger)
     const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
-      logger.warn({ err: error }, 'the file of the configuration is not watched: only SIGHUP reloads `backends`'),
+      logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends`'),
     )
     if (isReloadPending) await reload()
     const outcome = await Promise.race([nextSignal(), running.onFatal, failed])
     if (outcome instanceof Error) {
       code = 1
-      logger.error({ err: outcome }, 'the process ends, to be started again')
+      logger.error({ err: outcome }, 'fatal error; the process exits and must be restarted')
     } else logger.info({ signal: outcome }, 'draining')
     reloads.close()
     const { delayMs, timeoutMs } = settings.shutdown
     // End the process even if a part hangs, such as a database that does not respond.
     const exitAfterGrace = (): void => {
-      logger.error('not everything could be taken down in time: the process ends without it')
+      logger.error('shutdown timed out; the process exits')
       exit(code)
     }
     setTimeout(exitAfterGrace, delayMs + timeoutMs + graceMs).unref()

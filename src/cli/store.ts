@@ -1,7 +1,7 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
 import { hasEmbeddedStore, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
-import { insertAuditEntry } from '../platform/audit/index.ts'
+import { recordAudit } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/runtime/index.ts'
 
 /** Opens the configured store for `work`, and closes it afterwards. */
@@ -22,7 +22,7 @@ export const withExistingStore = async <T>(
   if (!settings.databaseUrl && !hasEmbeddedStore(settings.dataDirectory))
     throw new Error(`there is no store in ${settings.dataDirectory}`)
   return withStore(settings, async (store) => {
-    if (!(await hasSchema(store.database))) throw new Error('the store is empty: `portico migrate` makes its tables')
+    if (!(await hasSchema(store.database))) throw new Error('the store has no tables: run `portico migrate`')
     return work(store)
   })
 }
@@ -33,7 +33,7 @@ export const auditCommand = (
   command: string,
   { targetId, detail = {} }: { targetId: string; detail?: Record<string, string> },
 ): Promise<void> =>
-  insertAuditEntry(tx, {
+  recordAudit(tx, {
     at: systemClock.now(),
     portal: 'SYSTEM',
     actorId: null,

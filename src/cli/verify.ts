@@ -14,10 +14,11 @@ const describeBreak = ({ sequence, bizId, reason }: ChainBreak): string => {
 
 export const auditVerify: Command = {
   name: 'audit verify',
-  summary: 'follow the hash chain of the audit log, and name the first entry that breaks it',
+  summary: 'verify the hash chain of the audit log',
   help: [
-    'Exit code 0 when every sealed entry is what was sealed, 1 otherwise. Reads only; what has been written in the last',
-    'moments and is not sealed yet is not judged. The embedded store belongs to one process: stop the gateway first.',
+    'Exit code 0 if every sealed entry is unchanged, 1 otherwise. Prints the first entry that breaks the chain. Changes',
+    'nothing. Does not check the newest entries, which are not sealed yet. The embedded store can be used by one process',
+    'only: stop the gateway first.',
   ].join('\n'),
   options: {},
   run: async () => {
@@ -36,18 +37,19 @@ export const auditVerify: Command = {
 
 export const ledgerVerify: Command = {
   name: 'ledger verify',
-  summary: 'check the whole book, and name the first discrepancy',
+  summary: 'check the consistency of the whole ledger',
   help: [
-    'Exit code 0 when the book adds up, 1 otherwise. Reads only. The embedded store belongs to one process: stop the',
-    'gateway first; a running one says the same at /health/ready and in its metrics.',
+    'Exit code 0 if the ledger is consistent, 1 otherwise. Prints the first discrepancy. Changes nothing. The embedded',
+    'store can be used by one process only: stop the gateway first. A running gateway reports the result of its own',
+    'checks at /health/ready and in its metrics.',
   ].join('\n'),
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
     const broken = await withExistingStore(settings, ({ withoutTimeouts }) =>
-      withSpinner(stderr, 'checking the book', () => withoutTimeouts(verifyLedger)),
+      withSpinner(stderr, 'checking the ledger', () => withoutTimeouts(verifyLedger)),
     )
-    if (!broken) stdout.write('the book adds up\n')
+    if (!broken) stdout.write('the ledger is consistent\n')
     else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)
     return broken ? 1 : 0
   },

@@ -72,7 +72,7 @@ export const composeDomains = async (
   const withdrawalChannels = createWithdrawalChannels({
     ...infrastructure,
     ledger,
-    members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
+    members: { holdFor: (tx, account, access) => memberships.assertAccess(tx, account, access) },
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
@@ -107,7 +107,7 @@ export const composeDomains = async (
     permissions: apiKeyPermissions,
     assertAddressAllowed: identity.assertAddressAllowed,
     settings: settings.access.apiKeys,
-    onError: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
+    onFault: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
   })
   const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
@@ -154,11 +154,11 @@ export const composeDomains = async (
         clock: infrastructure.clock,
         everyMs: ledgerCheckMs,
         verifyLedger: (signal) => infrastructure.withoutTimeouts(verifyLedger, signal),
-        onBroken: (broken) => logger.error(broken, 'the book does not add up'),
+        onBroken: (broken) => logger.error(broken, 'ledger check failed'),
       }),
     ],
   }
-  const { countPendingApprovals: accountsAwaiting } = operators
+  const { accountsAwaiting } = operators
   return {
     ledger,
     workspaces,

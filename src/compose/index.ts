@@ -38,12 +38,13 @@ const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
 export const isRole = (value: unknown): value is Role => roles.some((role) => role === value)
 
+/** A composed process that does not listen yet. */
 export interface Deployment {
   portal: Server
   operations: Server
   /** Declared operations without a handler in this process. */
   unserved: string[]
-  /** Moves the domains to where the changed configuration places them. */
+  /** Moves the domains to the backends of the changed configuration. */
   replaceBackends(settings: Configuration): Promise<void>
   /** Fails readiness and sends `Connection: close` from now on. */
   startDraining(): void
@@ -57,7 +58,7 @@ const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domai
   createApprovalMetrics(metrics.registry, {
     count: domains.accountsAwaiting,
     clock: infrastructure.clock,
-    onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
+    onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
   })
   createBackgroundMetrics(metrics.registry, infrastructure.background.dropped)
   createQueueMetrics(metrics.registry, {
@@ -84,8 +85,8 @@ const buildBackends = ({ isGateway, settings, infrastructure, metrics, perimeter
 /** Declared operations without a handler in this process. Warns about those that no upstream serves either. */
 const findUnserved = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
-  const nowhere = isGateway ? findUnservedOperations(unserved, settings) : unserved
-  if (nowhere.length > 0) logger.warn({ operations: nowhere }, 'declared, and not served yet')
+  const withoutBackend = isGateway ? findUnservedOperations(unserved, settings) : unserved
+  if (withoutBackend.length > 0) logger.warn({ operations: withoutBackend }, 'operations without a handler or backend')
   return unserved
 }
 
@@ -126,11 +127,15 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   building.defer(() => explain.close())
   const app = portalApp(parts, pipeline, explain, tracing)
   const unserved = findUnserved(parts)
-  const book = watchLedger({ ledger: domains.ledger, logger, metrics: createLedgerMetrics(metrics.registry) })
-  building.defer(() => book.close())
+  const ledgerReadiness = watchLedger({
+    ledger: domains.ledger,
+    logger,
+    metrics: createLedgerMetrics(metrics.registry),
+  })
+  building.defer(() => ledgerReadiness.close())
   const draining = createDraining()
   const operations = createOperationsApp({
-    probes: [...infrastructure.probes, { name: 'ledger', check: book.check }],
+    probes: [...infrastructure.probes, { name: 'ledger', check: ledgerReadiness.check }],
     isDraining: draining.isDraining,
     metrics,
     explain: explain.explain,
@@ -155,7 +160,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     unserved,
     replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
     startDraining: draining.start,
-    onFatal: infrastructure.storeIsOver,
+    onFatal: infrastructure.storeFailure,
     close: () => built.disposeAsync(),
   }
 }

@@ -40,39 +40,37 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
   return { mailer: outbox, outbox }
 }
 
-/** Replicas whose clocks differ by more refuse tokens that another one has just issued. */
+/** Beyond this skew a replica refuses tokens that another one has just issued. */
 const warnSkewMs = 1_000
 
 /** A clock that is a day ahead expires every session and key, and uses the limits of another day. */
 const maxSkewMs = hours(12)
 
 /**
- * Opens the stores, mail and caches behind their ports; `stack` closes them in reverse order. `mayBeSeveral` allows other
- * processes of this kind without Redis.
+ * Opens the stores, mail and caches behind their ports; `stack` closes them in reverse order. `allowReplicas` allows
+ * other processes of this kind without Redis.
  */
 export const openInfrastructure = async (
   settings: Configuration,
-  mayBeSeveral: boolean,
+  allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,
 ) => {
-  const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'a database connection broke')
+  const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
   const onDiskFull = (isFull: boolean) =>
     isFull
-      ? logger.error('THE DISK IS FULL: the embedded store is read only until there is room')
-      : logger.info('there is room on the disk again')
+      ? logger.error('disk full: the embedded store is read-only')
+      : logger.info('disk space available again: the embedded store is writable')
   const texts = await readMailTexts(inPackage('config/mail'))
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
   await assertWritable(store.database)
   const aheadMs = -(await measureClockSkew(store.database, systemClock))
-  if (Math.abs(aheadMs) >= maxSkewMs)
-    throw new Error(`the clock of this process is ${aheadMs} ms ahead of the store's: one of the two is wrong`)
-  if (Math.abs(aheadMs) >= warnSkewMs)
-    logger.warn({ aheadMs }, 'THE STORE HAS ANOTHER TIME THAN THIS PROCESS: one of the two clocks is wrong')
+  if (Math.abs(aheadMs) >= maxSkewMs) throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
+  if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
   const migrated = await store.migrate(schemaOwners)
-  if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
-  const shared = await openSharedState(settings, mayBeSeveral, systemClock, logger, stack)
+  if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
+  const shared = await openSharedState(settings, allowReplicas, systemClock, logger, stack)
   const limits = createLimits(settings.limits.scale, systemClock, shared.counters)
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
@@ -86,7 +84,7 @@ export const openInfrastructure = async (
     database: store.database,
     waitingForDatabase: store.waiting,
     withoutTimeouts: store.withoutTimeouts,
-    storeIsOver: store.fatal,
+    storeFailure: store.fatal,
     inSnapshot: createSnapshotReader(store, systemClock),
     blobs,
     probes: [{ name: 'store', check: store.check }, ...shared.probes],

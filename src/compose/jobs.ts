@@ -63,7 +63,7 @@ export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Prom
     kinds,
     onFailure: ({ error, ...failure }) => {
       metrics.failed(failure.kind)
-      logger.warn({ ...failure, err: error }, 'a job failed')
+      logger.warn({ ...failure, err: error }, 'job failed')
     },
   })
   stack.defer(() => runner.stop())

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { createLedgerMetrics } from '../platform/telemetry/index.ts'
 
 export interface LedgerReadiness {
-  /** Rejects while the last ledger check has found an error, so that the replica leaves the rotation. */
+  /** Rejects while the last ledger check failed, so that load balancers take the replica out. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -22,34 +22,34 @@ const everyMs = 1_000
  */
 export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness => {
   let broken: string | undefined
-  let isSilent = false
-  const look = async (): Promise<void> => {
+  let hasFailed = false
+  const poll = async (): Promise<void> => {
     try {
       const last = await ledger.readLastCheck()
       broken = last?.broken?.rule
       if (last) metrics.checked(last.broken?.violations ?? 0, last.at)
-      isSilent = false
+      hasFailed = false
     } catch (error) {
-      if (!isSilent) logger.warn({ err: error }, 'what the last check of the book has found could not be read')
-      isSilent = true
+      if (!hasFailed) logger.warn({ err: error }, 'result of the last ledger check could not be read')
+      hasFailed = true
     }
   }
-  let looking: Promise<void> | undefined
+  let polling: Promise<void> | undefined
   // One poll at a time, so that polls do not pile up on a slow store.
-  const lookUnlessLooking = (): void => {
-    looking ??= look().finally(() => {
-      looking = undefined
+  const pollOnce = (): void => {
+    polling ??= poll().finally(() => {
+      polling = undefined
     })
   }
-  lookUnlessLooking()
-  const timer = setInterval(lookUnlessLooking, everyMs).unref()
+  pollOnce()
+  const timer = setInterval(pollOnce, everyMs).unref()
   return {
     check: async () => {
-      if (broken !== undefined) throw new Error(`the book does not add up: ${broken}`)
+      if (broken !== undefined) throw new Error(`ledger check failed: ${broken}`)
     },
     close: async () => {
       clearInterval(timer)
-      await looking
+      await polling
     },
   }
 }

@@ -8,10 +8,11 @@ type ExchangeSettings = Configuration['money']['exchange']
 
 const share = (text: string): Ratio => {
   const parsed = parseRatio(text)
-  if (!parsed) throw new RangeError(`${text} is no share`)
+  if (!parsed) throw new RangeError(`${text} is not a valid share`)
   return parsed
 }
 
+/** The exchange terms with parsed rates. Throws RangeError for an invalid share. */
 export const exchangeTerms = ({ spread, feeRate, quoteLifeMs }: ExchangeSettings): ExchangeTerms => ({
   spread: share(spread),
   feeRate: share(feeRate),
@@ -26,6 +27,6 @@ export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
 export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
   const { provider, rates } = settings
   if (!provider) return fixedRates(rates, clock)
-  const onFault = (error: unknown): void => logger.warn({ err: error }, 'no rates from the provider')
+  const onFault = (error: unknown): void => logger.warn({ err: error }, 'exchange rates could not be fetched')
   return openRateProvider({ ...provider, url: provider.url.reveal() }, clock, onFault)
 }

@@ -26,11 +26,11 @@ export const composeSeed = (
 
 /** Refuses to start production on a store whose development accounts can still sign in with the documented password. */
 export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {
-  const faults: string[] = []
+  const errors: string[] = []
   for (const { portal, email } of developmentAccounts) {
     const account = await accountByEmail(database, portal, email)
     if (account?.status !== 'ACTIVE' || !(await passwords.verify(account.passwordHash, developmentPassword))) continue
-    faults.push(`the store holds the development account ${email}`)
+    errors.push(`the store holds the development account ${email}`)
   }
-  if (faults.length > 0) throw new ConfigurationError(faults)
+  if (errors.length > 0) throw new ConfigurationError(errors)
 }

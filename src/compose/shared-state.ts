@@ -8,7 +8,7 @@ import { createRedisLimitStores, type StoreFactory } from '../platform/limits/in
 import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/pubsub.ts'
 import { openRedis } from '../platform/redis/index.ts'
 
-/** State that replicas share through Redis, or that a single process keeps in memory. */
+/** State that replicas share through Redis, or that a single process has in memory. */
 export interface SharedState {
   cache: Cache
   announcements: PubSub
@@ -20,15 +20,15 @@ export interface SharedState {
 /** Entries of the memory cache: counters, and groups of replay windows, which `secureChannel.maxSessions` bounds. */
 const cacheEntries = 200_000
 
-const states = {
-  lost: 'the connection that keeps other gateways away broke',
-  held: 'other gateways are kept away again',
-  taken: 'ANOTHER GATEWAY RUNS ON THIS DATABASE WITHOUT REDIS: this one is not ready any more',
+const lockMessages = {
+  lost: 'connection of the singleton lock lost',
+  held: 'singleton lock held again',
+  taken: 'another gateway without Redis runs on this database; this one is not ready',
 }
 
 const openLocalState = async (
   { databaseUrl, database }: Configuration,
-  mayBeSeveral: boolean,
+  allowReplicas: boolean,
   clock: Clock,
   logger: Logger,
   stack: AsyncDisposableStack,
@@ -37,45 +37,45 @@ const openLocalState = async (
   stack.defer(() => cache.close())
   const shared = { cache, announcements: createLocalPubSub(), counters: undefined }
   // The embedded store already belongs to one process.
-  if (!databaseUrl || mayBeSeveral) return { ...shared, probes: [] }
+  if (!databaseUrl || allowReplicas) return { ...shared, probes: [] }
   const lock = await acquireSingletonLock({
     url: databaseUrl.reveal(),
     connectTimeoutMs: database.connectTimeoutMs,
-    onChange: (state) => logger[state === 'held' ? 'info' : 'error'](states[state]),
+    onChange: (state) => logger[state === 'held' ? 'info' : 'error'](lockMessages[state]),
   })
   stack.defer(() => lock.release())
-  return { ...shared, probes: [{ name: 'alone', check: () => lock.check() }] }
+  return { ...shared, probes: [{ name: 'singleton-lock', check: () => lock.check() }] }
 }
 
 /**
  * Opens Redis if REDIS_URL is set, and memory otherwise. Without Redis a gateway must be the only one on its database, and
- * refuses to start next to another. `mayBeSeveral` is for domain services, which keep no state here.
+ * refuses to start next to another one. `allowReplicas` is for domain services, which keep no state here.
  */
 export const openSharedState = async (
   settings: Configuration,
-  mayBeSeveral: boolean,
+  allowReplicas: boolean,
   clock: Clock,
   logger: Logger,
   stack: AsyncDisposableStack,
 ): Promise<SharedState> => {
   const { redisUrl } = settings
-  if (!redisUrl) return openLocalState(settings, mayBeSeveral, clock, logger, stack)
-  let troubled = false
+  if (!redisUrl) return openLocalState(settings, allowReplicas, clock, logger, stack)
+  let isDown = false
   const redis = await openRedis({
     url: redisUrl.reveal(),
     ...settings.redis,
     onError: (error) => {
-      if (!troubled) logger.warn({ err: error }, 'the connection to Redis broke')
-      troubled = true
+      if (!isDown) logger.warn({ err: error }, 'Redis connection lost')
+      isDown = true
     },
     onReady: () => {
-      if (troubled) logger.info('Redis is there again')
-      troubled = false
+      if (isDown) logger.info('Redis connection restored')
+      isDown = false
     },
     onEvicting: (policy) =>
       logger.warn(
         { policy },
-        'REDIS FORGETS WHEN IT IS FULL, who has used up a limit too: set maxmemory-policy noeviction',
+        'Redis evicts keys when it is full, rate limit counters included; set maxmemory-policy noeviction',
       ),
   })
   stack.defer(() => redis.close())

@@ -71,7 +71,7 @@ export const backendSettings = z
 
 export type UpstreamConfiguration = z.output<typeof upstream>
 
-/** Where a domain is served: by its own setting, else by `default`, else in this process. */
+/** The backend of a domain: its own setting, else `default`, else in this process. */
 export const placeOf = (
   { backends }: { backends: z.output<typeof backendSettings> },
   domain: string,

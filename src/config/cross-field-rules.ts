@@ -16,17 +16,17 @@ const tlsErrors = (settings: Settings): string[] =>
       ...(isHttps(url) ? [] : [`backends.${name}.tls: needs a url that begins with https://`]),
       ...((certFile === undefined) === (keyFile === undefined)
         ? []
-        : [`backends.${name}.tls: a certFile needs a keyFile, and a keyFile a certFile`]),
+        : [`backends.${name}.tls: certFile and keyFile must be set together`]),
     ]
   })
 
 /** With a shared audience one upstream could replay its call assertions at another. */
 const audienceErrors = (settings: Settings): string[] => {
   const upstreams = upstreamsOf(settings)
-  return upstreams.flatMap(({ name, url, audience }, place) => {
-    const other = upstreams.slice(0, place).find((one) => one.audience === audience && one.url !== url)
+  return upstreams.flatMap(({ name, url, audience }, index) => {
+    const other = upstreams.slice(0, index).find((one) => one.audience === audience && one.url !== url)
     return other
-      ? [`backends.${name}.audience: must not be that of backends.${other.name}, which is at another url`]
+      ? [`backends.${name}.audience: must differ from that of backends.${other.name}, which has another url`]
       : []
   })
 }
@@ -42,9 +42,7 @@ export const crossFieldErrors = (settings: Settings): string[] => {
     database.statementTimeoutMs === 0 ||
       database.lockTimeoutMs < database.statementTimeoutMs ||
       'database.lockTimeoutMs: must be less than database.statementTimeoutMs',
-    listen.port !== listen.operationsPort ||
-      listen.port === 0 ||
-      'listen.operationsPort: must be another port than listen.port',
+    listen.port !== listen.operationsPort || listen.port === 0 || 'listen.operationsPort: must differ from listen.port',
     headersTimeoutMs <= uploadTimeoutMs ||
       'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
     // A new key would need a successor immediately.
@@ -57,21 +55,21 @@ export const crossFieldErrors = (settings: Settings): string[] => {
     ...tlsErrors(settings),
     ...audienceErrors(settings),
     ...codedValueErrors(settings),
-  ].filter((fault) => fault !== true)
+  ].filter((error) => error !== true)
 }
 
-/** The error of the numbers that a deployment gives to the codes of a family, or undefined. */
+/** The error of the configured numbers of a family, or undefined. */
 const errorOf = (family: string, own: Readonly<Record<string, number>>): string | undefined => {
   const numbers = codedFamilies.get(family)?.values
-  if (!numbers) return `there is no family ${family}`
+  if (!numbers) return `unknown family ${family}`
   const unknown = Object.keys(own).find((code) => !Object.hasOwn(numbers, code))
-  if (unknown !== undefined) return `${family} has no ${unknown}`
+  if (unknown !== undefined) return `unknown code ${unknown} in ${family}`
   const all = Object.values({ ...numbers, ...own })
-  return new Set(all).size < all.length ? `two codes of ${family} share a number` : undefined
+  return new Set(all).size < all.length ? `two codes of ${family} have the same number` : undefined
 }
 
 const codedValueErrors = ({ codedValues }: Settings): string[] =>
   Object.entries(codedValues)
     .map(([family, own]) => errorOf(family, own))
-    .filter((fault) => fault !== undefined)
-    .map((fault) => `codedValues: ${fault}`)
+    .filter((error) => error !== undefined)
+    .map((error) => `codedValues: ${error}`)

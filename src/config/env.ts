@@ -4,15 +4,16 @@ import { z } from 'zod'
 
 const folder = new URL('../../', import.meta.url)
 
-/** The absolute path of the package, or of a file in it. A build is as deep in the package as this file. */
+/** The absolute path of the package, or of a file in it. Builds are at the same depth in the package as this file. */
 export const inPackage = (path = ''): string => fileURLToPath(new URL(path, folder))
 
 const Package = z.object({ version: z.string() })
 
+/** The version in package.json. */
 export const packageVersion = (): string =>
   Package.parse(JSON.parse(readFileSync(inPackage('package.json'), 'utf8'))).version
 
-/** The environment variables of a process. This is the only file that reads `process.env`. */
+/** The environment variables and their descriptions. This is the only file that reads `process.env`. */
 export const variableTexts = {
   PORT: 'Port of the portal listener (8080)',
   OPS_PORT: 'Port of the operations listener (9090)',

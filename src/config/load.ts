@@ -20,20 +20,20 @@ const mergeSettings = (base: unknown, over: unknown): unknown => {
   return merged
 }
 
-const inherited = '__proto__'
+const prototypeKey = '__proto__'
 
 /** Whether a value contains the key `__proto__`, whose settings no schema would see. */
-const namesPrototype = (value: unknown): boolean =>
+const hasPrototypeKey = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
-  (Object.hasOwn(value, inherited) || Object.values(value).some(namesPrototype))
+  (Object.hasOwn(value, prototypeKey) || Object.values(value).some(hasPrototypeKey))
 
 /** Every error of a configuration, one per line. */
 export class ConfigurationError extends Error {
   readonly errors: string[]
 
   constructor(errors: string[]) {
-    super(`the configuration has ${errors.length} error(s):\n${errors.map((fault) => `  - ${fault}`).join('\n')}`)
+    super(`the configuration has ${errors.length} error(s):\n${errors.map((error) => `  - ${error}`).join('\n')}`)
     this.name = 'ConfigurationError'
     this.errors = errors
   }
@@ -44,15 +44,15 @@ const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
 /** Refuses invalid UTF-8 instead of replacing characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const notByName = 'must be a map of settings'
+const mapExpected = 'must be a map of settings'
 
 const readYaml = (file: string, errors: string[]): Tree => {
   try {
     const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
-    if (more.length > 0) throw new Error('holds more than one document')
+    if (more.length > 0) throw new Error('contains more than one document')
     // A list or text would be replaced by the next layer, and the defaults would apply silently.
-    if (!isRecord(tree ?? {})) throw new Error(notByName)
-    if (namesPrototype(tree)) throw new Error('names a setting __proto__')
+    if (!isRecord(tree ?? {})) throw new Error(mapExpected)
+    if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__')
     return isRecord(tree) ? tree : {}
   } catch (error) {
     errors.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
@@ -64,7 +64,7 @@ const readYaml = (file: string, errors: string[]): Tree => {
 const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
   Object.entries(variables)
     .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
-    .map(([name]) => `${name}: ${notByName}`)
+    .map(([name]) => `${name}: ${mapExpected}`)
 
 /** 32 bytes in base64 or base64url (RFC 4648). Node skips other characters, so a typo would silently be another key. */
 const base64Key = /^[A-Za-z0-9+/_-]{43}=?$/
@@ -84,19 +84,19 @@ export const loadConfiguration = (variables: Variables): Configuration => {
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), errors) : {}
   const fromVariables = variableSettings(variables)
   errors.push(...coveredSectionErrors(file, fromVariables))
-  const chosen = mergeSettings(file, fromVariables)
-  const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
+  const overrides = mergeSettings(file, fromVariables)
+  const profile = z.object({ profile: z.string().default('development') }).safeParse(overrides).data?.profile
   const layers = [
     readYaml(inPackage('config/default.yaml'), errors),
     // Also for an unknown profile, so that only its error is reported, and not the missing production settings.
     profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), errors),
-    chosen,
+    overrides,
   ]
   const tree = layers.reduce(mergeSettings)
   const parsed = schema.safeParse(tree)
   errors.push(...toErrorLines(parsed.error?.issues ?? []))
   if (parsed.success) errors.push(...crossFieldErrors(parsed.data))
-  const outside = {
+  const environment = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, errors)),
     databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, ['postgres', 'postgresql'], errors),
@@ -105,17 +105,17 @@ export const loadConfiguration = (variables: Variables): Configuration => {
   }
   errors.push(...productionErrors(tree, variables))
   if (!parsed.success || errors.length > 0) throw new ConfigurationError(errors)
-  return { ...parsed.data, ...outside }
+  return { ...parsed.data, ...environment }
 }
 
 type Issue = z.core.$ZodIssue
 
-/** The issues of the alternative of a union that was probably meant: the one that matches furthest. */
+/** The issues of the union alternative that the value most likely stands for: one that fails below its root. */
 const unfoldUnion = (issue: Issue): Issue[] => {
   if (issue.code !== 'invalid_union') return [issue]
-  const meant = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
-  if (!meant) return [issue]
-  return meant.flatMap((inner) => unfoldUnion({ ...inner, path: [...issue.path, ...inner.path] }))
+  const likely = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
+  if (!likely) return [issue]
+  return likely.flatMap((inner) => unfoldUnion({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
 /** An unknown setting at the top level has no path. */

@@ -29,24 +29,24 @@ const tariffTerms = z.object(tariff)
 /** The limits and fees of one payment method: decimal strings in `currency`. The rate is a share below one. */
 export type TariffSettings = z.output<typeof tariffTerms>
 
-/** The fees of the minimum order, as the ledger charges them. Larger orders leave more after fees. */
-const leastFee = (fixed: bigint, rate: string, least: bigint): bigint => {
+/** The fees of an order of the minimum amount, as the ledger charges them. Larger orders leave more after fees. */
+const minimumFee = (fixed: bigint, rate: string, minimum: bigint): bigint => {
   const share = parseRatio(rate)
-  return share ? fixed + multiplyRoundingUp(least, share) : fixed
+  return share ? fixed + multiplyRoundingUp(minimum, share) : fixed
 }
 
-const areConsistent = (given: unknown): boolean => {
-  const read = tariffTerms.safeParse(given)
+const areConsistent = (settings: unknown): boolean => {
+  const read = tariffTerms.safeParse(settings)
   // The schema of each field reports its own errors.
   if (!read.success || !isCurrency(read.data.currency)) return true
   const { currency: code, ...texts } = read.data
   const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
-  const [least, most, fixed] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
-  const daily = texts.dailyMax === undefined ? most : minor(texts.dailyMax)
-  return fixed >= 0n && least > leastFee(fixed, texts.feeRate, least) && most >= least && daily >= least
+  const [min, max, fixed] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
+  const daily = texts.dailyMax === undefined ? max : minor(texts.dailyMax)
+  return fixed >= 0n && min > minimumFee(fixed, texts.feeRate, min) && max >= min && daily >= min
 }
-const together = {
-  message: 'amounts that fit the currency: the fees of minAmount < minAmount <= maxAmount, minAmount <= dailyMax',
+const consistency = {
+  message: 'amounts that fit the currency, with fees of minAmount < minAmount <= maxAmount and minAmount <= dailyMax',
 }
 
 const rechargeChannel = z
@@ -58,11 +58,11 @@ const rechargeChannel = z
     enabled: z.boolean().describe('Offer this channel for new orders.'),
     ...tariff,
   })
-  .refine(areConsistent, together)
+  .refine(areConsistent, consistency)
 
 const payout = z
   .strictObject({ channelType: z.enum(['BANK', 'CRYPTO']).describe('Type of the payout account.'), ...tariff })
-  .refine(areConsistent, together)
+  .refine(areConsistent, consistency)
 
 const distinct = (keys: string[]): boolean => new Set(keys).size === keys.length
 
@@ -149,7 +149,7 @@ const settings = z.strictObject({
 type Settings = z.output<typeof settings>
 
 /** The currencies that each part of the settings uses. */
-const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings) => ({
+const currenciesIn = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings) => ({
   transferFee: Object.keys(transferFee),
   transferApprovalFrom: Object.keys(transferApprovalFrom),
   'recharge.channels': recharge.channels.map((each) => each.currency),
@@ -161,9 +161,9 @@ const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exc
   ),
 })
 
-export const moneySettings = settings.superRefine((given, context) => {
-  for (const [part, spoken] of Object.entries(spokenOf(given))) {
-    const unlisted = new Set(spoken).difference(new Set(given.currencies))
+export const moneySettings = settings.superRefine((money, context) => {
+  for (const [part, used] of Object.entries(currenciesIn(money))) {
+    const unlisted = new Set(used).difference(new Set(money.currencies))
     if (unlisted.size > 0)
       context.addIssue({
         code: 'custom',

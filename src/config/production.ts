@@ -28,7 +28,7 @@ const minDistinctCharacters = 17
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
 
 /**
- * Whether a key of 32 bytes in base64 was visibly not made by a random generator: repeated bytes, a countQuery sequence,
+ * Whether a key of 32 bytes in base64 was visibly not made by a random generator: repeated bytes, consecutive bytes,
  * text, hexadecimal digits, or a short pattern of base64. A key that passes may still be a bad one.
  */
 export const isPredictableKey = (base64: string): boolean => {
@@ -75,9 +75,9 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
   const errors: string[] = []
   for (const [name, portal] of Object.entries(settings.portals)) {
     if (portal.accessCodes.some((code) => developmentAccessCodeHashes.has(code)))
-      errors.push(`portals.${name}.accessCodes: holds a development code`)
+      errors.push(`portals.${name}.accessCodes: contains a development code`)
     if (portal.accessCodes.some((code) => exampleAccessCodeHashes.has(code)))
-      errors.push(`portals.${name}.accessCodes: holds the code of an example`)
+      errors.push(`portals.${name}.accessCodes: contains a code from an example`)
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
   }
@@ -86,7 +86,7 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
   else if (Buffer.from(key, 'base64').equals(developmentKey()))
     errors.push('PORTICO_SECRET_KEY: is the development key')
   else if (isPredictableKey(key))
-    errors.push('PORTICO_SECRET_KEY: is not random; make a key with `openssl rand -base64 32`')
+    errors.push('PORTICO_SECRET_KEY: is not random; generate a key with `openssl rand -base64 32`')
   if (!variables.DATABASE_URL && !settings.database.acceptEmbedded)
     errors.push(
       'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
@@ -97,7 +97,7 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
   if (!variables.SMTP_URL) errors.push('SMTP_URL: must be set in production; codes are sent by mail')
   else if (leavesTlsOpen(variables.SMTP_URL))
     errors.push(
-      'SMTP_URL: smtp:// must say ?requireTLS=true in production, or ?requireTLS=false where mails with codes and links may go in the clear',
+      'SMTP_URL: smtp:// needs ?requireTLS=true in production, or ?requireTLS=false to send codes and links without encryption',
     )
   if (settings.mail.from.includes('portico.test')) errors.push('mail.from: is the development address')
   return errors

@@ -91,18 +91,18 @@ const isReadable = (text: string): boolean => {
 }
 
 /** The PostgreSQL library ignores unknown TLS parameters and connects without TLS. */
-const asksForTlsInVain = (text: string): boolean => {
-  const asked = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
-  const isHeeded = ([name, value]: [string, string]): boolean =>
+const hasIneffectiveTls = (text: string): boolean => {
+  const parameters = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
+  const isEffective = ([name, value]: [string, string]): boolean =>
     name === 'ssl' ? /^(true|1|0)$/.test(value) : /^ssl(mode|rootcert|cert|key|negotiation)$/.test(name) && value !== ''
-  return text.startsWith('postgres') && asked.length > 0 && !asked.some(isHeeded)
+  return text.startsWith('postgres') && parameters.length > 0 && !parameters.some(isEffective)
 }
 
 const rules = [
-  'a port is at most 65535',
-  'an IPv6 address stands in brackets',
-  'characters of a password other than letters and digits are percent-encoded',
-  'a database of Redis is a number',
+  'ports are at most 65535',
+  'IPv6 addresses are in brackets',
+  'special characters in passwords are percent-encoded',
+  'Redis databases are numbers',
 ].join(', ')
 
 /** The URL of a server with its credentials. Errors never contain it. */
@@ -110,10 +110,10 @@ export const serverUrl = (name: string, text: string | undefined, protocols: str
   if (text === undefined) return null
   const starts = protocols.map((protocol) => `${protocol}://`)
   if (!starts.some((start) => text.startsWith(start)))
-    errors.push(`${name}: must be a URL beginning with ${starts.join(' or ')}`)
-  else if (!isReadable(text)) errors.push(`${name}: cannot be read: ${rules}`)
-  else if (asksForTlsInVain(text))
-    errors.push(`${name}: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is`)
+    errors.push(`${name}: must be a URL that begins with ${starts.join(' or ')}`)
+  else if (!isReadable(text)) errors.push(`${name}: is not a valid URL: ${rules}`)
+  else if (hasIneffectiveTls(text))
+    errors.push(`${name}: has a TLS parameter that PostgreSQL clients ignore; use ?sslmode=verify-full`)
   return new Secret(text)
 }
 
@@ -127,7 +127,7 @@ interface Interval {
   last: bigint
 }
 
-/** A range as numbers of IPv6; IPv4 stands at `::ffff:0:0/96`. */
+/** A range as IPv6 numbers. IPv4 is mapped to `::ffff:0:0/96`. */
 const intervalOf = (range: string): Interval => {
   const [network, bits] = ipaddr.parseCIDR(range)
   const [address, length] =
@@ -137,7 +137,7 @@ const intervalOf = (range: string): Interval => {
   return { first: prefix << hostBits, last: ((prefix + 1n) << hostBits) - 1n }
 }
 
-/** What is routed on the internet: IPv4 below multicast and without 0.0.0.0/8, and the global unicast addresses of IPv6. */
+/** The public addresses: IPv4 below multicast and without 0.0.0.0/8, and the global unicast addresses of IPv6. */
 const internets: Interval[] = [
   { first: intervalOf('1.0.0.0/8').first, last: intervalOf('223.0.0.0/8').last },
   intervalOf('2000::/3'),
@@ -152,7 +152,7 @@ const areCovered = ({ first, last }: Interval, sorted: readonly Interval[]): boo
   return next > last
 }
 
-/** Whether the ranges together hold every public address of IPv4 or of IPv6. Ranges that are malformed do not count. */
+/** Whether the ranges together contain every public IPv4 or every public IPv6 address. Malformed ranges are ignored. */
 export const coverInternet = (ranges: readonly string[]): boolean => {
   const sorted = ranges
     .filter(isRange)

@@ -58,9 +58,9 @@ export const pathParameterSchema = ({ params }: Operation, name: string): z.ZodT
 export const bizId = z.string()
 
 /** ISO 8601 UTC, in replies. */
-export const timestamp = z.iso.datetime().meta({ description: 'UTC: it ends with `Z`' })
+export const timestamp = z.iso.datetime().meta({ description: 'ISO 8601 in UTC, ending with `Z`' })
 
-export const zoneDescription = 'With its zone: `Z`, or an offset such as `+02:00`'
+export const zoneDescription = 'ISO 8601 with a time zone: `Z`, or an offset such as `+02:00`'
 
 /** ISO 8601 with a zone, in requests. */
 export const instant = z.iso
@@ -89,7 +89,7 @@ export const amount = z
   .max(40)
   .regex(/^([1-9]\d*(\.\d+)?|0\.\d*[1-9]\d*)$/)
   .meta({
-    description: 'Of no more decimal places than its currency has; with all of these, of 30 digits at most',
+    description: 'At most as many decimal places as the currency has, and at most 30 digits including all of them',
     examples: ['12.50'],
   })
 
@@ -137,7 +137,7 @@ export const orderFields = {
   updatedAt: timestamp,
 }
 
-/** The changes of an order's status. */
+/** The status changes of an order. */
 export const statusHistory = (family: CodedFamily) =>
   z.array(
     z.object({

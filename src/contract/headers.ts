@@ -49,12 +49,12 @@ export const headers = {
   ray: define('Cf-Ray', visible(64)),
   ipCountry: define('cf-ipcountry', { type: 'string', pattern: '^[A-Za-z0-9]{2}$' }),
   locale: define('X-LOCALE', { type: 'string', minLength: 1, maxLength: 64, pattern: '^[ -~]+$' }),
-  /** Of the machine chain, where any value is accepted. */
+  /** The machine chain accepts any value. */
   machineLocale: define('X-LOCALE'),
   acceptLanguage: define('Accept-Language'),
   workspaceId: define('X-Workspace-Id', { type: 'string', format: 'uuid' }),
   channelSession: define('X-Secure-Channel-Session-Id'),
-  /** Another name of `channelSession`, accepted where a channel is closed. */
+  /** Alias of `channelSession` for the operation that closes a channel session. */
   shortChannelSession: define('X-SC-Session-Id'),
   channelReply: define('X-Secure-Channel-Reply', one('encrypted')),
   range: define('Range'),

@@ -1,3 +1,8 @@
+/*
+ * The catalogue: it joins the contract files of all owners, and throws at start-up if two owners declare the same name.
+ * The other files of this folder are building blocks for contract files. They import the kernel only and run in a browser.
+ * Start reading with `fields.ts` and `policies.ts`.
+ */
 import * as apiKeys from '../domains/api-keys/contract.ts'
 import * as constants from '../domains/constants/contract.ts'
 import * as exchanges from '../domains/exchanges/contract.ts'
@@ -43,7 +48,7 @@ import {
   type PermissionRow,
 } from './permissions.ts'
 
-/** The interface as data: every operation of every chain, a file per resource. */
+/** The contract file of each resource. */
 export const resources = {
   secureChannel,
   auth,
@@ -81,12 +86,12 @@ export const namedOperations = Object.values(resources)
 
 export const catalogue: readonly Operation[] = namedOperations.map(([, operation]) => operation)
 
-/** What the gateway serves itself, whatever the configuration says. */
-const own = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])
+/** Resources that the gateway serves itself and never forwards. */
+const servedByGateway = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])
 
-export const isRoutable = (domain: string): boolean => !own.has(domain)
+export const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 
-/** The domains that the configuration may place behind HTTP. */
+/** The domains that the configuration can place behind HTTP. */
 export const routableDomains: readonly string[] = [...new Set(catalogue.map(({ id }) => domainOf(id)))].filter(
   isRoutable,
 )
@@ -146,7 +151,7 @@ export const statusOf = (code: Code): number => statuses.get(code) ?? 500
 /** The code as users/self reports it: the HTTP status followed by a zero, 4010 for 401. */
 export const numericCode = (code: Code): string => `${statusOf(code)}0`
 
-/** What each domain of operations is about: the descriptions of the OpenAPI tags. */
+/** The description of each OpenAPI tag, by domain. */
 export const summaries: ReadonlyMap<string, string> = new Map(
   Object.entries(resources).flatMap(([name, contract]) => ('summary' in contract ? [[name, contract.summary]] : [])),
 )

@@ -12,13 +12,13 @@ const count = (min: number, max: number, initial: number) =>
 
 /** A time interval, both ends included. Either end can be open. */
 export const interval = {
-  startTime: instant.meta({ description: `The first instant that counts. ${zoneDescription}` }).optional(),
-  endTime: instant.meta({ description: `The last instant that counts. ${zoneDescription}` }).optional(),
+  startTime: instant.meta({ description: `Start of the interval, inclusive. ${zoneDescription}` }).optional(),
+  endTime: instant.meta({ description: `End of the interval, inclusive. ${zoneDescription}` }).optional(),
 }
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 
-/** Whether an interval with both ends does not end before it starts. */
+/** Whether an interval does not end before it starts. True if either end is open. */
 export const isForward = (query: unknown): boolean => {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)

@@ -26,7 +26,7 @@ export interface PermissionGroup {
   /** Position of the first action in the permission table. The others follow it one by one. */
   readonly sortOrder: number
   readonly actions: readonly string[]
-  /** Actions that an API key cannot hold: they change who may do what. */
+  /** Actions that an API key cannot hold, because they change permissions. */
   readonly peopleOnly?: readonly string[]
 }
 

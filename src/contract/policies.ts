@@ -1,3 +1,7 @@
+/*
+ * Policies and what follows from them: the bases that contract files spread, the form of sealed bodies, and the refusals
+ * that a policy implies.
+ */
 import * as z from 'zod'
 import { type Chain, type ChainId, type Code, chains, type Operation, type Policy } from '../kernel/index.ts'
 
@@ -46,19 +50,20 @@ export const everyPortal = ['consumer', 'system'] as const
 /** The request body sent through the secure channel (docs/secure-channel.md, 3). */
 export const SealedBody = z.strictObject({ payload: z.string() }).meta({
   description:
-    'The body through the secure channel: a compact JWE (RFC 7516), header `{alg: dir, enc: A256GCM, kid, seq, htm, htu}`, ' +
-    'whose plaintext is the body in its usual form.',
+    'Request body sent through the secure channel: a compact JWE (RFC 7516) with the header ' +
+    '`{alg: dir, enc: A256GCM, kid, seq, htm, htu}`. Its plaintext is the JSON body.',
 })
 
 /** The envelope's `data` in a sealed reply (docs/secure-channel.md, 4). */
 export const SealedReply = z.object({ payload: z.string() }).meta({
   description:
-    'The data through the secure channel, where `X-Secure-Channel-Reply` asks for that: a compact JWE (RFC 7516), header ' +
-    '`{alg: dir, enc: A256GCM, kid, seq}`, without `seq` where no body was sealed, whose plaintext is the data in its usual form.',
+    'Response data sent through the secure channel if the request has `X-Secure-Channel-Reply`: a compact JWE (RFC 7516) ' +
+    'with the header `{alg: dir, enc: A256GCM, kid, seq}`, without `seq` if the request body was not sealed. Its plaintext ' +
+    'is the JSON data.',
 })
 export type SealedReply = z.output<typeof SealedReply>
 
-/** Whether an operation's body and reply can go through the secure channel: portal chains only, by the policy. */
+/** Whether the secure channel can carry an operation's body and reply: on portal chains only, if the policy allows it. */
 export const isSealable = ({ policy }: Operation, { perimeter }: Chain): boolean =>
   perimeter === 'portal' && policy.channel === 'optional'
 

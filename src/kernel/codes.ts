@@ -35,7 +35,8 @@ export const pipelineCodes = {
 } as const satisfies CodeTable
 
 /**
- * Every code table by its owner. Owners add theirs by declaration merging, so that an undeclared code does not compile: `declare module '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
+ * The code tables by owner. An owner adds its table by declaration merging, so that an undeclared code does not compile:
+ * `declare module '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
  */
 export interface CodesByOwner {
   pipeline: typeof pipelineCodes

@@ -1,7 +1,7 @@
 /*
  * The vocabulary that every other folder shares: operations and their policies, requests and replies, refusals, money,
- * time and ids. The kernel imports nothing of ours and runs in a browser. Start reading with `operation.ts` and
- * `policy.ts`, then `request.ts` for what a handler receives and `refusal.ts` for how it rejects a request.
+ * time and ids. The kernel imports no other folder and runs in a browser. Start reading with `operation.ts`,
+ * then `request.ts` for what a handler receives and `refusal.ts` for how it rejects a request.
  */
 export * from './coded-values.ts'
 export * from './codes.ts'

@@ -61,7 +61,7 @@ const countMembers = (text: string, maxDepth: number): number | undefined => {
   return members
 }
 
-/** Ten times what the largest request needs. V8 parses objects with many names forty times slower than plain text. */
+/** Ten times the need of the largest request. V8 parses objects with many names forty times slower than plain text. */
 const maxMembers = 1_000
 
 const isWellFormedText = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
@@ -72,7 +72,7 @@ const isWellFormedText = (text: string): boolean => text.isWellFormed() && !text
  */
 const hasBackslash = (name: string): boolean => name.includes('\\')
 
-/** Finds what JSON.parse accepts but we do not: forbidden and repeated names, malformed Unicode. */
+/** Finds what JSON.parse accepts and this parser rejects: forbidden and repeated names, malformed Unicode. */
 const findFlaw = (text: string, root: unknown, members: number): string | undefined => {
   // Without escapes every string is as well-formed as the decoded UTF-8.
   const hasEscapes = text.includes('\\')

@@ -30,7 +30,7 @@ export interface Idempotency {
   bodyHash: string
 }
 
-/** A stream of bytes. Its type is in platform/system/byte-stream.ts: the kernel runs in browsers and names no Node type. */
+/** A stream of bytes. src/platform/runtime makes it a Node stream: the kernel runs in browsers and uses no Node types. */
 export interface ByteStream {
   readonly destroyed: boolean
 }

@@ -13,6 +13,7 @@ import {
   type WorkspaceId,
 } from '../kernel/index.ts'
 
+/** A development account to create. */
 export interface SeedAccount {
   portal: Portal
   email: string
@@ -22,7 +23,7 @@ export interface SeedAccount {
   operatorPermissions: Permission[]
 }
 
-/** The functions that the seed uses, the same as the domains. */
+/** The functions that the seed needs: those that registration and the domains use. */
 export interface SeedPorts {
   database: Database
   clock: Clock
@@ -30,7 +31,7 @@ export interface SeedPorts {
   operatorPermissions: readonly Permission[]
   /** Creates the account, or returns the existing one with that e-mail address. */
   createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
-  /** Opens a workspace without wallets; `created` is false where it exists. */
+  /** Opens a workspace without wallets; `created` is false if it exists. */
   openWorkspace(
     tx: Tx,
     opening: {
@@ -77,6 +78,7 @@ export const developmentIds = {
   savingsUsd: bizId<'wallet'>('01990000-0000-7000-8000-000000000006'),
 }
 
+/** The password of every development account. Production refuses accounts that have it. */
 export const developmentPassword = 'Portico-demo-2026'
 
 const people = [
@@ -87,7 +89,7 @@ const people = [
 ] as const
 const emailOf = (name: string): string => `${name.toLowerCase()}@demo.test`
 
-/** The development accounts. */
+/** The portals and e-mail addresses of the development accounts. */
 export const developmentAccounts: readonly { portal: Portal; email: string }[] = people.map(([portal, name]) => ({
   portal,
   email: emailOf(name),
@@ -133,7 +135,7 @@ const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): 
 
 /** Seeds a development store. Idempotent: it runs at every start. */
 export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
-  const made: { accountId: AccountId }[] = []
+  const created: { accountId: AccountId }[] = []
   for (const [portal, name] of people) {
     const account = await ports.createAccount({
       portal,
@@ -143,8 +145,8 @@ export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
       institutionId: developmentIds.institution,
       operatorPermissions: portal === 'SYSTEM' ? [...ports.operatorPermissions] : [],
     })
-    made.push(account)
+    created.push(account)
   }
-  const [owner, member] = made
+  const [owner, member] = created
   if (owner && member) await openShared(ports, owner.accountId, member.accountId)
 }

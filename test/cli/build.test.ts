@@ -28,7 +28,7 @@ const node = (...args: string[]) =>
   })
 const portico = (...args: string[]) => node('bin/portico.js', ...args)
 
-/** Lets the build tell of itself, which nobody would do outside a test. */
+/** Replaces the build's program by one that prints a marker. */
 const mark = (folder: string) =>
   writeFileSync(join(copy, 'build', folder, 'cli.js'), "process.stdout.write('the build')")
 const builds = () => readdirSync(join(copy, 'build'))
@@ -42,11 +42,11 @@ beforeAll(() => {
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
 describe('the build', () => {
-  it('is not made where the bundler is not installed, and npm ci succeeds all the same', async () => {
-    expect((await node('scripts/build.ts')).stdout).toMatch(/^nothing built/)
+  it('is skipped without an error if the bundler is not installed', async () => {
+    expect((await node('scripts/build.ts')).stdout).toMatch(/^no build/)
   })
 
-  it('says what the sources say, operation by operation', async () => {
+  it('prints the same OpenAPI document as the sources', async () => {
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
     const { stdout: ofSources } = await portico('openapi')
     await node('scripts/build.ts')
@@ -56,22 +56,22 @@ describe('the build', () => {
     expect(ofBuild).toBe(ofSources)
   })
 
-  it('still tries what the sources try: a call whose answer nobody takes has not been left out', () => {
+  it('keeps calls in a try block whose result is unused', () => {
     const folder = join(copy, 'build', builds()[0] ?? '')
-    const emptied = readdirSync(folder).filter((name) =>
+    const withEmptyTry = readdirSync(folder).filter((name) =>
       /\btry \{\s*(return (true|false|null|void 0);\s*)?\}/.test(readFileSync(join(folder, name), 'utf8')),
     )
-    expect(emptied).toEqual([])
+    expect(withEmptyTry).toEqual([])
   })
 
-  it('is what runs while nothing has changed, and not made again', async () => {
+  it('runs instead of unchanged sources, and is not made again', async () => {
     mark(builds()[0] ?? '')
     expect((await portico('openapi')).stdout).toBe('the build')
     await node('scripts/build.ts')
     expect((await portico('openapi')).stdout).toBe('the build')
   })
 
-  it('gives way to the sources once one of them has changed, until it is made anew', async () => {
+  it('is ignored after a source has changed, until it is made again', async () => {
     const before = builds()
     appendFileSync(join(copy, 'src/cli.ts'), "\nstdout.write('the changed sources')\n")
     expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
@@ -83,7 +83,7 @@ describe('the build', () => {
     expect((await portico('config', 'check')).stdout).toBe('the build')
   })
 
-  it('gives way as well to a source that is gone, and to other versions of packages', async () => {
+  it('is ignored after a source was removed or the lock file has changed', async () => {
     renameSync(join(copy, 'src/compose/jobs.ts'), join(copy, 'jobs.ts'))
     await expect(portico('serve')).rejects.toThrow(/jobs\.ts/)
     renameSync(join(copy, 'jobs.ts'), join(copy, 'src/compose/jobs.ts'))
@@ -92,7 +92,7 @@ describe('the build', () => {
     expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
   })
 
-  it('is in the package that npm packs, as are the client and its types, and no sources', {
+  it('is in the npm package, with the client and its types, and without sources', {
     timeout: 300_000,
   }, async () => {
     await run('npm', ['pack', '--silent'], { cwd: copy })
@@ -108,7 +108,7 @@ describe('the build', () => {
     expect(existsSync(join(place, 'dist/client/index.d.ts'))).toBe(true)
   })
 
-  it('runs without sources beside it, as in an image', async () => {
+  it('runs without sources, as in an image', async () => {
     await node('scripts/build.ts', 'release')
     rmSync(join(copy, 'src'), { recursive: true })
     expect((await portico('config', 'check')).stdout).toMatch(/^profile: development$/m)

@@ -14,7 +14,7 @@ import { startServer as serve } from '../../src/main.ts'
 import { captureLog } from '../harness/log.ts'
 import { freePort } from '../harness/postgres.ts'
 import { root, testSettings } from '../harness/settings.ts'
-import { seededDirectory } from '../harness/template.ts'
+import { createTemplate } from '../harness/template.ts'
 
 const run = async (file: string, args: string[], variables: Record<string, string> = {}) => {
   const child = spawn(file, args, {
@@ -28,7 +28,7 @@ const run = async (file: string, args: string[], variables: Record<string, strin
 const commands = await Promise.all(Object.values(loaders).map((load) => load()))
 const portico = (args: string[], variables = {}) => run(process.execPath, ['bin/portico.js', ...args], variables)
 
-test('portico alone, help and --help, list every command: exit code 0', async () => {
+test('portico without arguments, help and --help list every command: exit code 0', async () => {
   for (const args of [[], ['help'], ['--help'], ['-h']]) {
     const { code, out, err } = await portico(args)
     expect([code, err]).toEqual([0, ''])
@@ -36,40 +36,40 @@ test('portico alone, help and --help, list every command: exit code 0', async ()
   }
 })
 
-test('portico --version tells the version of the package: exit code 0', async () => {
+test('portico --version prints the version of the package: exit code 0', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(await portico(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
 
-test.each(commands.map(({ name }) => name))('%s --help explains it and does nothing: exit code 0', async (name) => {
+test.each(commands.map(({ name }) => name))('%s --help prints help and does nothing: exit code 0', async (name) => {
   const { code, out, err } = await portico([...name.split(' '), '--help'])
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(new RegExp(`^portico ${name}: .+\\n\\n.+`))
 })
 
 test.each([
-  ['a command that is none', ['frobnicate'], "no command 'frobnicate'"],
-  ['a name that every object has', ['constructor'], "no command 'constructor'"],
-  ['half a command', ['ledger'], "no command 'ledger'"],
-  ['an option that is none', ['migrate', '--loudly'], '--loudly'],
-  ['a role that is none', ['serve', '--role', 'king'], "gateway or domains, not 'king'"],
-  ['a target that is none', ['conformance', '--target', 'portal.example'], "a URL, not 'portal.example'"],
-  ['a word too many', ['openapi', 'please'], 'please'],
-])('%s: exit code 2', async (_name, args, told) => {
+  ['an unknown command', ['frobnicate'], "no command 'frobnicate'"],
+  ['a name from Object.prototype', ['constructor'], "no command 'constructor'"],
+  ['an incomplete command', ['ledger'], "no command 'ledger'"],
+  ['an unknown option', ['migrate', '--loudly'], '--loudly'],
+  ['an unknown role', ['serve', '--role', 'king'], "must be gateway or domains, not 'king'"],
+  ['an invalid target', ['conformance', '--target', 'portal.example'], "must be a URL, not 'portal.example'"],
+  ['an extra argument', ['openapi', 'please'], 'please'],
+])('%s: exit code 2', async (_name, args, message) => {
   const { code, out, err } = await portico(args)
   expect([code, out]).toEqual([2, ''])
-  expect(err).toContain(told)
+  expect(err).toContain(message)
 })
 
 test.each(
   commands.map(({ name }) => name).filter((name) => !['conformance', 'openapi', 'operator create'].includes(name)),
-)('%s under a faulty configuration names the fault: exit code 2', async (name) => {
+)('%s with an invalid configuration names the setting: exit code 2', async (name) => {
   const { code, out, err } = await portico(name.split(' '), { PORT: 'nowhere' })
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain('listen.port (PORT)')
 })
 
-test('a PostgreSQL that does not answer is named by its variable, with what each of its addresses said: exit code 1', async () => {
+test('an unreachable PostgreSQL is reported by its variable, with the error of each address: exit code 1', async () => {
   const lookup =
     "(name, options, done) => process.nextTick(done, null, ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })))"
   const twoAddresses = `data:text/javascript,import dns from 'node:dns'; dns.lookup = ${lookup}`
@@ -79,78 +79,78 @@ test('a PostgreSQL that does not answer is named by its variable, with what each
   })
   expect([code, out]).toEqual([1, ''])
   expect(err).toBe(
-    'portico: cannot connect to PostgreSQL (DATABASE_URL): connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
+    'portico: no connection to PostgreSQL by DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
   )
 })
 
-test('a certificate that DATABASE_URL names and that cannot be read is named with it: exit code 1', async () => {
+test('an unreadable certificate in DATABASE_URL is reported with its path: exit code 1', async () => {
   const { code, err } = await portico(['migrate'], {
     DATABASE_URL: 'postgres://portico:hidden@127.0.0.1:1/portico?sslrootcert=/nowhere.pem',
   })
   expect(code).toBe(1)
   expect(err).toBe(
-    "portico: cannot connect to PostgreSQL (DATABASE_URL): ENOENT: no such file or directory, open '/nowhere.pem'\n",
+    "portico: no connection to PostgreSQL by DATABASE_URL: ENOENT: no such file or directory, open '/nowhere.pem'\n",
   )
 })
 
-test('an older Node than it runs on is told which it takes, and of the one that a clone brings, and nothing else happens: exit code 2', async () => {
+test('an unsupported version of Node is refused with the supported one: exit code 2', async () => {
   const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
   const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])
   expect([code, out]).toEqual([2, ''])
   expect(err).toMatch(
-    /^portico: Node v20\.20\.2 is too old, it takes 24 or newer; in a clone .*npx portico.*install scripts\n$/,
+    /^portico: Node v20\.20\.2 is not supported: Portico requires Node 24 or newer\. In a clone, .*npx portico.*\n$/,
   )
 })
 
-test('a store that is not to be had: exit code 1', async () => {
+test('an unavailable store: exit code 1', async () => {
   const { code, err } = await portico(['ledger', 'verify'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
   expect(code).toBe(1)
   expect(err).toMatch(/^portico: /)
 })
 
-describe('a command that needs what is in a store', () => {
+describe('a command that needs an existing store', () => {
   let directory: string
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
   })
   afterAll(() => rm(directory, { recursive: true }))
 
-  test('makes none where there is none: exit code 1', async () => {
+  test('does not create one: exit code 1', async () => {
     const nowhere = join(directory, 'nowhere')
-    const answers = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
+    const results = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
       (command) => portico(command.split(' '), { PORTICO_DATA_DIR: nowhere }),
     )
-    for (const { code, out, err } of await Promise.all(answers))
+    for (const { code, out, err } of await Promise.all(results))
       expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
     expect(existsSync(nowhere)).toBe(false)
   })
 
-  test('and only reads says where one is empty: exit code 1', async () => {
+  test('reports an empty one: exit code 1', async () => {
     const empty = await openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
     await empty.close()
     for (const command of ['ledger', 'audit']) {
       const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: directory })
-      expect([code, err]).toEqual([1, 'portico: the store is empty: `portico migrate` makes its tables\n'])
+      expect([code, err]).toEqual([1, 'portico: the store has no tables: run `portico migrate`\n'])
     }
   })
 
-  test('makes no new store over what is left of one: exit code 1', async () => {
+  test('does not overwrite an incomplete one: exit code 1', async () => {
     const version = join(directory, 'pg', 'PG_VERSION')
     await rm(version)
     const { code, err } = await portico(['migrate'], { PORTICO_DATA_DIR: directory })
     expect([code, existsSync(version)]).toEqual([1, false])
-    expect(err).toContain('could not be opened: it has been opened before, but its file PG_VERSION is missing')
+    expect(err).toContain('could not be opened: it has been in use, and its file PG_VERSION is missing')
   })
 })
 
-test('a data directory that is a file is named with its variable: exit code 1', async () => {
+test('a data directory that is a file is reported with its variable: exit code 1', async () => {
   const PORTICO_DATA_DIR = join(root, 'package.json')
   const { code, out, err } = await portico(['migrate'], { PORTICO_DATA_DIR })
   expect([code, out]).toEqual([1, ''])
-  expect(err).toContain(`portico: the data directory ${PORTICO_DATA_DIR} (PORTICO_DATA_DIR) cannot be created: EEXIST`)
+  expect(err).toContain(`portico: the data directory ${PORTICO_DATA_DIR} (PORTICO_DATA_DIR) cannot be made: EEXIST`)
 })
 
-test('config check prints the effective configuration, and of its secrets not one: exit code 0', async () => {
+test('config check prints the effective configuration without secrets: exit code 0', async () => {
   const PORTICO_CONFIG = join(await mkdtemp(join(tmpdir(), 'portico-check-')), 'portico.yaml')
   await writeFile(PORTICO_CONFIG, 'turnstile: { secret: hidden }')
   const { code, out, err } = await portico(['config', 'check'], {
@@ -176,22 +176,22 @@ test('openapi prints the document: exit code 0', async () => {
   expect(JSON.parse(out)).toMatchObject({ openapi: '3.1.1' })
 })
 
-test('openapi whose reader has read enough stops without a word: exit code 0', async () => {
+test('openapi into a pipe that is closed early: exit code 0, no error', async () => {
   const child = spawn(process.execPath, ['bin/portico.js', 'openapi'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.once('data', () => child.stdout.destroy())
   const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
   expect([child.exitCode, err]).toEqual([0, ''])
 })
 
-test.skipIf(!existsSync('/dev/full'))('openapi onto a full disk says so: exit code 1', async () => {
+test.skipIf(!existsSync('/dev/full'))('openapi onto a full disk reports the error: exit code 1', async () => {
   const { code, err } = await run('/bin/sh', ['-c', `${process.execPath} bin/portico.js openapi > /dev/full`])
   expect([code, err]).toEqual([1, 'portico: ENOSPC: no space left on device, write\n'])
 })
 
-describe('what takes long, over a store of its own', () => {
-  let store: Awaited<ReturnType<typeof seededDirectory>>
+describe('long-running commands on a new store', () => {
+  let store: Awaited<ReturnType<typeof createTemplate>>
   beforeAll(async () => {
-    store = await seededDirectory()
+    store = await createTemplate()
   })
   afterAll(() => store?.remove())
 
@@ -202,7 +202,7 @@ describe('what takes long, over a store of its own', () => {
     expect(log.lines.find(({ msg }) => msg === 'listening')).toMatchObject({ store: `embedded ${store.directory}` })
   })
 
-  test('serve on a port that is taken names it with its variable, and lets go of the other one: exit code 1', async () => {
+  test('serve on a port in use names its variable, and releases the other port: exit code 1', async () => {
     const [port, free] = [await freePort(), await freePort()]
     const taken = createServer().listen(port, '127.0.0.1')
     await once(taken, 'listening')
@@ -211,25 +211,25 @@ describe('what takes long, over a store of its own', () => {
       draft.listen = listening
     })
     await expect(serve(settings, 'gateway', captureLog().logger)).rejects.toThrow(
-      /^listen\.operationsPort \(OPS_PORT\)/,
+      /^cannot listen on listen\.operationsPort \(OPS_PORT\)/,
     )
     const again = createServer().listen(free, '127.0.0.1')
     await once(again, 'listening')
     const variables = { PORTICO_DATA_DIR: store.directory, PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'error' }
     const { code, out, err } = await portico(['serve'], variables)
     expect([code, out]).toEqual([1, ''])
-    expect(err).toContain('portico: listen.port (PORT) or listen.host (HOST) cannot be listened on: listen EADDRINUSE')
+    expect(err).toContain('portico: cannot listen on listen.port (PORT) and listen.host (HOST): listen EADDRINUSE')
     taken.close()
     again.close()
   })
 
   const long = [
     ['migrate', 'the schema is up to date'],
-    ['ledger verify', 'the book adds up'],
+    ['ledger verify', 'the ledger is consistent'],
     ['audit verify', 'intact: '],
   ] as const
 
-  test.each(long)('%s piped says its verdict and draws nothing', async (name, verdict) => {
+  test.each(long)('%s into a pipe prints its result and no progress', async (name, verdict) => {
     const { code, out, err } = await portico(name.split(' '), { PORTICO_DATA_DIR: store.directory })
     expect([code, err]).toEqual([0, ''])
     expect(out).toContain(verdict)
@@ -237,7 +237,7 @@ describe('what takes long, over a store of its own', () => {
 
   // `script` runs it on a pseudo-terminal.
   test.skipIf(!existsSync('/usr/bin/script')).each(long)(
-    '%s on a terminal draws how it goes',
+    '%s on a terminal draws its progress',
     async (name, verdict) => {
       const line = `${process.execPath} bin/portico.js ${name}`
       const variables = { PORTICO_DATA_DIR: store.directory }

@@ -10,7 +10,7 @@ import { sealAuditLog } from '../../src/platform/audit/index.ts'
 import { createPasswordHasher } from '../../src/platform/crypto/index.ts'
 import { systemRandomness } from '../../src/platform/runtime/index.ts'
 import { root, testSettings } from '../harness/settings.ts'
-import { seededDirectory } from '../harness/template.ts'
+import { createTemplate } from '../harness/template.ts'
 
 interface Ended {
   code: number | null
@@ -18,10 +18,10 @@ interface Ended {
   err: string
 }
 
-describe('portico, over a store of its own', () => {
-  let store: Awaited<ReturnType<typeof seededDirectory>>
+describe('portico on a new store', () => {
+  let store: Awaited<ReturnType<typeof createTemplate>>
   beforeAll(async () => {
-    store = await seededDirectory()
+    store = await createTemplate()
   })
   afterAll(() => store?.remove())
 
@@ -34,7 +34,9 @@ describe('portico, over a store of its own', () => {
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code: child.exitCode, out, err }
   }
-  const within = async <T>(work: (opened: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>) => {
+  const withDatabase = async <T>(
+    work: (opened: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>,
+  ) => {
     const settings = testSettings({ PORTICO_DATA_DIR: store.directory })
     const opened = await openDatabase(databaseTarget(settings, () => undefined))
     try {
@@ -44,7 +46,7 @@ describe('portico, over a store of its own', () => {
     }
   }
   const operator = (email: string) =>
-    within((database) =>
+    withDatabase((database) =>
       database
         .selectFrom('accounts')
         .select(['biz_id', 'portal', 'account_status', 'operator_permissions', 'password_hash'])
@@ -54,17 +56,17 @@ describe('portico, over a store of its own', () => {
   const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
   const create = (...more: string[]) => ['operator', 'create', '--email', 'first@demo.test', '--name', 'First', ...more]
 
-  test('operator create: an administrator with a generated password, shown once; never twice', async () => {
-    const made = await portico(create())
-    expect(made, made.err).toMatchObject({ code: 0, err: '' })
-    const password = /password, shown this once: ([\w-]{24})\n$/.exec(made.out)?.[1] ?? ''
+  test('operator create: creates an administrator with a generated password; a second run changes nothing', async () => {
+    const created = await portico(create())
+    expect(created, created.err).toMatchObject({ code: 0, err: '' })
+    const password = /password \(shown only once\): ([\w-]{24})\n$/.exec(created.out)?.[1] ?? ''
     const again = await portico(create())
     expect(again.code).toBe(1)
     expect(again.err).toContain('nothing was changed')
     const { biz_id, ...row } = await operator('first@demo.test')
     expect(row).toMatchObject({ portal: 'SYSTEM', account_status: 'ACTIVE', operator_permissions: operatorPermissions })
     expect(await passwords.verify(row.password_hash, password)).toBe(true)
-    const acts = await within((database) =>
+    const entries = await withDatabase((database) =>
       database
         .selectFrom('audit_log')
         .select(['target_biz_id', 'outcome', 'detail'])
@@ -72,41 +74,41 @@ describe('portico, over a store of its own', () => {
         .execute(),
     )
     const detail = { permissions: operatorPermissions.join(',') }
-    expect(acts).toEqual([{ target_biz_id: biz_id, outcome: 'SUCCESS', detail }])
+    expect(entries).toEqual([{ target_biz_id: biz_id, outcome: 'SUCCESS', detail }])
   })
 
-  test('operator create: chosen rights, and a password from standard input', async () => {
+  test('operator create: listed permissions, and a password from standard input', async () => {
     const args = ['operator', 'create', '--email', 'second@demo.test', '--name', 'Second', '--password-stdin']
-    const given = 'a long passphrase 2026'
-    const made = await portico([...args, '--permissions', 'audit:read, account:read'], `${given}\r\nand no more\n`)
-    expect(made, made.err).toMatchObject({ code: 0, out: 'made the operator second@demo.test with 2 permissions\n' })
+    const password = 'a long passphrase 2026'
+    const created = await portico(
+      [...args, '--permissions', 'audit:read, account:read'],
+      `${password}\r\nand no more\n`,
+    )
+    expect(created, created.err).toMatchObject({
+      code: 0,
+      out: 'created the operator second@demo.test with 2 permissions\n',
+    })
     const { operator_permissions, password_hash } = await operator('second@demo.test')
     expect(operator_permissions).toEqual(['audit:read', 'account:read'])
-    expect(await passwords.verify(password_hash, given)).toBe(true)
+    expect(await passwords.verify(password_hash, password)).toBe(true)
   })
 
   test.each([
-    ['no e-mail', 2, ['operator', 'create', '--name', 'X'], '', '--email'],
+    ['a missing e-mail address', 2, ['operator', 'create', '--name', 'X'], '', '--email'],
     [
-      'an e-mail that no mail goes to',
+      'an invalid e-mail address',
       2,
       ['operator', 'create', '--email', `${'a'.repeat(65)}@demo.test`, '--name', 'X'],
       '',
       '--email',
     ],
     ['a name with a control character', 2, [...create(), '--name', 'X\u001b[31m'], '', '--name'],
-    ['a right that does not exist', 2, create('--permissions', 'all:things'), '', 'all:things'],
-    ['a role and rights', 2, create('--role', 'auditor', '--permissions', 'audit:read'), '', 'one of the two'],
-    ['a role that does not exist', 2, create('--role', 'king'), '', 'administrator, auditor, approver'],
-    [
-      'a role that every object has by nature',
-      2,
-      create('--role', 'constructor'),
-      '',
-      'administrator, auditor, approver',
-    ],
+    ['an unknown permission', 2, create('--permissions', 'all:things'), '', 'all:things'],
+    ['a role and permissions', 2, create('--role', 'auditor', '--permissions', 'audit:read'), '', 'cannot be combined'],
+    ['an unknown role', 2, create('--role', 'king'), '', 'administrator, auditor, approver'],
+    ['a role from Object.prototype', 2, create('--role', 'constructor'), '', 'administrator, auditor, approver'],
     ['a short password', 1, create('--password-stdin'), 'short\n', '12 to 256'],
-    ['six characters that take twelve units', 1, create('--password-stdin'), '🦊🐙🦉🐍🐞🦋\n', '12 to 256'],
+    ['six characters in twelve UTF-16 units', 1, create('--password-stdin'), '🦊🐙🦉🐍🐞🦋\n', '12 to 256'],
     [
       'a password that is easy to guess',
       1,
@@ -114,19 +116,19 @@ describe('portico, over a store of its own', () => {
       'password12345\n',
       'portico: the password is refused: the new password is too weak\n',
     ],
-    ['the password of the documentation', 1, create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
-  ])('operator create refuses %s: exit code %d', async (_name, expected, args, input, told) => {
+    ['the documented password', 1, create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
+  ])('operator create refuses %s: exit code %d', async (_name, expected, args, input, message) => {
     const { code, out, err } = await portico(args, input)
     expect([code, out]).toEqual([expected, ''])
-    expect(err).toContain(told)
+    expect(err).toContain(message)
   })
 
-  test('whitelist disable: an account that locked itself out comes in again, and is told; twice changes nothing', async () => {
+  test('whitelist disable: disables the whitelist and queues a mail; a second run changes nothing', async () => {
     const email = 'locked@demo.test'
-    const made = await portico(['operator', 'create', '--email', email, '--name', 'Locked'])
-    expect(made, made.err).toMatchObject({ code: 0 })
+    const created = await portico(['operator', 'create', '--email', email, '--name', 'Locked'])
+    expect(created, created.err).toMatchObject({ code: 0 })
     const args = (...more: string[]) => ['whitelist', 'disable', '--email', email, ...more]
-    const { biz_id } = await within((database) =>
+    const { biz_id } = await withDatabase((database) =>
       database
         .updateTable('accounts')
         .set({ ip_whitelist_enabled: true })
@@ -134,18 +136,21 @@ describe('portico, over a store of its own', () => {
         .returning('biz_id')
         .executeTakeFirstOrThrow(),
     )
-    const elsewhere = await portico(args())
-    expect([elsewhere.code, elsewhere.err]).toEqual([1, `portico: ${email} has no account on the CONSUMER portal\n`])
-    const lifted = await portico(args('--portal', 'SYSTEM'))
-    expect(lifted, lifted.err).toMatchObject({ code: 0, out: `the whitelist of ${email} is out of force\n` })
+    const otherPortal = await portico(args())
+    expect([otherPortal.code, otherPortal.err]).toEqual([
+      1,
+      `portico: ${email} has no account on the CONSUMER portal\n`,
+    ])
+    const disabled = await portico(args('--portal', 'SYSTEM'))
+    expect(disabled, disabled.err).toMatchObject({ code: 0, out: `disabled the whitelist of ${email}\n` })
     const again = await portico(args('--portal', 'SYSTEM'))
     expect([again.code, again.out]).toEqual([1, ''])
     expect(again.err).toContain('nothing was changed')
-    await within(async (database) => {
+    await withDatabase(async (database) => {
       const accounts = database.selectFrom('accounts').select('ip_whitelist_enabled').where('biz_id', '=', biz_id)
       expect(await accounts.execute()).toEqual([{ ip_whitelist_enabled: false }])
-      const acts = database.selectFrom('audit_log').select(['target_biz_id', 'actor_biz_id', 'outcome', 'detail'])
-      expect(await acts.where('action', '=', 'whitelist disable').execute()).toEqual([
+      const entries = database.selectFrom('audit_log').select(['target_biz_id', 'actor_biz_id', 'outcome', 'detail'])
+      expect(await entries.where('action', '=', 'whitelist disable').execute()).toEqual([
         { target_biz_id: biz_id, actor_biz_id: null, outcome: 'SUCCESS', detail: { portal: 'SYSTEM' } },
       ])
       const mails = database.selectFrom('jobs').select('payload').where('kind', '=', 'identity.notice')
@@ -156,37 +161,37 @@ describe('portico, over a store of its own', () => {
   })
 
   test.each([
-    ['no e-mail', [], '--email'],
+    ['a missing e-mail address', [], '--email'],
     [
-      'a portal that is none',
+      'an unknown portal',
       ['--email', 'first@demo.test', '--portal', 'system'],
-      '--portal: one of CONSUMER, SYSTEM',
+      '--portal must be one of CONSUMER, SYSTEM',
     ],
-  ])('whitelist disable refuses %s', async (_name, args, told) => {
+  ])('whitelist disable refuses %s: exit code 2', async (_name, args, message) => {
     const { code, out, err } = await portico(['whitelist', 'disable', ...args])
     expect([code, out]).toEqual([2, ''])
-    expect(err).toContain(told)
+    expect(err).toContain(message)
   })
 
-  test('keys rotate: a new key, and a line in the audit log', async () => {
+  test('keys rotate: creates a key and writes an audit entry', async () => {
     const rotated = await portico(['keys', 'rotate'])
     expect(rotated, rotated.err).toMatchObject({ code: 0, err: '' })
-    const told = await within((database) =>
+    const entries = await withDatabase((database) =>
       database
         .selectFrom('audit_log')
         .select(['target_biz_id', 'actor_biz_id', 'outcome'])
         .where('action', '=', 'keys rotate')
         .execute(),
     )
-    expect(told).toEqual([{ target_biz_id: rotated.out.trim(), actor_biz_id: null, outcome: 'SUCCESS' }])
+    expect(entries).toEqual([{ target_biz_id: rotated.out.trim(), actor_biz_id: null, outcome: 'SUCCESS' }])
   })
 
-  test('audit verify: intact, and after tampering the entry is named', async () => {
-    await within((database) => sealAuditLog(database))
+  test('audit verify: exit code 0 if intact, 1 with the changed entry after tampering', async () => {
+    await withDatabase((database) => sealAuditLog(database))
     const intact = await portico(['audit', 'verify'])
     expect(intact, intact.err).toMatchObject({ code: 0 })
     expect(intact.out).toMatch(/^intact: \d+ entries\n$/)
-    const id = await within(async (database) => {
+    const id = await withDatabase(async (database) => {
       await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
       await sql`UPDATE audit_log SET detail = '{}' WHERE sequence = 1`.execute(database)
       const { biz_id } = await database

@@ -8,7 +8,7 @@ import { productionKey } from '../harness/settings.ts'
 const folder = await mkdtemp(join(tmpdir(), 'portico-production-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('production does not start on a store that development has seeded, and names every account', async () => {
+test('serve in production: refuses a store with the development accounts, and lists them', async () => {
   const shared = {
     PORTICO_DATA_DIR: join(folder, 'data'),
     PORTICO_SECRET_KEY: productionKey,
@@ -26,10 +26,10 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
 `,
   )
   const production = { ...shared, PORTICO_PROFILE: 'production', PORTICO_CONFIG: file, SMTP_URL: 'smtps://127.0.0.1:1' }
-  const told = await startProcess(production).then(
+  const outcome = await startProcess(production).then(
     async (running) => `started, ${await running.stop()}`,
     (error: Error) => error.message,
   )
   for (const name of ['owner', 'member', 'operator', 'checker'])
-    expect(told).toContain(`the store holds the development account ${name}@demo.test`)
+    expect(outcome).toContain(`the store holds the development account ${name}@demo.test`)
 })

@@ -6,16 +6,16 @@ const screenOf = (isTTY: boolean) => {
   return { written, screen: { isTTY, write: (text: string) => written.push(text) } }
 }
 
-test('a bar fills up, is drawn only where it changes, and ends its line', () => {
+test('progressBar: draws only changes, and ends the line when complete', () => {
   const { written, screen } = screenOf(true)
-  const tell = progressBar(screen)
-  for (let done = 0; done <= 3_000; done++) tell(done, 3_000)
+  const draw = progressBar(screen)
+  for (let done = 0; done <= 3_000; done++) draw(done, 3_000)
   expect(written.length).toBeLessThan(40)
   expect(written[0]).toBe(`\r[${' '.repeat(30)}] 0/3000`)
   expect(written.at(-1)).toBe(`\r[${'#'.repeat(30)}] 3000/3000\n`)
 })
 
-test('what has no known length moves, and leaves nothing behind, whatever comes of it', async () => {
+test('withSpinner: moves, and clears its line when the work resolves or rejects', async () => {
   const { written, screen } = screenOf(true)
   const work = () => expect.poll(() => new Set(written).size).toBeGreaterThan(2)
   await withSpinner(screen, 'checking', work)
@@ -24,7 +24,7 @@ test('what has no known length moves, and leaves nothing behind, whatever comes 
   expect(written.at(-1)).toBe('\r\u001b[K')
 })
 
-test('nothing is drawn where nobody looks', async () => {
+test('progressBar and withSpinner: draw nothing if the output is not a terminal', async () => {
   const { written, screen } = screenOf(false)
   progressBar(screen)(1, 2)
   await withSpinner(screen, 'checking', async () => undefined)

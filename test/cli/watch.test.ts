@@ -11,16 +11,16 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-const told = (error: unknown): void => {
+const fail = (error: unknown): void => {
   throw error
 }
 
-test('a file that cannot be watched is told of, and SIGHUP reloads all the same, until it is closed', async () => {
-  const faults: unknown[] = []
+test('watchConfiguration: reports a file that cannot be watched; SIGHUP still reloads until it is closed', async () => {
+  const errors: unknown[] = []
   let count = 0
   const reload = async () => void count++
-  const reloads = watchConfiguration('/nowhere/portico.yaml', reload, (error) => faults.push(error))
-  expect(faults).toMatchObject([{ code: 'ENOENT' }])
+  const reloads = watchConfiguration('/nowhere/portico.yaml', reload, (error) => errors.push(error))
+  expect(errors).toMatchObject([{ code: 'ENOENT' }])
   process.emit('SIGHUP', 'SIGHUP')
   expect(count).toBe(1)
   reloads.close()
@@ -28,10 +28,10 @@ test('a file that cannot be watched is told of, and SIGHUP reloads all the same,
   expect(count).toBe(1)
 })
 
-test('what changes beside the file is nobody’s business, but for the link that Kubernetes swaps', async () => {
+test('watchConfiguration: ignores other files in the folder, except the link that Kubernetes swaps', async () => {
   let count = 0
   const reload = async () => void count++
-  const reloads = watchConfiguration(join(folder, 'portico.yaml'), reload, told)
+  const reloads = watchConfiguration(join(folder, 'portico.yaml'), reload, fail)
   await writeFile(join(folder, 'another.yaml'), '')
   await pause(400)
   expect(count).toBe(0)
@@ -41,12 +41,12 @@ test('what changes beside the file is nobody’s business, but for the link that
   reloads.close()
 })
 
-test('a new file in the place of the old one reloads, and none does once it is closed', async () => {
+test('watchConfiguration: reloads when the file is replaced, until it is closed', async () => {
   let count = 0
   const reload = async () => void count++
   const file = join(folder, 'swapped.yaml')
   await writeFile(file, '1')
-  const reloads = watchConfiguration(file, reload, told)
+  const reloads = watchConfiguration(file, reload, fail)
   await writeFile(`${file}.new`, '2')
   await rename(`${file}.new`, file)
   await expect.poll(() => count).toBe(1)

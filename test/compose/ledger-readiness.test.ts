@@ -12,23 +12,23 @@ const broken = { rule: 'entries follow one another', subject: 'x', violations: 1
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('a replica is not ready while the last check has found the book broken, and is again once one has not', async () => {
-  let found: Awaited<ReturnType<Ledger['readLastCheck']>> = { at: toInstant(0), broken }
-  const book = watch(async () => found)
+test('watchLedger: not ready while the last ledger check failed, ready again after one succeeded', async () => {
+  let lastCheck: Awaited<ReturnType<Ledger['readLastCheck']>> = { at: toInstant(0), broken }
+  const readiness = watch(async () => lastCheck)
   await vi.advanceTimersByTimeAsync(0)
-  await expect(book.check()).rejects.toThrow(broken.rule)
-  found = { at: toInstant(1), broken: null }
+  await expect(readiness.check()).rejects.toThrow(broken.rule)
+  lastCheck = { at: toInstant(1), broken: null }
   await vi.advanceTimersByTimeAsync(1_000)
-  await expect(book.check()).resolves.toBeUndefined()
-  await book.close()
+  await expect(readiness.check()).resolves.toBeUndefined()
+  await readiness.close()
 })
 
-test('a store that does not answer is asked once at a time, however long it takes', async () => {
-  const answer = Promise.withResolvers<undefined>()
-  const readLastCheck = vi.fn(() => answer.promise)
-  const book = watch(readLastCheck)
+test('watchLedger: one poll at a time on a slow store', async () => {
+  const result = Promise.withResolvers<undefined>()
+  const readLastCheck = vi.fn(() => result.promise)
+  const readiness = watch(readLastCheck)
   await vi.advanceTimersByTimeAsync(60_000)
-  answer.resolve(undefined)
-  await book.close()
+  result.resolve(undefined)
+  await readiness.close()
   expect(readLastCheck).toHaveBeenCalledTimes(1)
 })

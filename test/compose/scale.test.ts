@@ -9,7 +9,7 @@ const atScale = (scale: string) => {
 }
 
 /** The documented limits, typed by hand: ten failures, five codes and five links. */
-test('PORTICO_RATE_LIMIT_SCALE multiplies what identity counts by itself as well', () => {
+test('identitySettings: PORTICO_RATE_LIMIT_SCALE also scales the limits that identity enforces', () => {
   expect(atScale('1')).toEqual([10, 5, 5])
   expect(atScale('100')).toEqual([1_000, 500, 500])
 })

@@ -9,11 +9,11 @@ test.each([
   ['postgres://u:hidden@[::1]:5433/x', 'postgresql [::1]:5433/x'],
   ['postgres:///x?host=/var/run/postgresql&port=5433', 'postgresql /var/run/postgresql:5433/x'],
   ['postgres:///x?password=hidden', 'postgresql localhost:5432/x'],
-])('storeName: %s without its credentials', (DATABASE_URL, name) => {
+])('storeName: %s without credentials', (DATABASE_URL, name) => {
   expect(storeName(loadConfiguration({ DATABASE_URL }))).toBe(name)
 })
 
-test('storeName: the embedded store by its directory', () => {
+test('storeName: the directory of the embedded store', () => {
   expect(storeName(loadConfiguration({ PORTICO_DATA_DIR: 'some/data' }))).toBe(`embedded ${resolve('some/data')}`)
 })
 

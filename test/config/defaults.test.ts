@@ -6,7 +6,7 @@ const minute = 60_000
 const hour = 60 * minute
 
 /** The documented default limits, typed by hand. */
-test('the default limits are the documented ones', () => {
+test('the default limits are as documented', () => {
   const { address, groups, scale } = settings.limits
   expect({ scale, address }).toEqual({ scale: 1, address: { limit: 1_200, windowMs: minute } })
   expect(groups).toMatchObject({
@@ -22,7 +22,7 @@ test('the default limits are the documented ones', () => {
   expect(settings.login.failures).toMatchObject({ limit: 10, windowMs: 15 * minute })
 })
 
-test('the default sizes and lifetimes are the documented ones', () => {
+test('the default sizes and lifetimes are as documented', () => {
   const { requests, tokens, sessions, login, mfa, files } = settings
   expect(requests.maxBodyBytes).toBe(256 * 1_024)
   expect(files.purposes.RECHARGE_PROOF?.maxBytes).toBe(25 * 1_024 * 1_024)
@@ -31,7 +31,7 @@ test('the default sizes and lifetimes are the documented ones', () => {
   expect(mfa.stepUpMs).toBe(5 * minute)
 })
 
-test('where nothing is said, nobody outside is asked for anything', () => {
+test('by default no external service is used', () => {
   const { passwords, turnstile, money, tracing } = settings
   expect(passwords.breachCheck.url).toBeNull()
   expect(turnstile.secret).toBeNull()

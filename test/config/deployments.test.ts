@@ -14,10 +14,10 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 const kubernetes = textOf('deploy/kubernetes/portico.yaml')
 const compose = textOf('compose.yaml')
 const image = textOf('Dockerfile')
-const documented = textOf('docs/guides/deploy.md')
+const documented = textOf('docs/production.md')
 
-/** The gateway's own file, as it stands within an orchestrator's; one that runs by it has these variables beside it. */
-const settingsBy = (yaml: string, variables: Record<string, string> = {}): Configuration => {
+/** Loads a configuration file that is embedded in the file of an orchestrator, with the variables that go with it. */
+const loadYaml = (yaml: string, variables: Record<string, string> = {}): Configuration => {
   const PORTICO_CONFIG = join(folder, 'portico.yaml')
   writeFileSync(PORTICO_CONFIG, yaml)
   const stores = { DATABASE_URL: 'postgres://portico@store/portico', REDIS_URL: 'redis://store' }
@@ -39,33 +39,33 @@ const number = (text: string, pattern: RegExp): number => Number(pattern.exec(te
 
 const drains = z.object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
 
-/** What `serve` takes at most from SIGTERM to its end, by this configuration: docs/guides/deploy.md. */
+/** The maximum time from SIGTERM to the end of the process (docs/production.md). */
 const drainSeconds = (yaml: string): number => {
   const { shutdown } = drains.parse(load(yaml))
   return (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5
 }
 
-test('the configuration of the Kubernetes example is refused for its access codes, which everybody can read, and for nothing else', () => {
+test('the Kubernetes example: valid in production, except for its published access codes', () => {
   const variables = { PORTICO_PROFILE: 'production', PORTICO_SECRET_KEY: productionKey, SMTP_URL: 'smtps://mail' }
-  const start = () => settingsBy(inKubernetes(), variables)
+  const start = () => loadYaml(inKubernetes(), variables)
   expect(start).toThrow(ConfigurationError)
   expect(start).toThrow(
     /has 2 error\(s\):\s+- portals\.CONSUMER\.accessCodes: .*example\s+- portals\.SYSTEM\.accessCodes: .*example$/,
   )
 })
 
-test('what compose.yaml lays over the defaults is a configuration, in a file, since Docker puts nothing else into a root that is read only', () => {
-  expect(settingsBy(inCompose()).portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
+test('compose.yaml: its configuration file is valid', () => {
+  expect(loadYaml(inCompose()).portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
 })
 
-test('none of them kills a gateway that still drains, nor does the command that is documented', () => {
-  const usual = drainSeconds(textOf('config/default.yaml'))
+test('every deployment allows more time to stop than draining takes', () => {
+  const drain = drainSeconds(textOf('config/default.yaml'))
   expect(number(kubernetes, /terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(drainSeconds(inKubernetes()))
-  expect(number(compose, /stop_grace_period: (\d+)s/)).toBeGreaterThan(usual)
-  expect(number(documented, /docker run .*--stop-timeout (\d+)/)).toBeGreaterThan(usual)
+  expect(number(compose, /stop_grace_period: (\d+)s/)).toBeGreaterThan(drain)
+  expect(number(documented, /docker run .*--stop-timeout (\d+)/)).toBeGreaterThan(drain)
 })
 
-test('the image, and both that run it, let it write to /data and /tmp alone, and as nobody’s root', () => {
+test('the image runs as an unprivileged user, and can write to /data and /tmp only', () => {
   const [user, base] = [/^USER (\d+):\1$/m.exec(image)?.[1], /^ARG BASE=(\S+)$/m.exec(image)?.[1]]
   expect(number(kubernetes, /runAsUser: (\d+)/)).toBe(Number(user))
   expect(Number(user)).toBeGreaterThan(0)

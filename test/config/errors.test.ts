@@ -7,7 +7,7 @@ import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts
 const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const faultsOf = (yaml: string | Uint8Array): string[] => {
+const errorsOf = (yaml: string | Uint8Array): string[] => {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, yaml)
   try {
@@ -25,84 +25,84 @@ test.each([
   ['publicUrl: https://user:hidden@portal.example', 'publicUrl'],
   ['turnstile: { verifyUrl: "https://user:hidden@turnstile.example" }', 'turnstile.verifyUrl'],
   ['money: { exchange: { provider: { url: "https://user:hidden@rates.example" } } }', 'money.exchange.provider.url'],
-])('a URL that contains a secret is refused and not repeated: %s', (yaml, name) => {
-  const faults = faultsOf(yaml)
-  expect(faults.filter((fault) => fault.startsWith(`${name}: a URL without`))).toHaveLength(1)
-  expect(faults.join()).not.toContain('hidden')
+])('a URL with credentials is refused, and the error does not repeat it: %s', (yaml, name) => {
+  const errors = errorsOf(yaml)
+  expect(errors.filter((error) => error.startsWith(`${name}: a URL without`))).toHaveLength(1)
+  expect(errors.join()).not.toContain('hidden')
 })
 
-test('a file that is no UTF-8 is refused, in which other letters would be shown to people as marks', () => {
+test('a file that is not valid UTF-8 is refused', () => {
   const latin = Buffer.from('mfa: { issuer: Größe }', 'latin1')
-  expect(faultsOf(latin)).toEqual([expect.stringMatching(/portico\.yaml: .*utf-8/)])
-  expect(faultsOf('mfa: { issuer: Größe }')).toEqual([])
+  expect(errorsOf(latin)).toEqual([expect.stringMatching(/portico\.yaml: .*utf-8/)])
+  expect(errorsOf('mfa: { issuer: Größe }')).toEqual([])
 })
 
-test('of a back-end that is written wrongly, the setting at fault is named', () => {
-  const faults = faultsOf('backends: { transfers: { timeoutMs: 100, colour: red } }')
-  expect(faults).toEqual([
+test('an invalid backend: the errors name the invalid settings', () => {
+  const errors = errorsOf('backends: { transfers: { timeoutMs: 100, colour: red } }')
+  expect(errors).toEqual([
     expect.stringMatching(/^backends\.transfers\.url: /),
     expect.stringMatching(/^backends\.transfers: .*"colour"/),
   ])
 })
 
-test('of a back-end that says one thing too much, that is named, and not the back-end alone', () => {
-  expect(faultsOf('backends: { transfers: { url: http://10.0.0.5, colour: red } }')).toEqual([
+test('a backend with an unknown setting: the error names the setting', () => {
+  expect(errorsOf('backends: { transfers: { url: http://10.0.0.5, colour: red } }')).toEqual([
     expect.stringMatching(/^backends\.transfers: .*"colour"/),
   ])
 })
 
 test.each(['http://10.0.0.5', 'inprocess', '[]', '5'])(
-  'of a back-end that is no place, what it may be is told: %s',
+  'an invalid backend: the error lists the valid forms: %s',
   (place) => {
-    expect(faultsOf(`backends: { transfers: ${place} }`)).toEqual([
+    expect(errorsOf(`backends: { transfers: ${place} }`)).toEqual([
       'backends.transfers: `in-process`, or settings with a `url`',
     ])
   },
 )
 
 test.each(['10.0.0.5:8080', 'localhost:8080', '10.0.0.5', 'ftp://10.0.0.5', 'http://', ''])(
-  'of an address without what it begins with, that is told: %j',
+  'a backend URL without a valid scheme: the error names the schemes: %j',
   (url) => {
-    expect(faultsOf(JSON.stringify({ backends: { transfers: { url } } }))).toEqual([
+    expect(errorsOf(JSON.stringify({ backends: { transfers: { url } } }))).toEqual([
       'backends.transfers.url: a URL that begins with http:// or https://',
     ])
   },
 )
 
-test('of a profile that there is not, nothing but its name is a fault: which of them was meant is not known', () => {
-  expect(faultsOf('profile: prod')).toEqual([expect.stringMatching(/^profile \(PORTICO_PROFILE\): Invalid option/)])
+test('an unknown profile: the only error is the profile', () => {
+  expect(errorsOf('profile: prod')).toEqual([expect.stringMatching(/^profile \(PORTICO_PROFILE\): Invalid option/)])
 })
 
 test.each(['x y', '[::1]', 'http://portal.example', '127.0.0.1:8080', '/run/portico.sock'])(
-  'what no listener can have for its address is refused before the start: %s',
+  'listen.host: an invalid address is refused: %s',
   (host) => {
-    expect(faultsOf(JSON.stringify({ listen: { host } }))).toEqual([
+    expect(errorsOf(JSON.stringify({ listen: { host } }))).toEqual([
       'listen.host (HOST): an address such as 127.0.0.1 or ::1, or a host name',
     ])
   },
 )
 
 test.each(['0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'gateway_1.internal', 'portal.example.'])(
-  'an address and a name of a machine are taken to listen on: %s',
+  'listen.host: an address or host name is accepted: %s',
   (host) => {
-    expect(faultsOf(JSON.stringify({ listen: { host } }))).toEqual([])
+    expect(errorsOf(JSON.stringify({ listen: { host } }))).toEqual([])
   },
 )
 
-test('of a setting that there is not, at the top of the file, the name stands in the fault', () => {
-  expect(faultsOf('colour: red')).toEqual([expect.stringMatching(/^Unrecognized key: "colour"/)])
+test('an unknown setting at the top level: the error names it', () => {
+  expect(errorsOf('colour: red')).toEqual([expect.stringMatching(/^Unrecognized key: "colour"/)])
 })
 
 test.each([
   ['PORT', 'listen.port (PORT): Too small'],
   ['PORTICO_RATE_LIMIT_SCALE', 'limits.scale (PORTICO_RATE_LIMIT_SCALE): Too small'],
-])('a number below nothing in %s is too small, and not no number', (name, told) => {
+])('%s: a negative number is too small', (name, message) => {
   const load = () => loadConfiguration({ [name]: '-1' })
   expect(load).toThrow(ConfigurationError)
-  expect(load).toThrow(told)
+  expect(load).toThrow(message)
 })
 
-test('a key in the address of the rate provider, or of the breach check, is masked wherever the configuration is printed', () => {
+test('keys in the URLs of the rate provider and the breach check are masked when printed', () => {
   const file = join(folder, 'provider.yaml')
   const url = 'https://rates.example/latest?key=hidden'
   const provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
@@ -116,34 +116,31 @@ test('a key in the address of the rate provider, or of the breach check, is mask
   expect(JSON.stringify(settings)).toContain('[secret]')
 })
 
-test.each(['- profile: production', 'profile=production', '42'])(
-  'a file that holds no settings by name is refused: %s',
-  (yaml) => {
-    expect(faultsOf(yaml)).toEqual([`${join(folder, 'portico.yaml')}: must be a map of settings`])
-  },
-)
+test.each(['- profile: production', 'profile=production', '42'])('a file that is not a map is refused: %s', (yaml) => {
+  expect(errorsOf(yaml)).toEqual([`${join(folder, 'portico.yaml')}: must be a map of settings`])
+})
 
-test.each(['', '# nothing yet', 'null'])('a file that says nothing changes nothing: %j', (yaml) => {
-  expect(faultsOf(yaml)).toEqual([])
+test.each(['', '# nothing yet', 'null'])('an empty file changes nothing: %j', (yaml) => {
+  expect(errorsOf(yaml)).toEqual([])
 })
 
 test.each([
   '__proto__: { profile: production }',
   'limits: { __proto__: { scale: 5 } }',
   'portals: [{ __proto__: {} }]',
-])('a setting named as what every object inherits is a fault, and says nothing in secret: %s', (yaml) => {
-  expect(faultsOf(yaml)).toContain(`${join(folder, 'portico.yaml')}: names a setting __proto__`)
+])('the key __proto__ is refused: %s', (yaml) => {
+  expect(errorsOf(yaml)).toContain(`${join(folder, 'portico.yaml')}: contains the key __proto__`)
 })
 
-test('a section that is none is named, although variables may fill it', () => {
-  expect(faultsOf('listen: 8081')).toEqual(['listen: must be a map of settings'])
+test('a section that is not a map is refused, although a variable would override it', () => {
+  expect(errorsOf('listen: 8081')).toEqual(['listen: must be a map of settings'])
 })
 
-test('as many jobs at once as there are connections are refused: an export needs two of them', () => {
-  expect(faultsOf('{ database: { poolSize: 4 }, jobs: { concurrency: 4 } }')).toEqual([
+test('jobs.concurrency must be less than database.poolSize: an export needs two connections', () => {
+  expect(errorsOf('{ database: { poolSize: 4 }, jobs: { concurrency: 4 } }')).toEqual([
     'database.poolSize: must be greater than jobs.concurrency',
   ])
-  expect(faultsOf('{ database: { poolSize: 5 }, jobs: { concurrency: 4 } }')).toEqual([])
+  expect(errorsOf('{ database: { poolSize: 5 }, jobs: { concurrency: 4 } }')).toEqual([])
 })
 
 test.each([
@@ -158,7 +155,7 @@ test.each([
     'money: { exchange: { provider: { url: https://rates.example, refreshMs: 60000, staleAfterMs: 60000, timeoutMs: 500 } } }',
     'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
   ],
-  ['listen: { port: 9090 }', 'listen.operationsPort: must be another port than listen.port'],
+  ['listen: { port: 9090 }', 'listen.operationsPort: must differ from listen.port'],
   [
     'requests: { headersTimeoutMs: 300001 }',
     'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
@@ -170,25 +167,25 @@ test.each([
   ],
   [
     'backends: { transfers: { url: https://10.0.0.5, tls: { certFile: a.pem } } }',
-    'backends.transfers.tls: a certFile needs a keyFile, and a keyFile a certFile',
+    'backends.transfers.tls: certFile and keyFile must be set together',
   ],
   [
     'backends: { default: { url: https://10.0.0.5, tls: { keyFile: a.pem } } }',
-    'backends.default.tls: a certFile needs a keyFile, and a keyFile a certFile',
+    'backends.default.tls: certFile and keyFile must be set together',
   ],
   [
     'backends: { default: { url: http://10.0.0.5 }, files: in-process, transfers: { url: http://10.0.0.6 } }',
-    'backends.transfers.audience: must not be that of backends.default, which is at another url',
+    'backends.transfers.audience: must differ from that of backends.default, which has another url',
   ],
-  ['codedValues: { rank: { KING: 1 } }', 'codedValues: there is no family rank'],
-  ['codedValues: { roleType: { KING: 1 } }', 'codedValues: roleType has no KING'],
-  ['codedValues: { roleType: { CUSTOM: 10010901 } }', 'codedValues: two codes of roleType share a number'],
-])('what a start would be refused for is named before it: %s', (yaml, fault) => {
-  expect(faultsOf(yaml)).toEqual([fault])
+  ['codedValues: { rank: { KING: 1 } }', 'codedValues: unknown family rank'],
+  ['codedValues: { roleType: { KING: 1 } }', 'codedValues: unknown code KING in roleType'],
+  ['codedValues: { roleType: { CUSTOM: 10010901 } }', 'codedValues: two codes of roleType have the same number'],
+])('an inconsistent configuration is refused: %s', (yaml, error) => {
+  expect(errorsOf(yaml)).toEqual([error])
 })
 
 test.each(['caFile', 'certFile', 'keyFile'])('a %s that is named by nothing is not the same as none', (name) => {
-  expect(faultsOf(`backends: { transfers: { url: https://10.0.0.5, tls: { ${name}: "" } } }`)).toContainEqual(
+  expect(errorsOf(`backends: { transfers: { url: https://10.0.0.5, tls: { ${name}: "" } } }`)).toContainEqual(
     expect.stringMatching(new RegExp(`^backends\\.transfers\\.tls\\.${name}: Too small`)),
   )
 })
@@ -200,8 +197,8 @@ test.each([
   'backends: { transfers: { url: http://10.0.0.5, audience: one }, wallets: { url: http://10.0.0.6, audience: two } }',
   'backends: { transfers: { url: HTTPS://10.0.0.5, tls: { caFile: ca.pem } } }',
   'codedValues: { roleType: { CUSTOM: 10010901, OWNER: 10010902 } }',
-])('what only looks as if it clashed is taken: %s', (yaml) => {
-  expect(faultsOf(yaml)).toEqual([])
+])('a consistent configuration is accepted: %s', (yaml) => {
+  expect(errorsOf(yaml)).toEqual([])
 })
 
 const beyondTimers = 864_000_001
@@ -218,13 +215,13 @@ test.each([
   ['access.invitations.lifeMs', 'access: { invitations: { lifeMs: 8640000000000000 } }'],
   ['sessions.absoluteMs', `sessions: { absoluteMs: ${hundredYears + 1} }`],
   ['limits.address.windowMs', `limits: { address: { windowMs: ${beyondDates} } }`],
-])('a time that no timer or date can hold is refused: %s', (name, yaml) => {
-  expect(faultsOf(yaml)).toEqual([expect.stringMatching(new RegExp(`^${name}: Too big`))])
+])('a duration beyond timers or dates is refused: %s', (name, yaml) => {
+  expect(errorsOf(yaml)).toEqual([expect.stringMatching(new RegExp(`^${name}: Too big`))])
 })
 
-test('a month between two sweeps, a year that a key lives and a hundred of a session are no such times', () => {
-  expect(faultsOf(`sessions: { absoluteMs: ${hundredYears} }`)).toEqual([])
-  expect(faultsOf('{ files: { sweepEveryMs: 2592000000 }, access: { apiKeys: { maxLifeMs: 31536000000 } } }')).toEqual(
+test('durations of a month, a year and a hundred years are accepted', () => {
+  expect(errorsOf(`sessions: { absoluteMs: ${hundredYears} }`)).toEqual([])
+  expect(errorsOf('{ files: { sweepEveryMs: 2592000000 }, access: { apiKeys: { maxLifeMs: 31536000000 } } }')).toEqual(
     [],
   )
 })

@@ -18,7 +18,7 @@ const load = (settings: object | string, variables: Variables = {}) => {
   return loadConfiguration({ PORTICO_CONFIG: file, ...variables })
 }
 
-const faultsOf = (settings: object | string, variables: Variables = {}): string[] => {
+const errorsOf = (settings: object | string, variables: Variables = {}): string[] => {
   try {
     load(settings, variables)
     return []
@@ -43,55 +43,55 @@ describe('production', () => {
   const SMTP_URL = 'smtps://mail.example'
   const variables = { PORTICO_SECRET_KEY, DATABASE_URL, SMTP_URL }
 
-  test('is taken with an address, a sender, codes, a key and a mail server of its own, and with nothing of development’s', () => {
-    const taken = load(settings, variables)
-    expect(taken.portals.SYSTEM.accessCodes).toEqual(['b'.repeat(64)])
-    expect(taken.profile).toBe('production')
+  test('accepts its own URL, sender, access codes, key and mail server, without development settings', () => {
+    const production = load(settings, variables)
+    expect(production.portals.SYSTEM.accessCodes).toEqual(['b'.repeat(64)])
+    expect(production.profile).toBe('production')
     const development = load({})
-    expect(taken.portals.CONSUMER.edge).not.toEqual(development.portals.CONSUMER.edge)
+    expect(production.portals.CONSUMER.edge).not.toEqual(development.portals.CONSUMER.edge)
   })
 
-  test('takes the scheme of its address in either case', () => {
-    expect(faultsOf({ ...settings, publicUrl: 'HTTPS://portal.example' }, variables)).toEqual([])
+  test('accepts the scheme of publicUrl in upper case', () => {
+    expect(errorsOf({ ...settings, publicUrl: 'HTTPS://portal.example' }, variables)).toEqual([])
   })
 
   const [developmentCode = ''] = developmentAccessCodeHashes
   const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
   const leading = (links: object) => ({ portals: { ...settings.portals, SYSTEM: { ...codes('b'.repeat(64)), links } } })
 
-  test('accepts the embedded store where database.acceptEmbedded is true', () => {
+  test('accepts the embedded store if database.acceptEmbedded is true', () => {
     const accepting = { ...settings, database: { acceptEmbedded: true } }
-    expect(faultsOf(accepting, { PORTICO_SECRET_KEY, SMTP_URL })).toEqual([])
+    expect(errorsOf(accepting, { PORTICO_SECRET_KEY, SMTP_URL })).toEqual([])
   })
 
   test('accepts limits that are scaled down', () => {
-    expect(faultsOf(settings, { ...variables, PORTICO_RATE_LIMIT_SCALE: '0.5' })).toEqual([])
+    expect(errorsOf(settings, { ...variables, PORTICO_RATE_LIMIT_SCALE: '0.5' })).toEqual([])
   })
 
-  test('takes pages of mails at an address of their own', () => {
+  test('accepts links with a URL of their own', () => {
     const links = { signIn: 'https://operators.example/', passwordReset: '/reset' }
-    expect(faultsOf({ ...settings, ...leading(links) }, variables)).toEqual([])
+    expect(errorsOf({ ...settings, ...leading(links) }, variables)).toEqual([])
   })
 
   test.each(['requireTLS=true', 'requireTLS=false', 'name=portal.example&requireTLS=true'])(
-    'takes smtp:// that says what becomes of mails where no TLS is offered: %s',
-    (said) => {
-      expect(faultsOf(settings, { ...variables, SMTP_URL: `smtp://mail.example:587?${said}` })).toEqual([])
+    'accepts smtp:// with an explicit requireTLS: %s',
+    (query) => {
+      expect(errorsOf(settings, { ...variables, SMTP_URL: `smtp://mail.example:587?${query}` })).toEqual([])
     },
   )
 
-  // What the library would take for no or for yes, though nobody has said either.
+  // The library would interpret these as yes or no.
   test.each(['', '?requiretls=true', '?requireTLS=', '?requireTLS=no', '?requireTLS=true&requireTLS=false'])(
-    'is refused with smtp:// that does not say so: %j',
-    (said) => {
-      expect(faultsOf(settings, { ...variables, SMTP_URL: `smtp://u:hidden@mail.example${said}` })).toEqual([
-        'SMTP_URL: smtp:// must say ?requireTLS=true in production, or ?requireTLS=false where mails with codes and links may go in the clear',
+    'refuses smtp:// without an explicit requireTLS: %j',
+    (query) => {
+      expect(errorsOf(settings, { ...variables, SMTP_URL: `smtp://u:hidden@mail.example${query}` })).toEqual([
+        'SMTP_URL: smtp:// needs ?requireTLS=true in production, or ?requireTLS=false to send codes and links without encryption',
       ])
     },
   )
 
   test.each<[string, object, Variables]>([
-    ['portals.CONSUMER.accessCodes: holds a development code', { portals: consumer }, variables],
+    ['portals.CONSUMER.accessCodes: contains a development code', { portals: consumer }, variables],
     ['publicUrl: must be https in production', { publicUrl: 'http://portal.example' }, variables],
     [
       'portals.SYSTEM.links.passwordReset: must be https in production',
@@ -102,7 +102,7 @@ describe('production', () => {
     ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
     ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY, DATABASE_URL }],
     [
-      'PORTICO_SECRET_KEY: is not random; make a key with `openssl rand -base64 32`',
+      'PORTICO_SECRET_KEY: is not random; generate a key with `openssl rand -base64 32`',
       {},
       { ...variables, PORTICO_SECRET_KEY: base64(new Uint8Array(32)) },
     ],
@@ -121,17 +121,17 @@ describe('production', () => {
       { limits: { scale: 1000 } },
       variables,
     ],
-  ])('is refused for one thing alone: %s', (fault, changed, told) => {
-    expect(faultsOf({ ...settings, ...changed }, told)).toEqual([fault])
+  ])('refuses with one error: %s', (error, changed, environment) => {
+    expect(errorsOf({ ...settings, ...changed }, environment)).toEqual([error])
   })
 })
 
 test.each<[Variables, string]>([
-  [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL: must be a URL beginning with postgres:// or postgresql://'],
-  [{ REDIS_URL: 'http://redis' }, 'REDIS_URL: must be a URL beginning with redis:// or rediss://'],
-  [{ SMTP_URL: 'http://mail' }, 'SMTP_URL: must be a URL beginning with smtp:// or smtps://'],
-])('%j is refused', (variables, fault) => {
-  expect(faultsOf({}, variables)).toEqual([fault])
+  [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL: must be a URL that begins with postgres:// or postgresql://'],
+  [{ REDIS_URL: 'http://redis' }, 'REDIS_URL: must be a URL that begins with redis:// or rediss://'],
+  [{ SMTP_URL: 'http://mail' }, 'SMTP_URL: must be a URL that begins with smtp:// or smtps://'],
+])('%j: refused', (variables, error) => {
+  expect(errorsOf({}, variables)).toEqual([error])
 })
 
 test.each<Variables>([
@@ -150,19 +150,19 @@ test.each<Variables>([
   { REDIS_URL: 'redis://hidden%ff:p@redis' },
   { REDIS_URL: 'redis://redis/hidden' },
   { SMTP_URL: 'smtp://u:hidden?@mail' },
-])('%j is refused for what stands after its scheme, which is not repeated', (variables) => {
+])('%j: refused as an invalid URL, and the error does not repeat it', (variables) => {
   const [name = ''] = Object.keys(variables)
-  const [fault = '', ...more] = faultsOf({}, variables)
-  expect(fault).toMatch(new RegExp(`^${name}: cannot be read: `))
-  expect(fault).not.toContain('hidden')
+  const [error = '', ...more] = errorsOf({}, variables)
+  expect(error).toMatch(new RegExp(`^${name}: is not a valid URL: `))
+  expect(error).not.toContain('hidden')
   expect(more).toEqual([])
 })
 
 test.each(['sslMode=verify-full', 'ssl_mode=require', 'sslaccept=strict', 'tls=true', 'ssl=require', 'sslmode='])(
-  'a database that is asked for TLS by %s, which nobody heeds, is not spoken to in the clear',
-  (asked) => {
-    expect(faultsOf({}, { DATABASE_URL: `postgres://u:hidden@db/x?${asked}` })).toEqual([
-      'DATABASE_URL: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is',
+  'DATABASE_URL: the ineffective TLS parameter %s is refused',
+  (parameter) => {
+    expect(errorsOf({}, { DATABASE_URL: `postgres://u:hidden@db/x?${parameter}` })).toEqual([
+      'DATABASE_URL: has a TLS parameter that PostgreSQL clients ignore; use ?sslmode=verify-full',
     ])
   },
 )
@@ -177,8 +177,8 @@ test.each<Variables>([
   { REDIS_URL: 'redis://:p%2F@[::1]:6379/3' },
   { REDIS_URL: 'redis://redis/' },
   { SMTP_URL: 'smtp://mail:587/' },
-])('%j is taken', (variables) => {
-  expect(faultsOf({}, variables)).toEqual([])
+])('%j: accepted', (variables) => {
+  expect(errorsOf({}, variables)).toEqual([])
 })
 
 test.each<Variables>([
@@ -187,22 +187,22 @@ test.each<Variables>([
   { REDIS_URL: 'rediss://redis' },
   { REDIS_URL: 'redis://redis' },
   { SMTP_URL: 'smtps://mail' },
-])('%j is taken, and printed nowhere', (variables) => {
-  const taken = load({}, variables)
+])('%j: accepted, and never printed', (variables) => {
+  const settings = load({}, variables)
   const [url = ''] = Object.values(variables)
-  const secret = [taken.databaseUrl, taken.redisUrl, taken.smtpUrl].find((each) => each !== null)
+  const secret = [settings.databaseUrl, settings.redisUrl, settings.smtpUrl].find((each) => each !== null)
   expect(secret?.reveal()).toBe(url)
   for (const text of [
     String(secret),
     `${secret}`,
     JSON.stringify(secret),
     inspect(secret),
-    inspect({ taken }, { depth: 9 }),
+    inspect({ settings }, { depth: 9 }),
   ])
     expect(text).not.toContain(url)
 })
 
-test('a secret says that it is one, however it is printed', () => {
+test('a Secret prints as [secret]', () => {
   const secret = new Secret('hidden')
   expect([String(secret), JSON.stringify({ secret }), inspect(secret)]).toEqual([
     '[secret]',
@@ -212,19 +212,19 @@ test('a secret says that it is one, however it is printed', () => {
 })
 
 test('a file of several documents is refused: the second would be ignored', () => {
-  expect(faultsOf('log: { level: warn }\n---\nprofile: production\n')).toEqual([
-    `${join(folder, 'portico.yaml')}: holds more than one document`,
+  expect(errorsOf('log: { level: warn }\n---\nprofile: production\n')).toEqual([
+    `${join(folder, 'portico.yaml')}: contains more than one document`,
   ])
 })
 
-test('a setting that is left empty keeps its default, in a section too', () => {
-  const given = load('log: { level: }\nlimits:\n')
-  const usual = load({})
-  expect([given.log, given.limits]).toEqual([usual.log, usual.limits])
+test('an empty setting or section has its default', () => {
+  const settings = load('log: { level: }\nlimits:\n')
+  const defaults = load({})
+  expect([settings.log, settings.limits]).toEqual([defaults.log, defaults.limits])
 })
 
-test('a port that only begins with digits is none', () => {
-  expect(faultsOf({}, { PORT: '80a' })).toEqual([expect.stringMatching(/^listen\.port \(PORT\): .*expected number/)])
+test('a port with trailing letters is refused', () => {
+  expect(errorsOf({}, { PORT: '80a' })).toEqual([expect.stringMatching(/^listen\.port \(PORT\): .*expected number/)])
 })
 
 const api = (url: string) => ({ backends: { transfers: { url } } })
@@ -243,7 +243,7 @@ test.each<[string, object]>([
   ['access.leaseMs', { access: { leaseMs: 5_001 } }],
   ['access.invitations.lifeMs', { access: { invitations: { lifeMs: day + 1 } } }],
   ['access.invitations.maxPending', { access: { invitations: { maxPending: 501 } } }],
-  // Elsewhere 0 sets no bound; of these it would let nobody do anything.
+  // 0 disables other limits; here it would lock everybody out.
   ['tokens.accessTtlMs', { tokens: { accessTtlMs: 0 } }],
   ['sessions.absoluteMs', { sessions: { absoluteMs: 0 } }],
   ['sessions.idleMs', { sessions: { idleMs: 0 } }],
@@ -252,7 +252,7 @@ test.each<[string, object]>([
   ['sessions.maxConcurrent', { sessions: { maxConcurrent: 101 } }],
   ['login.attempts', { login: { attempts: 11 } }],
   ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
-  // The digits would make another path or another key of it, and every password would pass.
+  // The appended digits would change the path or the key, and every password would pass.
   ...['https://hibp.example/range', 'https://hibp.example/?key=hidden'].map((url): [string, object] => [
     'passwords.breachCheck.url',
     { passwords: { breachCheck: { url } } },
@@ -266,7 +266,7 @@ test.each<[string, object]>([
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['a'.repeat(65)] })],
   ['portals.SYSTEM.accessCodes', portal({ accessCodes: [] })],
-  // What the documented command makes of a variable that is not set; a request without a code would be let in by it.
+  // The result of the documented command for an unset variable. It would accept requests without an access code.
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: [hash('sha256', '')] })],
   ['portals', { portals: { CONSUMER: { accessCodes: [code] }, SYSTEM: { accessCodes: ['a'.repeat(64), code] } } }],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0'] } })],
@@ -289,9 +289,9 @@ test.each<[string, object]>([
   ['exports.pageSize', { exports: { pageSize: 10_001 } }],
   ['jobs.failedKeptMs', { jobs: { failedKeptMs: day + 1 } }],
 ])('%s is refused beyond what it may be: %j', (name, settings) => {
-  const faults = faultsOf(settings)
-  expect(faults).toHaveLength(1)
-  expect(faults[0]?.replace(/ \([A-Z_]+\)/, '')).toMatch(new RegExp(`^${name.replaceAll('.', '\\.')}: `))
+  const errors = errorsOf(settings)
+  expect(errors).toHaveLength(1)
+  expect(errors[0]?.replace(/ \([A-Z_]+\)/, '')).toMatch(new RegExp(`^${name.replaceAll('.', '\\.')}: `))
 })
 
 test.each<[string, object]>([
@@ -302,8 +302,11 @@ test.each<[string, object]>([
   ['folders of a bucket', storage('a/b-1/')],
   ['a range of IPv6', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],
   ['a range of IPv4, also within IPv6', portal({ edge: { trustedProxies: ['172.16.0.0/12', '::ffff:10.0.0.0/104'] } })],
-  ['statements that may take their time', { database: { statementTimeoutMs: 0, lockTimeoutMs: 5_000 } }],
-  ['a head that may take as long as the whole', { requests: { headersTimeoutMs: 60_000, uploadTimeoutMs: 60_000 } }],
-])('%s is taken', (_name, settings) => {
-  expect(faultsOf(settings)).toEqual([])
+  ['no statement timeout', { database: { statementTimeoutMs: 0, lockTimeoutMs: 5_000 } }],
+  [
+    'equal timeouts for the headers and the request',
+    { requests: { headersTimeoutMs: 60_000, uploadTimeoutMs: 60_000 } },
+  ],
+])('%s: accepted', (_name, settings) => {
+  expect(errorsOf(settings)).toEqual([])
 })

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { cidr, coverInternet } from '../../src/config/values.ts'
 
 const halves = (first: string, second: string): string[] => [first, second]
-/** Every IPv4 range of 8 bits but some. */
-const eights = (but: number[]): string[] =>
+/** Every IPv4 /8 range, except some. */
+const allSlashEightExcept = (excluded: number[]): string[] =>
   Array.from({ length: 256 }, (_, index) => index)
-    .filter((index) => !but.includes(index))
+    .filter((index) => !excluded.includes(index))
     .map((index) => `${index}.0.0.0/8`)
 
 test.each([
@@ -19,8 +19,8 @@ test.each([
   ['two halves of IPv6', halves('::/1', '8000::/1')],
   ['the global unicast addresses of IPv6', halves('2000::/4', '3000::/4')],
   [
-    'all but 0.0.0.0/8, multicast and reserved addresses',
-    eights([0, ...Array.from({ length: 32 }, (_, n) => 224 + n)]),
+    'all except 0.0.0.0/8, multicast and reserved addresses',
+    allSlashEightExcept([0, ...Array.from({ length: 32 }, (_, n) => 224 + n)]),
   ],
 ])('trustedProxies: %s cover the internet', (_name, ranges) => {
   expect(ranges.every((range) => cidr.safeParse(range).success)).toBe(true)
@@ -31,9 +31,9 @@ test.each([
   ['none', []],
   ['private networks', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fd00::/8', '127.0.0.0/8', '::1/128']],
   ['one half of IPv4', ['0.0.0.0/1']],
-  ['all of IPv4 but one range', eights([8])],
+  ['all of IPv4 except one range', allSlashEightExcept([8])],
   ['a half of IPv4 and one of IPv6', ['0.0.0.0/1', '8000::/1']],
-  ['what is malformed', ['0.0.0.0/33', 'everything']],
+  ['malformed ranges', ['0.0.0.0/33', 'everything']],
 ])('trustedProxies: %s do not cover the internet', (_name, ranges) => {
   expect(coverInternet(ranges)).toBe(false)
 })

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { catalogue, resources } from '../../src/contract/index.ts'
 import { listRefusals, observedErrors } from '../../src/contract/policies.ts'
 import { domainOf, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
-import { additions, besideTheTables, secondChain, webChain } from './interface.ts'
+import { additions, outsideTables, secondChain, webChain } from './interface.ts'
 import { routes, routesOf, shapeOf } from './routes.ts'
 
-const everyRow = [...webChain, ...besideTheTables, ...secondChain]
+const everyRow = [...webChain, ...outsideTables, ...secondChain]
 const byShape = new Map(routes.map((route) => [route.shape, route]))
 const duplicates = (items: string[]): string[] => items.filter((item, place) => items.indexOf(item) !== place)
 
 describe('the interface', () => {
-  it('states 90 endpoints for the web chain, and its tables hold 90', () => {
+  it('has 90 endpoints on the web chain', () => {
     expect(webChain).toHaveLength(90)
     expect(secondChain).toHaveLength(9)
     expect(duplicates(everyRow.map((row) => shapeOf(`${row.method} ${row.path}`)))).toEqual([])
@@ -22,28 +22,28 @@ describe.each(everyRow)('$method $path', ({ method, path, workspace, observed })
 
   it('is in the catalogue, with its workspace column', () => {
     expect(route).toBeDefined()
-    if (workspace !== 'unsaid') expect(route?.operation.policy.workspace).toBe(workspace)
+    if (workspace !== 'unspecified') expect(route?.operation.policy.workspace).toBe(workspace)
   })
 
-  it('can answer every error that was observed', () => {
+  it('lists every observed error', () => {
     expect(route && listRefusals(route.operation, route.chain)).toEqual(expect.arrayContaining(observed))
   })
 })
 
 describe('the catalogue', () => {
-  it('calls the web chain’s parameters what the interface calls them', () => {
+  it('has the parameter names of the interface on the web chain', () => {
     const names = new Set(routes.map((route) => route.name))
     expect(webChain.map((row) => `${row.method} ${row.path}`).filter((name) => !names.has(name))).toEqual([])
   })
 
-  it('offers nothing on the interface’s chains but the interface and the named additions', () => {
+  it('has only the endpoints of the interface and the listed additions on its chains', () => {
     const known = new Set([...everyRow.map((row) => shapeOf(`${row.method} ${row.path}`)), ...additions])
     const unknown = routes.filter((route) => route.chain !== 'system' && !known.has(route.shape))
     expect(unknown.map((route) => route.name)).toEqual([])
     expect(additions.filter((name) => !byShape.has(name))).toEqual([])
   })
 
-  it('gives the SYSTEM portal the same sign-in, security, profile and constants, but no registration', () => {
+  it('offers sign-in, security, profile and constants on the SYSTEM portal, too, but no registration', () => {
     const common = /\/(auth\/(?!register)|secure-channel|security|profile$|profile\/update|constants)/
     const expected = routesOf('consumer').filter((route) => common.test(route.name))
     const offered = new Set(routesOf('system').map((route) => route.operation.id))
@@ -59,7 +59,7 @@ describe('the catalogue', () => {
     expect(duplicates(routes.map((route) => route.shape))).toEqual([])
   })
 
-  it('holds every declared operation once, those of a domain together in the order of their declaration', () => {
+  it('contains every declared operation once, grouped by domain in the order of declaration', () => {
     const declared = Object.values(resources)
       .flatMap(operationsIn)
       .map(([, operation]) => operation)
@@ -68,7 +68,7 @@ describe('the catalogue', () => {
     )
   })
 
-  it('declares the observed 500s of existing operations only', () => {
+  it('declares observed errors for existing operations only', () => {
     const ids = new Set(catalogue.map((operation) => operation.id))
     expect([...observedErrors.keys()].filter((id) => !ids.has(id))).toEqual([])
   })

@@ -28,7 +28,7 @@ const objectsIn = (node: unknown): Record<string, unknown>[] => {
 }
 
 describe.each(schemas)('the $part of $id', ({ id, schema }) => {
-  it('is strict all the way down', () => {
+  it('is strict at every level', () => {
     const objects = objectsIn(z.toJSONSchema(schema, { io: 'input' }))
     expect(objects.length).toBeGreaterThan(0)
     for (const found of objects) {
@@ -37,21 +37,21 @@ describe.each(schemas)('the $part of $id', ({ id, schema }) => {
     }
   })
 
-  it('refuses unknown fields, __proto__ among them, and what is no object', () => {
-    // What opens the channel takes all of it for an empty payload, below.
-    const isTaken = id === openSecureChannel.id
+  it('refuses unknown fields, `__proto__` included, and values that are not objects', () => {
+    // The operation that opens a channel parses every body as an empty payload; tested below.
+    const acceptsAll = id === openSecureChannel.id
     const wrong = ['{"surprise":1}', '{"__proto__":{"a":1}}', '{"constructor":{}}', '[]', 'null', '5', '"text"']
-    for (const text of wrong) expect(schema.safeParse(JSON.parse(text)).success, text).toBe(isTaken)
+    for (const text of wrong) expect(schema.safeParse(JSON.parse(text)).success, text).toBe(acceptsAll)
   })
 })
 
-it('a secure-channel request of a wrong form reaches the handler as an empty payload', () => {
+it('secureChannel.open: a malformed body reaches the handler as an empty payload', () => {
   const wrong = [undefined, null, {}, [], { payload: 5 }, { payload: 'x', more: 1 }, { payload: 'x'.repeat(9_000) }]
   for (const body of wrong) expect(openSecureChannel.body.parse(body)).toEqual({ payload: '' })
   expect(openSecureChannel.body.parse({ payload: 'a.b.c' })).toEqual({ payload: 'a.b.c' })
 })
 
-it('a password that is longer than any is refused by its length alone: in NFKC it may be eighteen times as long', () => {
+it('a password that is too long is refused before NFKC, which can make it eighteen times as long', () => {
   const newPassword = '\ufdfa'.repeat(87_000)
   const refused = password.resetPassword.body.safeParse({ token: 'A'.repeat(43), newPassword })
   expect(refused.error?.issues.map(({ code }) => code)).toEqual(['too_big'])
@@ -94,13 +94,13 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     ],
   },
   {
-    name: 'a session bound',
+    name: 'a session limit',
     schema: sessions.configureSessions.body,
     accepts: [{ maxConcurrentSessions: 1 }, { maxConcurrentSessions: 100 }],
     refuses: [0, -1, 101, 1e9, '2', 1.5, null].map((maxConcurrentSessions) => ({ maxConcurrentSessions })),
   },
   {
-    name: 'a list within instants',
+    name: 'a list with an interval',
     schema: sessions.listLoginHistory.query,
     accepts: [{ startTime: '0001-01-01T00:00:00Z' }, { endTime: '9999-12-31T23:59:59.999Z' }],
     refuses: [
@@ -111,7 +111,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     ],
   },
   {
-    name: 'a request for a reset link',
+    name: 'a password reset request',
     schema: password.forgotPassword.body,
     accepts: [
       'a@demo.test',
@@ -188,7 +188,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { defaultTimezone: 'Mars/Base' },
       { defaultTimezone: '+01:00' },
       ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata'].map((defaultTimezone) => ({ defaultTimezone })),
-      // How a zone's second name is spelled only Temporal knows, which Node 24 has not.
+      // Only Temporal knows the spelling of an alias. Node 24 has no Temporal.
       ...(typeof Temporal === 'undefined' ? [] : ['Asia/KOLKATA', 'Europe/KYIV']).map((defaultTimezone) => ({
         defaultTimezone,
       })),
@@ -234,7 +234,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       bank,
       { ...bank, bankCode: 'X', network: 'Y' },
       { ...bank, channelType: 'CARD', bankCode: 'X' },
-      // What groups an account's characters is none of them.
+      // Separators do not count towards the length of an account number.
       ...['123', '1 2 3', '1...', '1-:.'].map((accountNumber) => ({ ...bank, bankCode: 'X', accountNumber })),
     ],
   },
@@ -257,35 +257,35 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
   },
 ]
 
-it('an id is one and the same in capitals and in small letters', () => {
-  const asked = { userBizId: id.toUpperCase(), roleBizId: id }
-  expect(roles.changeMemberRole.body.parse(asked)).toEqual({ userBizId: id, roleBizId: id })
+it('an id in upper case is parsed as lower case', () => {
+  const body = { userBizId: id.toUpperCase(), roleBizId: id }
+  expect(roles.changeMemberRole.body.parse(body)).toEqual({ userBizId: id, roleBizId: id })
   const target = (targetId: string) => operators.listAuditLog.query.parse({ targetId }).targetId
   expect([target(id.toUpperCase()), target('USD/EUR')]).toEqual([id, 'USD/EUR'])
 })
 
-it('a text is one and the same however its accents are written', () => {
-  const asked = (roleName: string) => roles.createRole.body.parse({ roleName, permissionCodes: [] })
-  expect(asked('Zoe\u0308')).toEqual(asked('Zo\u00eb'))
+it('text is normalized to NFC', () => {
+  const parse = (roleName: string) => roles.createRole.body.parse({ roleName, permissionCodes: [] })
+  expect(parse('Zoe\u0308')).toEqual(parse('Zo\u00eb'))
 })
 
-it('a text that nobody sees is none; what joins or turns letters that are seen stays', () => {
-  const named = (accountName: string) => profile.updateProfile.body.safeParse({ accountName }).success
-  const unseen = ['\u200b', '\u2060\u200d', '\u202e', '\u00ad', '\u3164', '\u2800 \u2800', '\ufe0f', '\u{e0041}']
-  for (const name of unseen) expect(named(name), JSON.stringify(name)).toBe(false)
-  for (const name of ['می\u200cخواهم', '👩\u200d💻', '\u200fשלום', '-']) expect(named(name), name).toBe(true)
+it('text without a visible character is refused; joiners and direction marks between letters are accepted', () => {
+  const isValidName = (accountName: string) => profile.updateProfile.body.safeParse({ accountName }).success
+  const invisible = ['\u200b', '\u2060\u200d', '\u202e', '\u00ad', '\u3164', '\u2800 \u2800', '\ufe0f', '\u{e0041}']
+  for (const name of invisible) expect(isValidName(name), JSON.stringify(name)).toBe(false)
+  for (const name of ['می\u200cخواهم', '👩\u200d💻', '\u200fשלום', '-']) expect(isValidName(name), name).toBe(true)
   const suspend = operators.suspendAccount.body
   expect([suspend.safeParse({ reason: '\u200b' }).success, suspend.safeParse({ reason: '…' }).success]).toEqual([
     false,
     true,
   ])
-  const described = (description: string) =>
+  const isValidDescription = (description: string) =>
     roles.createRole.body.safeParse({ roleName: 'Clerk', description, permissionCodes: [] }).success
-  expect([described(''), described(' '), described('\u200b')]).toEqual([true, true, false])
+  expect([isValidDescription(''), isValidDescription(' '), isValidDescription('\u200b')]).toEqual([true, true, false])
 })
 
 describe.each(cases)('$name', ({ schema, accepts, refuses }) => {
-  it('is accepted in its forms, and in no other', () => {
+  it('accepts valid values only', () => {
     for (const body of accepts) expect(schema.safeParse(body).error?.issues, JSON.stringify(body)).toBeUndefined()
     for (const body of refuses) expect(schema.safeParse(body).success, JSON.stringify(body)).toBe(false)
   })

@@ -11,11 +11,11 @@ const commands = catalogue.flatMap(({ id, policy, body }) =>
     : [],
 )
 
-// A command that is asked again is known by its body. What one version put into it, a repetition that meets another lacks: while
-// one is rolled out, what has been done would be refused as done with another body, and done twice by who then asks anew.
-test.each(commands)('the body of $id is what was sent, with nothing put in, to any version', ({ body, request }) => {
-  const withouts = Object.keys(request).map((absent) => Object.entries(request).filter(([name]) => name !== absent))
-  for (const sent of [request, ...withouts.map((entries) => Object.fromEntries(entries))]) {
+// A retry is recognized by the digest of its body. If a new release added a default to the body, a retry during the rollout
+// would be refused as a different request, and a client that then starts over would execute the command twice.
+test.each(commands)('$id: parsing the body adds no field', ({ body, request }) => {
+  const partial = Object.keys(request).map((absent) => Object.entries(request).filter(([name]) => name !== absent))
+  for (const sent of [request, ...partial.map((entries) => Object.fromEntries(entries))]) {
     const read = body.safeParse(sent)
     if (read.success) expect(read.data).toEqual(sent)
   }

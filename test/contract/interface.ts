@@ -1,6 +1,6 @@
 /**
  * The endpoints of the interface, typed by hand, to compare the catalogue with. Columns: method, path, the workspace
- * header (R, O, - or * where the document does not say), the errors that were observed.
+ * header (R, O, - or * if the document does not specify it), and the observed errors.
  */
 const VAL = 'VALIDATION.INVALID_PARAMETER'
 const TOK = 'ACCESS.TOKEN_MISSING'
@@ -11,11 +11,11 @@ const abbreviations: Record<string, string> = { VAL, TOK, NF, ISE }
 export interface InterfaceRow {
   method: string
   path: string
-  workspace: 'none' | 'optional' | 'required' | 'unsaid'
+  workspace: 'none' | 'optional' | 'required' | 'unspecified'
   observed: string[]
 }
 
-const columns = { '-': 'none', O: 'optional', R: 'required', '*': 'unsaid' } as const
+const columns = { '-': 'none', O: 'optional', R: 'required', '*': 'unspecified' } as const
 
 const isColumn = (text: string): text is keyof typeof columns => Object.hasOwn(columns, text)
 
@@ -34,7 +34,7 @@ const rows = (prefix: string, table: string): InterfaceRow[] =>
       }
     })
 
-/** The tables 4.2 to 4.8. */
+/** The endpoints in the tables of the web chain. */
 export const webChain = rows(
   '/web/v1/consumer',
   `
@@ -131,8 +131,8 @@ export const webChain = rows(
   `,
 )
 
-/** What the prose of 4.2, 4.3 and 4.4 names beside the tables. */
-export const besideTheTables = rows(
+/** Endpoints that the interface describes outside its tables. */
+export const outsideTables = rows(
   '/web/v1',
   `
   POST /consumer/auth/login/mfa/send *
@@ -147,7 +147,7 @@ export const besideTheTables = rows(
   `,
 )
 
-/** The table 4.9. */
+/** The endpoints of the machine chain. */
 export const secondChain = rows(
   '/api/v1/consumer',
   `
@@ -163,7 +163,7 @@ export const secondChain = rows(
   `,
 )
 
-/** Steps that the interface leaves open, and step-up, which is ours. */
+/** Endpoints that the interface does not specify: steps of registration, step-up, and two lists. */
 export const additions = [
   'POST /web/v1/consumer/auth/register/verify-email',
   'POST /web/v1/consumer/auth/register/complete',

@@ -14,20 +14,20 @@ const permissionsOn = (...chains: ChainId[]): Set<string> =>
   new Set(chains.flatMap(routesOf).flatMap((route) => route.operation.policy.permission ?? []))
 
 describe('permissions', () => {
-  it('every right that an operation asks for is in its portal’s table, and every right is asked for', () => {
+  it('the table of a portal contains exactly the permissions that its operations require', () => {
     expect(permissionsOn('consumer', 'api')).toEqual(new Set(workspacePermissions))
     expect(permissionsOn('system')).toEqual(new Set(operatorPermissions))
     expect(permissionsOn('self', 'shared')).toEqual(new Set())
   })
 
-  it('an API key can hold what the second chain asks for, and nothing that manages people or keys', () => {
+  it('an API key can hold the permissions of the machine chain, and none that manages people or keys', () => {
     for (const code of permissionsOn('api')) expect(apiKeyPermissions).toContain(code)
     expect(apiKeyPermissions.filter((code) => /^(role|member|invitation|api-key|sandbox):(?!read)/.test(code))).toEqual(
       [],
     )
   })
 
-  it('the tables’ rows agree with their codes and stand in order', () => {
+  it('the rows of the tables agree with their codes and are sorted', () => {
     for (const rows of [permissionTable.workspace, permissionTable.operator]) {
       expect(rows.map((row) => `${row.group}:${row.action}`)).toEqual(rows.map((row) => row.code))
       const orders = rows.map((row) => row.sortOrder)
@@ -37,18 +37,18 @@ describe('permissions', () => {
   })
 })
 
-/** The operations of which a policy says something, by what it says. */
-const idsBy = (told: (policy: Policy) => string | null): Record<string, string[]> => {
+/** Operation ids grouped by a property of their policies. */
+const idsBy = (keyOf: (policy: Policy) => string | null): Record<string, string[]> => {
   const ids: Record<string, string[]> = {}
   for (const { id, policy } of catalogue) {
-    const key = told(policy)
+    const key = keyOf(policy)
     if (key !== null) ids[key] = [...(ids[key] ?? []), id].toSorted()
   }
   return ids
 }
 
 describe('policies', () => {
-  it('a right opens what it is named for, and nothing else', () => {
+  it('the operations of each permission', () => {
     expect(idsBy(({ permission }) => permission)).toEqual({
       'account:approve': ['operators.approveAccount', 'operators.rejectAccount'],
       'account:read': ['operators.listAccounts', 'operators.readAccount'],
@@ -108,8 +108,8 @@ describe('policies', () => {
     })
   })
 
-  it('what moves money, or is asked for twice by who never got an answer, happens once per X-Request-Id', () => {
-    expect(idsBy(({ idempotent }) => (idempotent ? 'once' : null)).once).toEqual([
+  it('money commands are idempotent by X-Request-Id', () => {
+    expect(idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent).toEqual([
       'exchanges.create',
       'recharges.cancel',
       'recharges.confirm',
@@ -141,35 +141,35 @@ describe('policies', () => {
       refresh: ['auth.refresh'],
       registration: ['registration.initiate'],
     })
-    const once = idsBy(({ idempotent }) => (idempotent ? 'once' : null)).once ?? []
-    expect(money).toEqual([...once, 'exchanges.quote', 'recharges.quote'].toSorted())
+    const commands = idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent ?? []
+    expect(money).toEqual([...commands, 'exchanges.quote', 'recharges.quote'].toSorted())
   })
 
-  it('an anonymous caller is asked for nothing that only an account has', () => {
+  it('anonymous operations require no workspace, permission or step-up', () => {
     for (const { policy } of catalogue.filter((operation) => operation.policy.caller === 'anonymous')) {
       expect(policy).toMatchObject({ workspace: 'none', permission: null, stepUp: false, idempotent: false })
     }
   })
 
-  it('reading is neither idempotency-keyed nor in need of a step-up', () => {
+  it('GET operations are not idempotent commands and require no step-up', () => {
     for (const { policy } of catalogue.filter((operation) => operation.method === 'GET')) {
       expect(policy).toMatchObject({ stepUp: false, idempotent: false })
     }
   })
 
-  it('what happens in a workspace asks for a right, but what a member does with the membership itself', () => {
+  it('workspace operations require a permission, except leaving a workspace and choosing the default', () => {
     const open = catalogue.filter(({ policy }) => policy.workspace !== 'none' && policy.permission === null)
     expect(open.map(({ id }) => id).toSorted()).toEqual(['workspaces.leave', 'workspaces.setDefault'])
   })
 
-  it('every operator operation asks for a right', () => {
+  it('operator operations require a permission', () => {
     const operators = routesOf('system').filter((route) => route.operation.chains.length === 1)
     expect(operators.filter((route) => route.operation.policy.permission === null)).toEqual([])
   })
 
-  it('bytes and the channel’s own operations stay outside the secure channel; all else may use it', () => {
-    const outside = catalogue.filter((operation) => operation.policy.channel === 'none').map(({ id }) => id)
-    expect(outside.toSorted()).toEqual([
+  it('all operations can use the secure channel, except byte streams and those of the channel itself', () => {
+    const excluded = catalogue.filter((operation) => operation.policy.channel === 'none').map(({ id }) => id)
+    expect(excluded.toSorted()).toEqual([
       'exports.download',
       'files.download',
       'files.upload',
@@ -195,7 +195,7 @@ describe('policies', () => {
     ])
   })
 
-  it('whatever may change somebody’s rights, or their default workspace, waits until nobody goes by those of before', () => {
+  it('operations that change permissions or the default workspace invalidate cached access', () => {
     const changing = catalogue.filter((operation) => operation.policy.changesRights)
     expect(changing.filter(({ method }) => method !== 'POST')).toEqual([])
     expect(changing.map(({ id }) => id).toSorted()).toEqual([
@@ -222,7 +222,7 @@ describe('policies', () => {
     ])
   })
 
-  it('no operation repeats what its policy implies on every chain', () => {
+  it('no operation declares a refusal that its policy already implies', () => {
     const repeated = catalogue.filter((operation) =>
       operation.refuses.some((code) =>
         operation.chains.every((chain) => listImpliedRefusals(operation, chain).includes(code)),
@@ -231,14 +231,14 @@ describe('policies', () => {
     expect(repeated.map(({ id }) => id)).toEqual([])
   })
 
-  it('whatever is called, a GET too, can refuse a body that does not arrive in time', () => {
-    const silent = routes.filter(
+  it('every operation, GET included, can refuse a slow body', () => {
+    const missing = routes.filter(
       ({ operation, chain }) => !listImpliedRefusals(operation, chain).includes('REQUEST.TIMEOUT'),
     )
-    expect(silent.map(({ name }) => name)).toEqual([])
+    expect(missing.map(({ name }) => name)).toEqual([])
   })
 
-  it('only the portal chains can refuse a portal or a sealed body', () => {
+  it('only portal chains can refuse a portal mismatch or a sealed body', () => {
     for (const { operation, chain } of routes) {
       const implied = listImpliedRefusals(operation, chain)
       const portal = chain !== 'api' && chain !== 'self'

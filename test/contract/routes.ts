@@ -4,15 +4,15 @@ import { type ChainId, chains, type Operation } from '../../src/kernel/index.ts'
 export interface Route {
   operation: Operation
   chain: ChainId
-  /** Method and path, with the parameters' names. */
+  /** Method and path with the parameter names. */
   name: string
-  /** The same without the names, which is all that routing sees. */
+  /** Method and path without the parameter names, as routing sees them. */
   shape: string
 }
 
 export const shapeOf = (name: string): string => name.replaceAll(/\{\w+\}/g, '{}')
 
-/** Every operation on every chain that serves it. */
+/** Every operation on each of its chains. */
 export const routes: Route[] = catalogue.flatMap((operation) =>
   operation.chains.map((chain) => {
     const name = `${operation.method} ${chains[chain].prefix}${operation.path}`

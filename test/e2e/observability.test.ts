@@ -186,7 +186,7 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
     await expect.poll(metrics).toMatch(/^portico_job_failures_total\{kind="exports.run"\} [1-9]/m)
     for (const kind of ['files.sweep', 'database.vacuum', 'jobs'])
       expect(await metrics()).toContain(`portico_job_failures_total{kind="${kind}"} 0\n`)
-    const line = portico.log.find(({ msg, kind }) => msg === 'a job failed' && kind === 'exports.run')
+    const line = portico.log.find(({ msg, kind }) => msg === 'job failed' && kind === 'exports.run')
     expect(line).toMatchObject({ level: 'warn', err: { type: 'BlobsUnavailable' } })
   })
 })

@@ -111,7 +111,7 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
     attempts.push(await transfer(user))
     expect(attempts.map(({ status }) => status)).toEqual([200, 503])
     expect(await ended).toEqual([1, null])
-    expect(gateway.output()).toContain('the process ends, to be started again')
+    expect(gateway.output()).toContain('fatal error; the process exits and must be restarted')
 
     gateway = await startProcess(variables)
     const count = await settleAll(user, attempts)

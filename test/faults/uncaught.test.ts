@@ -45,7 +45,7 @@ const scene = async (LOG_LEVEL: string) => {
   }
 }
 
-const wording = 'the process ends, to be started again'
+const wording = 'fatal error; the process exits and must be restarted'
 
 test.each([
   ['an error', 'SIGUSR2', 'a library failed'],

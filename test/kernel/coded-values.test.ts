@@ -4,7 +4,7 @@ import { codedFamilies as families } from '../../src/contract/index.ts'
 const codedFamilies = Object.fromEntries([...families].map(([name, { values }]) => [name, values]))
 
 /** The coded values of the interface, typed by hand. */
-test('the coded values that the interface knows have its numbers', () => {
+test('coded values of the interface have the documented numbers', () => {
   expect(codedFamilies).toMatchObject({
     mfaMethod: { EMAIL: 10011001, BACKUP_CODE: 10011005 },
     accountPortal: { CONSUMER: 10010104 },
@@ -29,7 +29,7 @@ const blocks = new Map([
   ['joinSource', 100502],
 ])
 
-test('members of the interface’s families continue its blocks, families of our own have one each in 1009xxxx', () => {
+test('families of the interface stay in their blocks; every other family has its own block in 1009xxxx', () => {
   const families = Object.entries(codedFamilies)
   const values = families.flatMap(([, members]) => Object.values(members))
   expect(new Set(values).size).toBe(values.length)

@@ -19,11 +19,11 @@ const controlled = () => {
   }
 }
 
-test('runs up to the limit, queues in order, and refuses with a full queue; a failed task frees its slot', async () => {
+test('ConcurrencyLimiter: runs up to the limit, queues in order, refuses when full; a failed task frees its slot', async () => {
   const { begun, work, end, fail } = controlled()
   const queue = createConcurrencyLimiter({ concurrency: 2, waiting: 2 })
-  const asked = ['a', 'b', 'c', 'd'].map((name) => queue.runLimited(work(name)))
-  const failed = asked[0]?.catch((error: Error) => error.message)
+  const results = ['a', 'b', 'c', 'd'].map((name) => queue.runLimited(work(name)))
+  const failed = results[0]?.catch((error: Error) => error.message)
   await expect(queue.runLimited(work('e'))).rejects.toMatchObject({
     code: 'SYSTEM.UNAVAILABLE',
     detail: { retryAfter: 1 },
@@ -36,7 +36,7 @@ test('runs up to the limit, queues in order, and refuses with a full queue; a fa
   for (const name of ['b', 'c']) end(name)
   await expect.poll(() => begun).toEqual(['a', 'b', 'c', 'd'])
   end('d')
-  await Promise.all(asked.slice(1))
+  await Promise.all(results.slice(1))
   const more = ['f', 'g', 'h'].map((name) => queue.runLimited(work(name)))
   await expect.poll(() => begun.slice(4)).toEqual(['f', 'g'])
   for (const name of ['f', 'g']) end(name)

@@ -15,7 +15,7 @@ test.each([
   '"\\ud83d\\ude00"',
   '{"a\\u0062":1,"ba":2}',
   'null',
-])('%s is read as JSON.parse reads it', (text) => {
+])('parseStrictJson: %s has the value that JSON.parse returns', (text) => {
   expect(read(text)).toEqual({ ok: true, value: JSON.parse(text) })
 })
 
@@ -49,18 +49,18 @@ test.each([
   ['', 'not JSON in UTF-8'],
   ["{'a':1}", 'not JSON in UTF-8'],
   ['"a\u0000"', 'not JSON in UTF-8'],
-])('%j is refused: %s', (text, reason) => {
+])('parseStrictJson: %j is rejected: %s', (text, reason) => {
   expect(read(text)).toEqual({ ok: false, reason })
 })
 
 test.each([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]])(
-  'bytes that are no UTF-8 are refused',
+  'parseStrictJson: bytes that are not UTF-8 are rejected',
   (...bytes) => {
     expect(parseStrictJson(Uint8Array.of(0x22, ...bytes, 0x22), 4)).toEqual({ ok: false, reason: 'not JSON in UTF-8' })
   },
 )
 
-test('names are counted before anything is made of them: a thousand in all are read, and no more', () => {
+test('parseStrictJson: at most 1,000 members, counted before the text is parsed', () => {
   const members = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":${at}`).join()
   expect(read(`{${members(1_000)}}`).ok).toBe(true)
   const refused = { ok: false, reason: 'too many names' }
@@ -69,7 +69,7 @@ test('names are counted before anything is made of them: a thousand in all are r
   expect(read(`{${members(1_001)},`)).toEqual(refused)
 })
 
-test('a name is never taken for one that was read before, as V8 takes an escape for a backslash', () => {
+test('parseStrictJson: an escape in a name is not confused with a name parsed before (nodejs/node#63785)', () => {
   read('{"v8":{},"\\\\":1}')
   for (const escaped of ['\\u0061', '\\n', '\\u0000', '\\"']) {
     const result = read(`{"v8":{},"${escaped}":1}`)
@@ -80,7 +80,7 @@ test('a name is never taken for one that was read before, as V8 takes an escape 
   expect(read('{"v8":1,"\\u0076\\u0038":2}')).toEqual({ ok: false, reason: 'repeated name' })
 })
 
-test('a value has one canonical text, whatever the order of its names, and another value another', () => {
+test('canonicalJson: equal values have equal texts in any order of names; different values differ', () => {
   const text = '{"a":[{"c":null,"d":"x \\"y\\""},1],"b\\"":true}'
   expect(canonicalJson({ 'b"': true, none: undefined, a: [{ d: 'x "y"', c: null }, 1] })).toBe(text)
   expect(JSON.parse(text)).toEqual({ 'b"': true, a: [{ d: 'x "y"', c: null }, 1] })

@@ -22,7 +22,7 @@ import {
 
 const minorOf = (text: string, currency: string) => parseMoney(text, currency)?.minor
 
-describe('an amount', () => {
+describe('Money', () => {
   test.each([
     ['0', 'USD', 0n],
     ['0.5', 'USD', 50n],
@@ -31,7 +31,7 @@ describe('an amount', () => {
     ['0.000000000000000001', 'ETH', 1n],
     ['9'.repeat(30), 'JPY', 10n ** 30n - 1n],
     [`${'9'.repeat(28)}.99`, 'USD', 10n ** 30n - 1n],
-  ])('%s %s is read to the last digit', (text, currency, minor) => {
+  ])('parseMoney: %s %s is exact', (text, currency, minor) => {
     expect(minorOf(text, currency)).toBe(minor)
   })
 
@@ -45,12 +45,12 @@ describe('an amount', () => {
     ['9'.repeat(31), 'JPY'],
     ['1'.padEnd(29, '0'), 'USD'],
     [`${'0'.repeat(40)}1`, 'JPY'],
-  ])('%s %s is none', (text, currency) => {
+  ])('parseMoney: %s %s is invalid', (text, currency) => {
     expect(parseMoney(text, currency)).toBeUndefined()
   })
 
   test.each(['JPY', 'USD', 'BHD', 'ETH'])(
-    'in %s is written with all of its places, and read again as it was',
+    'formatMoney: %s is written with all decimal places, and parses to the same amount',
     (currency) => {
       fc.assert(
         fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n - 1n }), (minor) => {
@@ -68,20 +68,20 @@ describe('an amount', () => {
     [0n, true],
     [10n ** 30n - 1n, true],
     [10n ** 30n, false],
-  ])('of %d units is kept by the book: %s', (minor, kept) => {
-    expect(isStorable(money(minor, 'USD'))).toBe(kept)
+  ])('isStorable: %d minor units: %s', (minor, expected) => {
+    expect(isStorable(money(minor, 'USD'))).toBe(expected)
   })
 
-  test('has its sum, difference and order with one of its own currency alone', () => {
+  test('add, subtract and compare reject two currencies', () => {
     const [two, three, yen] = [money(2n, 'USD'), money(3n, 'USD'), money(3n, 'JPY')]
     expect([add(two, three), subtract(two, three)]).toEqual([money(5n, 'USD'), money(-1n, 'USD')])
     expect([compare(two, three), compare(three, two), compare(two, two)]).toEqual([-1, 1, 0])
-    for (const reckon of [add, subtract, compare]) expect(() => reckon(two, yen)).toThrow('USD and JPY')
+    for (const calculate of [add, subtract, compare]) expect(() => calculate(two, yen)).toThrow('USD and JPY')
   })
 })
 
-describe('a ratio', () => {
-  test('of texts and of each other is exact', () => {
+describe('Ratio', () => {
+  test('parseRatio, multiplyRatios, complement and invert are exact', () => {
     expect(parseRatio('0.0250')).toEqual({ numerator: 250n, denominator: 10_000n })
     expect(parseRatio('12')).toEqual({ numerator: 12n, denominator: 1n })
     for (const text of ['', '01', '-1', '1e3', '.5', '1.']) expect(parseRatio(text)).toBeUndefined()
@@ -90,13 +90,13 @@ describe('a ratio', () => {
     expect(invert(ratio(2n, 3n))).toEqual({ numerator: 3n, denominator: 2n })
   })
 
-  test('has a denominator above zero, so nothing has no inverse', () => {
+  test('a denominator of zero or less is rejected', () => {
     expect(() => ratio(1n, 0n)).toThrow(RangeError)
     expect(() => ratio(1n, -1n)).toThrow(RangeError)
     expect(() => invert(ratio(0n, 5n))).toThrow(RangeError)
   })
 
-  test('rounds down and up to the units on either side, and not at all where it is a whole number of them', () => {
+  test('multiplyRoundingDown and multiplyRoundingUp return the neighboring integers', () => {
     fc.assert(
       fc.property(
         fc.bigInt(0n, 10n ** 20n),
@@ -121,8 +121,8 @@ describe('a ratio', () => {
     [ratio(25n, 10n), 6, '2.5'],
     [ratio(30n, 1n), 2, '30'],
     [ratio(123n, 100n), 1, '1.2'],
-  ])('is written cut off, without zeros at its end', (given, places, text) => {
-    expect(formatTruncated(given, places)).toBe(text)
+  ])('formatTruncated: %o to %i places is %s', (value, places, text) => {
+    expect(formatTruncated(value, places)).toBe(text)
   })
 })
 
@@ -134,6 +134,6 @@ test.each([
   ['0', false],
   ['0.00', false],
   ['00.1', false],
-])('%s is a rate: %s', (text, expected) => {
+])('isRate(%s): %s', (text, expected) => {
   expect(isRate(text)).toBe(expected)
 })

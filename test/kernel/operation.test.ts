@@ -12,6 +12,6 @@ test.each([
   ['/api/v1/consumer/x', 'api'],
   ['/api/v1/other', 'consumer'],
   ['/', 'consumer'],
-])('the path %s belongs to the chain %s', (path, chain) => {
+])('findChain(%s): %s', (path, chain) => {
   expect(findChain(path)).toBe(chain)
 })

@@ -35,17 +35,17 @@ test.each([
   [119_999, 120, 1],
   [120_000, 120, 2],
 ])(
-  'a wait of %i ms is told as %i s, none too few, and a life as %i min, none too many',
+  '%i ms: wholeSeconds rounds up to %i s, wholeMinutes down to %i min, at least one',
   (milliseconds, seconds, inMinutes) => {
     expect([wholeSeconds(milliseconds), wholeMinutes(milliseconds)]).toEqual([seconds, inMinutes])
   },
 )
 
-test('units are what they are called', () => {
+test('minutes, hours and days in milliseconds', () => {
   expect([minutes(2), hours(2), days(2)]).toEqual([120_000, 7_200_000, 172_800_000])
 })
 
-test('two instants are within a time of each other whichever is first, its last millisecond too', () => {
+test('areWithin: either order, both limits included', () => {
   const [one, other] = [toInstant(1_000), toInstant(1_500)]
   for (const [first, second] of [
     [one, other],
@@ -61,11 +61,11 @@ test.each([
   ['+010000-01-01T00:00:00.000Z', false],
   ['2026-02-30T00:00:00Z!', false],
   ['', false],
-])('%j names an instant of the years that the store has: %s', (text, known) => {
-  expect(parseInstant(text)).toBe(known ? Date.parse(text) : undefined)
+])('parseInstant(%j): within the years 1 to 9999: %s', (text, isValid) => {
+  expect(parseInstant(text)).toBe(isValid ? Date.parse(text) : undefined)
 })
 
-test('nothing names no instant', () => {
+test('parseInstant: undefined for a missing text', () => {
   expect(parseInstant(undefined)).toBeUndefined()
 })
 
@@ -77,12 +77,12 @@ test.each([
   ['2026-01-31T12:00:00.123456-00:00', 1],
   ['2026-01-31T12:00:00.1229999Z', 1],
   ['2026-01-31T12:00:00Z', 0],
-])('%s as the beginning of an interval is %i ms after the millisecond that it names as its end', (text, after) => {
+])('parseInterval: the start %s is rounded up by %i ms; the end is not', (text, after) => {
   const { from, to } = parseInterval({ startTime: text, endTime: text })
   expect([from, to]).toEqual([Date.parse(text) + after, Date.parse(text)])
 })
 
-test('an interval may be open at either end, and ends with the years that the store has', () => {
+test('parseInterval: either end can be open; a start in the last millisecond of 9999 is not rounded up', () => {
   expect(parseInterval({})).toEqual({ from: undefined, to: undefined })
   const last = '9999-12-31T23:59:59.999Z'
   expect(parseInterval({ startTime: last.replace('Z', '9Z') })).toEqual({ from: Date.parse(last), to: undefined })

@@ -31,7 +31,7 @@ describe('client generators', () => {
     expect(at(schemas, 'Transfer', 'properties', 'completedAt')).toEqual({
       type: ['string', 'null'],
       format: 'date-time',
-      description: 'UTC: it ends with `Z`',
+      description: 'ISO 8601 in UTC, ending with `Z`',
     })
     expect(at(schemas, 'Workspace', 'properties', 'extraData')).toEqual({
       anyOf: [{ type: 'object', additionalProperties: {} }, { type: 'null' }],

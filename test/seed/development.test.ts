@@ -38,11 +38,11 @@ afterAll(() => world.close())
 
 const account = (email: string): AccountId => {
   const found = accounts.get(email)
-  if (!found) throw new Error(`${email} was not made`)
+  if (!found) throw new Error(`${email} was not created`)
   return found
 }
 
-test('the seed makes one workspace with its people and wallets, however often it runs', async () => {
+test('seedDevelopment: creates one workspace with members and wallets, also if it runs several times in parallel', async () => {
   await seedDevelopment(ports)
   await Promise.all([seedDevelopment(ports), seedDevelopment(ports)])
   expect([...accounts.keys()].sort()).toEqual([
@@ -52,13 +52,13 @@ test('the seed makes one workspace with its people and wallets, however often it
     'owner@demo.test',
   ])
   const wallets = await ledger.listWallets(developmentIds.workspace)
-  const told = await Promise.all(
+  const rows = await Promise.all(
     wallets.map(async ({ bizId, walletName, currency, isDefault }) => {
       const balance = await ledger.readBalance({ wallet: bizId, workspace: developmentIds.workspace })
       return [walletName, currency, isDefault, balance && formatMoney(balance.total)]
     }),
   )
-  expect(told).toEqual([
+  expect(rows).toEqual([
     ['Main USD', 'USD', true, '10000.00'],
     ['Main EUR', 'EUR', true, '10000.00'],
     ['Savings USD', 'USD', false, '0.00'],

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /*
- * Three measured adjustments of the process (docs/appendix/experiments.md). None has a setting: each is safe everywhere and does
+ * Three measured adjustments of the process (docs/performance.md). None has a setting: each is safe everywhere and does
  * nothing where the platform does not support it.
  */
 

@@ -2,16 +2,16 @@ import type { z } from 'zod'
 
 export type Node = z.core.JSONSchema.BaseSchema
 
-/** JSON Schema of integers names the bounds of what JavaScript counts exactly; nobody is told those. */
+/** Omits the limits of exact integers in JavaScript, which JSON Schema states for every integer. */
 const isBound = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
 
 const numbers = ({ type, minimum, maximum, exclusiveMinimum }: Node): string => {
-  const [least, most] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
+  const [min, max] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
   const kind = type === 'integer' ? 'integer' : 'number'
   if (typeof exclusiveMinimum === 'number') return `${kind} above ${exclusiveMinimum}`
-  if (least !== null && most !== null) return `${kind}, ${least} to ${most}`
-  return least !== null ? `${kind} from ${least}` : kind
+  if (min !== null && max !== null) return `${kind}, ${min} to ${max}`
+  return min !== null ? `${kind} from ${min}` : kind
 }
 
 export const alternatives = (node: Node): Node[] =>
@@ -19,16 +19,16 @@ export const alternatives = (node: Node): Node[] =>
 
 const quoted = (values: readonly unknown[]): string => values.map((each) => `\`${String(each)}\``).join(', ')
 
-/** What a setting accepts, in a few words. */
-export const takes = (node: Node): string => {
+/** The values that a setting accepts, in a few words. */
+export const describeValues = (node: Node): string => {
   const choices = alternatives(node)
-  if (choices.length > 0) return [...new Set(choices.map(takes))].join(' or ')
+  if (choices.length > 0) return [...new Set(choices.map(describeValues))].join(' or ')
   if (node.const !== undefined) return `\`${String(node.const)}\``
   if (node.enum) return quoted(node.enum)
   if (node.type === 'integer' || node.type === 'number') return numbers(node)
   if (node.type === 'array') {
     const { items } = node
-    const item = typeof items === 'object' && !Array.isArray(items) ? takes(items) : 'values'
+    const item = typeof items === 'object' && !Array.isArray(items) ? describeValues(items) : 'values'
     return `list of ${item}`
   }
   if (node.type === 'string') return node.format === 'uri' ? 'URL' : 'string'

@@ -1,12 +1,12 @@
 import type { Defaults } from './defaults.ts'
-import { alternatives, type Node, takes } from './takes.ts'
+import { alternatives, describeValues, type Node } from './values.ts'
 
 export interface Row {
-  /** Dots between names; `<…>` for any name of a kind, `[]` for each of a list. */
+  /** The path with dots; `<…>` stands for any name, `[]` for any item of a list. */
   setting: string
-  takes: string
-  otherwise: string
-  is: string
+  values: string
+  defaultValue: string
+  description: string
 }
 
 const shown = (value: unknown): string => {
@@ -18,7 +18,7 @@ const shown = (value: unknown): string => {
 const childrenOf = (node: Node): [string, Node][] =>
   Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
 
-/** Siblings of one schema, such as the portals, are told once. */
+/** Whether all children have the same schema, such as the portals. They are described once. */
 const areAlike = (children: [string, Node][]): boolean =>
   children.length > 1 &&
   childrenOf(children[0]?.[1] ?? {}).length > 2 &&
@@ -29,16 +29,16 @@ const namesOf = ({ propertyNames }: Node): string => {
   return names === '' || names.length > 40 ? 'name' : names
 }
 
-/** A setting with what it has below it. `path` is where the defaults have it; null below what they do not name. */
+/** The rows of a setting and of those below it. `path` is its path in the defaults; null below unnamed keys. */
 export const rowsOf = (node: Node, setting: string, path: string[] | null, defaults: Defaults): Row[] => {
   const below = (name: string, child: Node, key: string | null): Row[] =>
     rowsOf(child, name, path && key !== null ? [...path, key] : null, defaults)
-  const is = node.description ?? (path && defaults.commentAt(path)) ?? ''
+  const description = node.description ?? (path && defaults.commentAt(path)) ?? ''
   const row: Row = {
     setting,
-    takes: takes(node),
-    is,
-    otherwise: shown((path && defaults.valueAt(path)) ?? node.default),
+    values: describeValues(node),
+    description,
+    defaultValue: shown((path && defaults.valueAt(path)) ?? node.default),
   }
   const children = childrenOf(node)
   if (areAlike(children)) {
@@ -47,7 +47,7 @@ export const rowsOf = (node: Node, setting: string, path: string[] | null, defau
   }
   if (children.length > 0) {
     const rows = children.flatMap(([name, child]) => below(`${setting}.${name}`, child, name))
-    return is === '' ? rows : [{ ...row, takes: '', otherwise: '' }, ...rows]
+    return description === '' ? rows : [{ ...row, values: '', defaultValue: '' }, ...rows]
   }
   const { items, additionalProperties: any } = node
   if (typeof items === 'object' && !Array.isArray(items) && items.type === 'object')
