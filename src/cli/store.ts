@@ -1,7 +1,7 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
 import { hasEmbeddedStore, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
-import { recordAudit } from '../platform/audit/index.ts'
+import { insertAuditEntry } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/runtime/index.ts'
 
 /** Opens the configured store for `work`, and closes it afterwards. */
@@ -33,7 +33,7 @@ export const auditCommand = (
   command: string,
   { targetId, detail = {} }: { targetId: string; detail?: Record<string, string> },
 ): Promise<void> =>
-  recordAudit(tx, {
+  insertAuditEntry(tx, {
     at: systemClock.now(),
     portal: 'SYSTEM',
     actorId: null,

@@ -20,7 +20,7 @@ import {
 import type { ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
 import { type AnyHandler, type HandlerTable, isBizId, thenSync } from '../kernel/index.ts'
-import { recordRefusedAct } from '../platform/audit/index.ts'
+import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
 import type { Metrics, PerimeterMetrics } from '../platform/telemetry/index.ts'
@@ -153,7 +153,7 @@ function auditDenial(
     targetId: targetIn(call.params),
     detail: { reason: refusal.code },
   }
-  background.run('audit-refused', () => recordRefusedAct(database, act, on))
+  background.run('audit-refused', () => recordRefusal(database, act, on))
 }
 
 /** Counts every refusal of a limit by the limit's name. */

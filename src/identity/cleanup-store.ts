@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, moment } from '../database/index.ts'
+import { type Database, timestamptz } from '../database/index.ts'
 import { addMs, days, type Instant } from '../kernel/index.ts'
 import { failureRetentionMs, type LockoutRule } from './lockout/rules.ts'
 
@@ -23,7 +23,7 @@ const deleteBatch = async (database: Database, { table, column, before, where }:
   const [from, end] = [sql.table(table), sql.ref(column)]
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM ${from} WHERE ${end} < ${moment(before)} AND ${where ?? sql.lit(true)}
+      SELECT ctid FROM ${from} WHERE ${end} < ${timestamptz(before)} AND ${where ?? sql.lit(true)}
        ORDER BY ${end} LIMIT ${maxRows} FOR UPDATE SKIP LOCKED))`.execute(database)
   return Number(numAffectedRows)
 }
@@ -41,7 +41,7 @@ export const deleteExpired = async (
 ): Promise<void> => {
   const recently = addMs(now, -shortRetentionMs)
   const failuresBefore = addMs(now, -failureRetentionMs(lockout))
-  const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(failuresBefore)})`
+  const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${timestamptz(failuresBefore)})`
   const expired: ExpiredRows[] = [
     { table: 'one_time_codes', column: 'expires_at', before: recently },
     { table: 'login_sessions', column: 'expires_at', before: recently },

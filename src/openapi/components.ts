@@ -1,5 +1,5 @@
 import { codedFamilies } from '../contract/index.ts'
-import { SealedBody, SealedReply } from '../contract/sealed-bodies.ts'
+import { SealedBody, SealedReply } from '../contract/policies.ts'
 import { type CodedFamily, chains, successCode, successMessage } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 import { toPascalCase } from './names.ts'

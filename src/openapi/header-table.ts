@@ -1,6 +1,6 @@
 import { type HeaderDefinition, headers } from '../contract/headers.ts'
-import { observedErrors } from '../contract/refusals.ts'
-import { isSealable } from '../contract/sealed-bodies.ts'
+import { isSealable, observedErrors } from '../contract/policies.ts'
+
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import { type JsonObject, toJsonObject } from './json.ts'
 

@@ -1,4 +1,4 @@
-import { isSealable } from '../contract/sealed-bodies.ts'
+import { isSealable } from '../contract/policies.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
 import type { Examples } from './examples.ts'
 import type { JsonObject } from './json.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { inPackage } from '../config/package.ts'
+import { inPackage } from '../config/env.ts'
 
 /** A file of the reference page and the path that serves it. */
 export interface PageFile {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pathParameterSchema } from '../contract/fields.ts'
-import { isSealable } from '../contract/sealed-bodies.ts'
+import { isSealable } from '../contract/policies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import { type Chain, type Operation, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'

@@ -1,6 +1,6 @@
 import { numericCode, statusOf } from '../contract/index.ts'
-import { listRefusals, observedErrors } from '../contract/refusals.ts'
-import { isSealable } from '../contract/sealed-bodies.ts'
+import { isSealable, listRefusals, observedErrors } from '../contract/policies.ts'
+
 import { type Chain, type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type Json, type JsonObject, reference } from './json.ts'

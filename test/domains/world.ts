@@ -5,7 +5,7 @@ import type { Database, OpenDatabase } from '../../src/database/index.ts'
 import { createMembers, type Members } from '../../src/domains/members/index.ts'
 import type { createWallets } from '../../src/domains/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/domains/workspaces/index.ts'
-import { parsePathParameters } from '../../src/gateway/pipeline/path-parameters.ts'
+import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
 
 import {
   type AccountId,

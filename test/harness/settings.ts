@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
+import { upstream } from '../../src/config/backends.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { type Configuration, loadConfiguration, type UpstreamConfiguration } from '../../src/config/index.ts'
-import { upstream } from '../../src/config/schema.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 

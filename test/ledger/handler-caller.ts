@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import { parsePathParameters } from '../../src/gateway/pipeline/path-parameters.ts'
+import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
 import type {
   AccountId,
   AnyHandler,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { catalogue, codedFamilies, codes, numericCode } from '../../src/contract/index.ts'
 
-import { listRefusals } from '../../src/contract/refusals.ts'
+import { listRefusals } from '../../src/contract/policies.ts'
 import { type Code, chains, pathParamNames } from '../../src/kernel/index.ts'
 import { readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json } from '../../src/openapi/json.ts'

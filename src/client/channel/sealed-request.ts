@@ -1,4 +1,4 @@
-import { SealedReply } from '../../contract/sealed-bodies.ts'
+import { SealedReply } from '../../contract/policies.ts'
 import type { Operation } from '../../kernel/index.ts'
 import type { SealRule } from '../options.ts'
 import type { Channel } from './channel.ts'

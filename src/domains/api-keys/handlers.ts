@@ -13,7 +13,7 @@ import {
   toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { apiKeyStatus } from './contract.ts'
 import { type ApiKeyCommand, statusAt } from './rules.ts'
@@ -56,7 +56,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
 
   const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
     const input = { id: bizId<'apiKey'>(request.body.apiKeyBizId), command }
-    const context = { act: actOf(request), access: request.workspace }
+    const context = { act: auditContextOf(request), access: request.workspace }
     return toView(await changeApiKeyStatus(ports, input, context), request)
   }
 
@@ -73,7 +73,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
     createApiKey: async (request) => {
       const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
       const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
-      const context = { act: actOf(request), access: request.workspace }
+      const context = { act: auditContextOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
       return { ...toView(row, request), secret: key }
     },

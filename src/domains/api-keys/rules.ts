@@ -1,5 +1,5 @@
 import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
-import { covers, parseRange } from '../../platform/ip-ranges.ts'
+import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 export interface ApiKeySettings {
@@ -43,7 +43,7 @@ export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): voi
 
 /** Whether the allowlist contains the address. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
-  allowlist.some((entry) => covers(parseRange(entry), clientIp))
+  allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
 
 /** Refuses if the caller lacks one of the permissions to grant. */
 export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {

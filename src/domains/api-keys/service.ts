@@ -12,7 +12,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { generateKey } from './authentication.ts'
 import {
@@ -51,7 +51,7 @@ export interface ApiKeyServicePorts {
 
 /** The caller, and their access to the workspace. */
 export interface ApiKeyContext {
-  act: Act
+  act: AuditContext
   access: WorkspaceAccess
 }
 
@@ -105,7 +105,7 @@ export const createApiKey = async (
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, act.at)
     if (!row) throw conflict('another API key has this name')
     const detail = { permissions: input.permissionCodes.join(',') }
-    await recordAct(tx, act, { workspaceId: access.id, targetId: row.id, detail })
+    await recordSuccess(tx, act, { workspaceId: access.id, targetId: row.id, detail })
     return { row, key }
   })
 }
@@ -124,6 +124,6 @@ export const changeApiKeyStatus = (
     if (command === 'enable') assertMayGrant(access, key.permissionCodes)
     assertStatus(statusAt(key, act.at), command)
     const changed = await setStatus(tx, key, statusChanges[command].to, act.at)
-    await recordAct(tx, act, { workspaceId: access.id, targetId: id })
+    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id })
     return changed
   })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -147,7 +147,7 @@ const afterPrefix = '~'
 
 const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
-  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${moment(at)})`
+  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)})`
   if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
   else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
   else found = found.where('api_key_status', '=', query.status)
@@ -156,8 +156,8 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
     const bytes = sql<string>`key_prefix COLLATE "C"`
     found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
   }
-  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
   return found
 }
 
@@ -220,6 +220,6 @@ export const recordUse = async (
     .set({ last_used_at: toDate(at), last_used_ip: clientIp })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
-    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment(at))]))
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', timestamptz(at))]))
     .execute()
 }

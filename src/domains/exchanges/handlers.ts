@@ -19,7 +19,7 @@ import {
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { parseFigures } from './order.ts'
 import { type CurrentRate, listRates } from './rates.ts'
@@ -117,6 +117,6 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
 
     setExchangeRate: async (request) => {
       const { sourceCurrency: source, targetCurrency: target, rate } = request.body
-      return toRateView(await setExchangeRate(ports, { source, target, rate }, actOf(request)))
+      return toRateView(await setExchangeRate(ports, { source, target, rate }, auditContextOf(request)))
     },
   })

@@ -15,7 +15,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { FixedSide, QuoteStatus } from './contract.ts'
 import { exchangeEntries, exchangeParties, newExchange, parseFigures, toFiguresData } from './order.ts'
 import { type CurrentRate, findRate, type RateSources, unsupportedSide } from './rates.ts'
@@ -151,14 +151,14 @@ export const readExchange = (
 export const setExchangeRate = async (
   ports: ExchangesPorts,
   input: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
-  act: Act,
+  act: AuditContext,
 ): Promise<CurrentRate> => {
   const side = unsupportedSide(ports, input)
   if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
   return inTransaction(ports.database, async (tx) => {
     await saveRate(tx, { ...input, updatedBy: act.accountId, updatedAt: act.at })
     const targetId = `${input.source}/${input.target}`
-    await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
+    await recordSuccess(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
     return { ...input, updatedBy: act.accountId, asOf: act.at }
   })
 }

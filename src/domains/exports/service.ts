@@ -9,7 +9,7 @@ import {
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type Blobs, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
@@ -57,7 +57,7 @@ export interface CreateExportInput {
 
 /** The caller, and their access to the workspace. */
 export interface ExportContext {
-  act: Act
+  act: AuditContext
   access: WorkspaceAccess
 }
 
@@ -74,7 +74,7 @@ export const createExport = async (
     const created = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
     await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
     const detail = { exportType: input.type, format: input.format }
-    await recordAct(tx, act, { workspaceId, targetId: id, detail })
+    await recordSuccess(tx, act, { workspaceId, targetId: id, detail })
     return created
   })
 }
@@ -107,6 +107,6 @@ export const downloadExport = async (
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: access.id, targetId: id }))
+    await inTransaction(ports.database, (tx) => recordSuccess(tx, act, { workspaceId: access.id, targetId: id }))
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -60,7 +60,7 @@ export interface Viewer {
 
 /** The status at an instant: a completed export past `expires_at` is EXPIRED, even if no job has stored that. */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
-  WHEN export_status = 'COMPLETED' AND expires_at <= ${moment(at)} THEN 'EXPIRED' ELSE export_status END`
+  WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
 
 export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
   filters: object
@@ -121,8 +121,8 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
   if (query.status) found = found.where(status, '=', query.status)
-  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
   const ordered = found
     .select(columns)
     .select(status.as('status'))
@@ -152,8 +152,8 @@ export interface LoginQuery {
 /** One page of an account's logins, oldest first. The table belongs to identity. */
 export const readLogins = (store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) => {
   let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
-  if (from !== undefined) found = found.where('login_at', '>=', moment(from))
-  if (to !== undefined) found = found.where('login_at', '<=', moment(to))
+  if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('login_at', '<=', timestamptz(to))
   return found
     .select(['biz_id as bizId', 'login_at as createdAt', 'client_ip as clientIp', 'user_agent as userAgent'])
     .select(['login_result as loginResult', 'failure_reason as failureReason'])
@@ -244,7 +244,7 @@ export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
         .selectFrom('exports')
         .select(['workspace_biz_id', 'biz_id', 'blob_key'])
         .where('export_status', '=', 'COMPLETED')
-        .where('expires_at', '<=', moment(at))
+        .where('expires_at', '<=', timestamptz(at))
         .as('overdue'),
     )
     .set({ export_status: 'EXPIRED', blob_key: null })

@@ -1,5 +1,5 @@
 import { bizId, createHandlerTable, type HandlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { filePurpose, fileStatus } from './contract.ts'
 import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
@@ -22,7 +22,7 @@ export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTabl
   return createHandlerTable(contract, {
     uploadFile: async (request) => {
       const input = { workspaceId: request.workspace.id, form: request.upload }
-      return toFileView(words, await uploadFile(ports, input, actOf(request)), request.locale)
+      return toFileView(words, await uploadFile(ports, input, auditContextOf(request)), request.locale)
     },
     readFile: async ({ params, workspace, locale }) =>
       toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),

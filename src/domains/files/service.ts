@@ -10,7 +10,7 @@ import {
   type Upload,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
 import { storeContent } from './content.ts'
 import { type FilePurpose, filePurpose } from './contract.ts'
@@ -56,7 +56,7 @@ export interface FilePorts {
   orphanAfterMs: number
 }
 
-const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: Act) =>
+const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: AuditContext) =>
   inTransaction(ports.database, async (tx) => {
     if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
@@ -65,7 +65,7 @@ const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRo
       })
     await insertFile(tx, { ...file, workspaceId, createdBy: act.accountId })
     const { purpose, contentType, sizeBytes } = file
-    await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
+    await recordSuccess(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
   })
 
 /** Stores the bytes of an upload. Stores nothing of a refused or interrupted one. */
@@ -95,7 +95,7 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
 export const uploadFile = async (
   ports: FilePorts,
   { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
-  act: Act,
+  act: AuditContext,
 ): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
   await addOrphanBlobs(ports.database, [blobKey], addMs(act.at, ports.orphanAfterMs))

@@ -7,7 +7,7 @@ import {
   toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { invitationStatus } from './contract.ts'
 import {
@@ -54,21 +54,21 @@ export const createHandlers = (ports: InvitationPorts & { words: Words }): Handl
     createInvitation: async (request) => {
       const { email, roleBizId, message = null } = request.body
       const input = { email, roleId: bizId<'role'>(roleBizId), message, locale: request.locale }
-      const context = { act: actOf(request), access: request.workspace }
+      const context = { act: auditContextOf(request), access: request.workspace }
       return toInvitationView(words, await createInvitation(ports, input, context), request.locale)
     },
     cancelInvitation: async (request) => {
       const id = bizId<'invitation'>(request.body.invitationBizId)
       const input = { workspaceId: request.workspace.id, id }
-      return toInvitationView(words, await cancelInvitation(ports, input, actOf(request)), request.locale)
+      return toInvitationView(words, await cancelInvitation(ports, input, auditContextOf(request)), request.locale)
     },
     acceptInvitation: async (request) => {
       const id = bizId<'invitation'>(request.body.invitationBizId)
-      return toInvitationView(words, await acceptInvitation(ports, id, actOf(request)), request.locale)
+      return toInvitationView(words, await acceptInvitation(ports, id, auditContextOf(request)), request.locale)
     },
     declineInvitation: async (request) => {
       const input = { id: bizId<'invitation'>(request.body.invitationBizId), reason: request.body.reason }
-      return toInvitationView(words, await declineInvitation(ports, input, actOf(request)), request.locale)
+      return toInvitationView(words, await declineInvitation(ports, input, auditContextOf(request)), request.locale)
     },
   })
 }

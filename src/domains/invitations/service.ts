@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import {
@@ -68,7 +68,7 @@ export interface InvitationPorts {
 
 /** The caller, and their access to the workspace. */
 export interface InvitationContext {
-  act: Act
+  act: AuditContext
   access: WorkspaceAccess
 }
 
@@ -131,7 +131,7 @@ const storeInvitation = (
     const offer = { roleId, roleName: role.name, message, expiresAt: addMs(act.at, settings.lifeMs) }
     if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, act.at)))
       throw conflict('an invitation to this address is pending')
-    await recordAct(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
+    await recordSuccess(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
     return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
@@ -186,15 +186,15 @@ export interface CancelInvitationInput {
 export const cancelInvitation = (
   { database }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
-  act: Act,
+  act: AuditContext,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const invitation = assertFound(await invitationById(tx, id, { workspaceId }, act.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, act.at)))
       throw conflict(`the invitation is ${invitation.status}`)
     const target = { workspaceId, targetId: id }
-    if (failure === undefined) await recordAct(tx, act, target)
-    else await recordRefusedAct(tx, act, { ...target, detail: { reason: failure } })
+    if (failure === undefined) await recordSuccess(tx, act, target)
+    else await recordRefusal(tx, act, { ...target, detail: { reason: failure } })
     return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
@@ -202,14 +202,14 @@ export const cancelInvitation = (
 const respondToInvitation = (
   { database }: InvitationPorts,
   id: InvitationId,
-  act: Act,
+  act: AuditContext,
   respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const email = (await ownEmail(tx, act.accountId)) ?? ''
     const invitation = assertFound(await invitationById(tx, id, { email }, act.at))
     await respond(tx, invitation)
-    await recordAct(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
+    await recordSuccess(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
     return assertFound(await invitationById(tx, id, { email }, act.at))
   })
 
@@ -225,7 +225,7 @@ const inviterAccess = async (
  * Accepts an invitation. The inviter must still be able to grant the role, since their permissions can have changed after
  * the invitation.
  */
-export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: Act): Promise<InvitationRow> =>
+export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: AuditContext): Promise<InvitationRow> =>
   respondToInvitation(ports, id, act, async (tx, invitation) => {
     const { workspaceId, roleId } = invitation
     const workspace = await ports.members.lock(tx, workspaceId)
@@ -244,7 +244,7 @@ export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: 
 export const declineInvitation = (
   ports: InvitationPorts,
   { id, reason }: { id: InvitationId; reason: string },
-  act: Act,
+  act: AuditContext,
 ): Promise<InvitationRow> =>
   respondToInvitation(ports, id, act, async (tx, invitation) => {
     if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, act.at)))

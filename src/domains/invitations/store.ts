@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts'
@@ -9,7 +9,7 @@ export type InvitationId = BizId<'invitation'>
 /** The status at an instant: a pending invitation past `expires_at` counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`
-    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${moment(at)} THEN 'EXPIRED'
+    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
          ELSE i.invitation_status END`
 
 const invitations = (store: Database | Tx, at: Instant) =>
@@ -103,7 +103,7 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitee_email', '=', email)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '<=', moment(at))
+    .where('expires_at', '<=', timestamptz(at))
     .execute()
 }
 
@@ -150,7 +150,7 @@ export const settleInvitation = async (
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', moment(at))
+    .where('expires_at', '>', timestamptz(at))
     .returning('biz_id')
     .executeTakeFirst()
   return settled !== undefined
@@ -176,7 +176,7 @@ export const findExhaustedLimit = async (
   const newest = tx
     .selectFrom('invitations')
     .select('created_at')
-    .where('created_at', '>', moment(since))
+    .where('created_at', '>', timestamptz(since))
     .orderBy('created_at', 'desc')
     .limit(1)
   const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
@@ -206,7 +206,7 @@ export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant
     .selectFrom('invitations')
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', moment(at))
+    .where('expires_at', '>', timestamptz(at))
     .select((eb) => eb.fn.countAll<number>().as('pending'))
     .executeTakeFirstOrThrow()
   return pending

@@ -12,7 +12,7 @@ import {
   type WorkspaceId,
   workspaceKind,
 } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { joinSource, type Membership } from './contract.ts'
 import { isDefaultEligible, isEnterable } from './rules.ts'
@@ -81,11 +81,11 @@ export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTa
     listMyWorkspaces: async ({ caller, locale }) =>
       (await listMyMemberships(ports, caller.accountId)).map((row) => toMembershipView(words, row, locale)),
     setDefaultWorkspace: async (request) => {
-      const membership = await setDefaultMembership(ports, request.workspace.id, actOf(request))
+      const membership = await setDefaultMembership(ports, request.workspace.id, auditContextOf(request))
       return toMembershipView(words, membership, request.locale)
     },
     leaveWorkspace: async (request) => {
-      await leaveWorkspace(ports, request.workspace.id, actOf(request))
+      await leaveWorkspace(ports, request.workspace.id, auditContextOf(request))
       return null
     },
     listMembers: async ({ workspace, query, locale }) =>
@@ -98,7 +98,7 @@ export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTa
       const { userBizId, policyConfig, reason } = request.body
       const workspaceId = bizId<'workspace'>(request.params.workspace_id)
       const limits = { workspaceId, accountId: bizId<'account'>(userBizId), policyConfig, reason }
-      return toMemberView(words, await limitMember(ports, limits, actOf(request)), request.locale)
+      return toMemberView(words, await limitMember(ports, limits, auditContextOf(request)), request.locale)
     },
   })
 }

@@ -10,7 +10,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { makeDefault, type PolicyConfig, setLimits } from './membership-store.ts'
 import type { Memberships } from './memberships.ts'
 import { type AccessRules, findDefault, isDefaultEligible, isEnterable } from './rules.ts'
@@ -48,7 +48,7 @@ export const listMyMemberships = async ({ database }: MemberPorts, accountId: Ac
 export const setDefaultMembership = (
   { database }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: Act,
+  act: AuditContext,
 ): Promise<MembershipRow> =>
   inTransaction(database, async (tx) => {
     await makeDefault(tx, act.accountId, workspaceId, act.at)
@@ -57,7 +57,7 @@ export const setDefaultMembership = (
     if (!isDefaultEligible(membership)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership is not eligible as the default' })
     }
-    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
+    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
     return membership
   })
 
@@ -65,12 +65,12 @@ export const setDefaultMembership = (
 export const leaveWorkspace = (
   { database, memberships }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: Act,
+  act: AuditContext,
 ): Promise<void> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
     await memberships.remove(tx, assertFound(await memberships.find(tx, act.accountId, workspaceId)))
-    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
+    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
   })
 
 /** One page of the members of a workspace. */
@@ -98,7 +98,7 @@ export interface MemberLimits {
 export const limitMember = (
   { database, memberships }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
-  act: Act,
+  act: AuditContext,
 ): Promise<MemberRow> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
@@ -108,7 +108,7 @@ export const limitMember = (
     if (!member) throw notFound('no such member of this workspace')
     await setLimits(tx, member, policyConfig, act.at)
     const detail = { reason, policyConfig: policyConfig && JSON.stringify(policyConfig) }
-    await recordAct(tx, act, { workspaceId, targetId: accountId, detail })
+    await recordSuccess(tx, act, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
 

@@ -3,11 +3,11 @@ import {
   containsEmail,
   containsText,
   type Database,
-  type Given,
-  moment,
+  type Param,
   readPage,
   statement,
   type Tx,
+  timestamptz,
 } from '../../database/index.ts'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
 
@@ -47,7 +47,7 @@ type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O 
 /** A membership with its workspace and role. */
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
-const membership = statement((store, parameter: Given<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
+const membership = statement((store, parameter: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
   memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
 
@@ -71,7 +71,7 @@ export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId
 }
 
 /** The default one first, then those of active workspaces, oldest first. */
-const orderedMemberships = statement((store, parameter: Given<{ accountId: AccountId; limit: number | null }>) =>
+const orderedMemberships = statement((store, parameter: Param<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')
     .orderBy(sql`w.workspace_status = 'ACTIVE'`, 'desc')
@@ -162,8 +162,8 @@ export const listMembers = (database: Database, query: MemberQuery): Promise<Pag
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
   if (name) found = found.where(containsText('a.account_name', name))
   if (email) found = found.where(containsEmail('a.email_canonical', email))
-  if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
-  if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
+  if (from !== undefined) found = found.where('m.created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('m.created_at', '<=', timestamptz(to))
   const sorted = found
     .select(memberColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)

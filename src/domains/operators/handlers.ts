@@ -10,7 +10,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-import { actOf, verifyAuditLog } from '../../platform/audit/index.ts'
+import { auditContextOf, verifyAuditLog } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check.ts'
 import type { AccountCommand } from './rules.ts'
@@ -30,7 +30,7 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
   const changeStatus = async (request: StatusRequest, command: AccountCommand) => {
     const reason = request.body?.reason ?? null
     const input = { id: bizId<'account'>(request.params.account_id), command, reason }
-    return toAccountView(words, await changeAccountStatus(ports, input, actOf(request)), request.locale)
+    return toAccountView(words, await changeAccountStatus(ports, input, auditContextOf(request)), request.locale)
   }
 
   return createHandlerTable(contract, {
@@ -47,7 +47,7 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
     reactivateAccount: (request) => changeStatus(request, 'reactivate'),
     terminateAccountSessions: async (request) => ({
       success: true,
-      terminatedSessions: await terminateSessions(ports, bizId(request.params.account_id), actOf(request)),
+      terminatedSessions: await terminateSessions(ports, bizId(request.params.account_id), auditContextOf(request)),
     }),
   })
 }

@@ -11,7 +11,7 @@ import {
   type SessionId,
   type Words,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import { type AccountCommand, assertAnotherPerson, assertStatus, type Decision, statusChanges } from './rules.ts'
@@ -91,7 +91,7 @@ export interface ChangeAccountInput {
 export const changeAccountStatus = async (
   ports: AccountPorts,
   { id, command, reason }: ChangeAccountInput,
-  act: Act,
+  act: AuditContext,
 ): Promise<AccountRow> => {
   const { changed, ended } = await inTransaction(ports.database, async (tx) => {
     const { actor, account } = await lockSubject(tx, act.accountId, id)
@@ -103,7 +103,7 @@ export const changeAccountStatus = async (
     const payload = { accountId: id, decision: statusChanges[command].decision, reason: reason ?? '' }
     await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
     const detail = reason === null ? {} : { reason }
-    await recordAct(tx, act, { workspaceId: null, targetId: id, detail })
+    await recordSuccess(tx, act, { workspaceId: null, targetId: id, detail })
     return { changed, ended }
   })
   ports.onSessionsEnded(ended)
@@ -111,11 +111,11 @@ export const changeAccountStatus = async (
 }
 
 /** Ends all sessions of an account. Returns the number of active ones. */
-export const terminateSessions = async (ports: AccountPorts, id: AccountId, act: Act): Promise<number> => {
+export const terminateSessions = async (ports: AccountPorts, id: AccountId, act: AuditContext): Promise<number> => {
   const ended = await inTransaction(ports.database, async (tx) => {
     const { account } = await lockSubject(tx, act.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', act.at)
-    await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
+    await recordSuccess(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
     return sessions
   })
   ports.onSessionsEnded(ended)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containsEmail, type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { containsEmail, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -77,8 +77,8 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
   if (query.email) found = found.where(containsEmail('email_canonical', query.email))
-  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
   const sorted = found
     .select(accountColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
@@ -132,8 +132,8 @@ const findAudit = (database: Database, query: AuditQuery) => {
   if (query.action) found = found.where('action', '=', query.action)
   if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
   if (query.outcome) found = found.where('outcome', '=', query.outcome)
-  if (query.from !== undefined) found = found.where('at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('at', '<=', moment(query.to))
+  if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))
   return found
 }
 

@@ -1,5 +1,5 @@
 import { createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ProfilePorts, readProfile, updateProfile } from './service.ts'
 
@@ -17,7 +17,7 @@ export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerT
         timezone: defaultTimezone,
         country: defaultCountry,
       }
-      return contract.toProfileView(words, await updateProfile(ports, changes, actOf(request)), request.locale)
+      return contract.toProfileView(words, await updateProfile(ports, changes, auditContextOf(request)), request.locale)
     },
   })
 }

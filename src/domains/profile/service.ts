@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { ProfileRow } from './contract.ts'
 import { type ProfileChanges, profileById, updateProfile as updateProfileRow } from './store.ts'
 
@@ -23,12 +23,12 @@ export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Pr
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
   changes: ProfileChanges,
-  act: Act,
+  act: AuditContext,
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return inTransaction(database, async (tx) => {
     const changed = assertFound(await updateProfileRow(tx, act.accountId, changes, act.at))
-    await recordAct(tx, act, { workspaceId: null, targetId: act.accountId })
+    await recordSuccess(tx, act, { workspaceId: null, targetId: act.accountId })
     return changed
   })
 }

@@ -26,7 +26,7 @@ import {
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 import * as contract from './contract.ts'
 import { withExpiry } from './expiry.ts'
@@ -156,7 +156,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     },
 
     downloadRechargeProof: (request) =>
-      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, actOf(request)),
+      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, auditContextOf(request)),
 
     confirmRecharge: async (request) => {
       const input = { id: bizId<'order'>(request.params.recharge_id) }

@@ -25,7 +25,7 @@ import {
   type PostingCommand,
   rechargeExpiry,
 } from '../../ledger/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type Blobs, type Downloadable, download } from '../../platform/blobs/index.ts'
 import { expireRecharges, withExpiry } from './expiry.ts'
 import {
@@ -191,13 +191,15 @@ export const rejectRecharge = (
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
   { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
-  act: Act,
+  act: AuditContext,
 ): Promise<StreamReply> => {
   const order = await readRecharge(ports, { id, workspace: null })
   const { proofFileBizId } = toRecharge(order).details
   const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
   if (!file) throw notFound('the recharge has no proof, or its file is not available')
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
+    await inTransaction(ports.database, (tx) =>
+      recordSuccess(tx, act, { workspaceId: order.workspaceBizId, targetId: id }),
+    )
   return download(ports.blobs, file, request)
 }

@@ -11,7 +11,7 @@ import {
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { PermissionTrees } from './permission-tree.ts'
 import { heldCodes } from './rules.ts'
@@ -46,7 +46,7 @@ export interface RoleHandlerPorts extends RolePorts {
 }
 
 const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
-  act: actOf(request),
+  act: auditContextOf(request),
   access: request.workspace,
 })
 

@@ -11,7 +11,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { addedCodes, assertCustom, assertMayGrant, assertMayReassign } from './rules.ts'
 import {
   countRoles,
@@ -53,7 +53,7 @@ export interface RolePorts {
 
 /** The caller, and their access to the workspace. */
 export interface RoleContext {
-  act: Act
+  act: AuditContext
   access: WorkspaceAccess
 }
 
@@ -96,7 +96,7 @@ export const createRole = async (
     const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, act.at)
     if (!role) throw conflict('another role has this name')
     const detail = grantDetail(role.permissionCodes)
-    await recordAct(tx, act, { workspaceId: access.id, targetId: role.id, detail })
+    await recordSuccess(tx, act, { workspaceId: access.id, targetId: role.id, detail })
     return role
   })
 }
@@ -114,7 +114,7 @@ const changeRole = <T>(
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
     assertCustom(role)
     const result = await change(tx, role)
-    await recordAct(tx, act, { workspaceId: access.id, targetId: id, detail })
+    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id, detail })
     return result
   })
 
@@ -166,6 +166,6 @@ export const changeMemberRole = (
     assertMayReassign(access, member.roleType)
     assertMayGrant(access, role)
     await members.assign(tx, member, { roleId: role.id, roleType: role.type }, act.at)
-    await recordAct(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
+    await recordSuccess(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })

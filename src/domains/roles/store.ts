@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type RoleId, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
@@ -134,7 +134,7 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
     .where('workspace_biz_id', '=', workspaceId)
     .where('role_biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', moment(at))
+    .where('expires_at', '>', timestamptz(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 

@@ -1,12 +1,12 @@
 import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { resetSandbox, type SandboxPorts } from './service.ts'
 
 export const createHandlers = (ports: SandboxPorts): HandlerTable =>
   createHandlerTable(contract, {
     resetSandbox: async (request) => {
-      await resetSandbox(ports, { act: actOf(request), access: request.workspace })
+      await resetSandbox(ports, { act: auditContextOf(request), access: request.workspace })
       return { success: true, resetAt: toIso(request.receivedAt) }
     },
   })

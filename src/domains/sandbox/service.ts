@@ -10,7 +10,7 @@ import {
   type WorkspaceKind,
 } from '../../kernel/index.ts'
 import { expiredAt, type Ledger, type OrderMove, rechargeExpiry } from '../../ledger/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
 
 /** The reason code in the history and data of an order. */
@@ -66,7 +66,7 @@ export interface SandboxPorts {
 
 /** The caller, and their access to the workspace. */
 export interface SandboxContext {
-  act: Act
+  act: AuditContext
   access: WorkspaceAccess
 }
 
@@ -81,7 +81,7 @@ const correctWallet = async (
   if (amount) await ledger.fundWallet({ wallet: wallet.id, workspace, amount, actor })
 }
 
-const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: Act) =>
+const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: AuditContext) =>
   ledger.execute({
     actor: accountId,
     parties: [],
@@ -128,6 +128,6 @@ export const resetSandbox = async (
     for (const wallet of wallets) await correctWallet(within, access.id, wallet, act.accountId)
     await within.deleteDailyUsage(access.id)
     for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: act.at })
-    await recordAct(tx, act, { workspaceId: access.id, targetId: access.id })
+    await recordSuccess(tx, act, { workspaceId: access.id, targetId: access.id })
   })
 }

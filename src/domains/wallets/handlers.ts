@@ -8,7 +8,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { toListParameters, viewerOf } from '../../ledger/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import {
   changeWalletStatus,
@@ -29,7 +29,7 @@ export const createHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
   const changeStatus = async (request: StatusRequest, change: WalletChange['change']) => {
     const { params, body } = request
     const input = { wallet: bizId<'wallet'>(params.wallet_id), change, reason: body.reason }
-    return toWalletView(await changeWalletStatus(ports, input, actOf(request)), viewerOf(words, request))
+    return toWalletView(await changeWalletStatus(ports, input, auditContextOf(request)), viewerOf(words, request))
   }
 
   return createHandlerTable(contract, {

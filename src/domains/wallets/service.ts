@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { Balance, Flow, FlowQuery, Ledger, Wallet } from '../../ledger/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 
 export interface WalletsPorts {
   database: Database
@@ -88,7 +88,7 @@ export interface WalletChange {
 export const changeWalletStatus = (
   { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
-  act: Act,
+  act: AuditContext,
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
@@ -97,6 +97,6 @@ export const changeWalletStatus = (
     if (!found) throw notFound('no such wallet')
     if (change === 'unfreeze') await members.assertOutsider(tx, act.accountId, found.workspaceBizId)
     if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
-    await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
+    await recordSuccess(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

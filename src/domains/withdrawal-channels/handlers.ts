@@ -7,7 +7,7 @@ import {
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { channelType, withdrawalChannelStatus } from './contract.ts'
 import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
@@ -37,7 +37,7 @@ export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable
 
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
-      const context = { command: memberContext(request), access: request.workspace, act: actOf(request) }
+      const context = { command: memberContext(request), access: request.workspace, act: auditContextOf(request) }
       const channel = await createChannel(ports, { ...body, bankCode, network }, context)
       return toChannelView(channel, viewerOf(words, request))
     },
@@ -54,12 +54,12 @@ export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable
 
     verifyWithdrawalChannel: async (request) => {
       const input = { id: bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id) }
-      return toChannelView(await verifyChannel(ports, input, actOf(request)), viewerOf(words, request))
+      return toChannelView(await verifyChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
 
     rejectWithdrawalChannel: async (request) => {
       const { params, body } = request
       const input = { id: bizId<'withdrawalChannel'>(params.withdrawal_channel_id), reason: body.reason }
-      return toChannelView(await rejectChannel(ports, input, actOf(request)), viewerOf(words, request))
+      return toChannelView(await rejectChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
   })

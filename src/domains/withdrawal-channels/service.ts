@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { CommandContext, Ledger } from '../../ledger/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { withdrawalChannelStatus } from './contract.ts'
 import {
@@ -62,7 +62,7 @@ export interface ChannelInput {
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
   access: WorkspaceAccess
-  act: Act
+  act: AuditContext
 }
 
 const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel => {
@@ -146,7 +146,7 @@ export const createChannel = async (
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
-    await recordAct(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
+    await recordSuccess(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
     await ledger.storeResult(key, channel)
     return channel
   })
@@ -158,7 +158,7 @@ type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason
 const decideOnChannel = (
   { database, ledger }: ChannelsPorts,
   id: ChannelId,
-  act: Act,
+  act: AuditContext,
   decide: Decision,
 ): Promise<Channel> =>
   inTransaction(database, async (tx) => {
@@ -167,12 +167,12 @@ const decideOnChannel = (
     await ledger.within(tx).assertDifferentPerson(channel.createdBy, act.accountId)
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
-    await recordAct(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
+    await recordSuccess(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
     return setChannelStatus(tx, channel, { ...to, at: act.at })
   })
 
 /** Makes a pending channel active. */
-export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: Act): Promise<Channel> =>
+export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: AuditContext): Promise<Channel> =>
   decideOnChannel(ports, id, act, (status) =>
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
@@ -181,7 +181,7 @@ export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, a
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },
-  act: Act,
+  act: AuditContext,
 ): Promise<Channel> =>
   decideOnChannel(ports, id, act, (status) => {
     const to = statusAfterRejection(status)

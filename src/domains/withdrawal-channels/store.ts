@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -141,8 +141,8 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   let found = matchingChannels(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
   if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
-  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
-  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
+  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
   const ordered = found
     .select(columns)
     .select(workspaceKindOfChannel.as('workspaceKind'))

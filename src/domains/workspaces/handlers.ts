@@ -12,7 +12,7 @@ import {
   workspaceStatus,
 } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import type { Workspace } from './contract.ts'
 import * as contract from './contract.ts'
 import {
@@ -51,13 +51,13 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
 
   const changeStatus = async (request: StatusRequest, command: StatusCommand) => {
     const input = { id: bizId<'workspace'>(request.params.workspace_id), command, reason: request.body.reason }
-    return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, actOf(request)), request.locale)
+    return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, auditContextOf(request)), request.locale)
   }
 
   return createHandlerTable(contract, {
     createWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, workspaceKind: kind = 'LIVE' } = request.body
-      const created = await createWorkspace(ports, { name, timezone, kind }, actOf(request))
+      const created = await createWorkspace(ports, { name, timezone, kind }, auditContextOf(request))
       return toWorkspaceView(words, created, request.locale)
     },
     readCurrentWorkspace: async ({ workspace, locale }) =>
@@ -65,7 +65,7 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
     updateCurrentWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, extraData } = request.body
       const input = { id: request.workspace.id, name, timezone, extraData }
-      return toWorkspaceView(words, await updateWorkspace(ports, input, actOf(request)), request.locale)
+      return toWorkspaceView(words, await updateWorkspace(ports, input, auditContextOf(request)), request.locale)
     },
     listWorkspaces: async ({ query, locale }) => {
       const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query

@@ -8,7 +8,7 @@ import {
   type WorkspaceKind,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type OpeningPorts, openWorkspaceWithWallets } from './open-workspace.ts'
 import {
   listWorkspaces as listWorkspaceRows,
@@ -69,13 +69,13 @@ export interface CreateWorkspaceInput {
 export const createWorkspace = (
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
-  act: Act,
+  act: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(ports.database, async (tx) => {
     await ports.members.assertCapacity(tx, act.accountId)
     const opening = { ...input, ownerId: act.accountId, joinSource: 'CREATION', at: act.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
-    await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
+    await recordSuccess(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
     return assertFound(await workspaceById(tx, workspaceId))
   })
 
@@ -83,11 +83,11 @@ export const createWorkspace = (
 export const updateWorkspace = (
   { database }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
-  act: Act,
+  act: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const changed = await updateWorkspaceRow(tx, id, changes, act.at)
-    await recordAct(tx, act, { workspaceId: id, targetId: id })
+    await recordSuccess(tx, act, { workspaceId: id, targetId: id })
     return changed
   })
 
@@ -101,7 +101,7 @@ export const listWorkspaces = (
 export const changeWorkspaceStatus = (
   { database, members }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
-  act: Act,
+  act: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
@@ -109,6 +109,6 @@ export const changeWorkspaceStatus = (
     if (command === 'unfreeze') await members.assertOutsider(tx, act.accountId, id)
     assertStatus(workspace.status, statusChanges[command])
     const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, act.at)
-    await recordAct(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
+    await recordSuccess(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
     return changed
   })

@@ -1,4 +1,4 @@
-import { containsText, type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { containsText, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -190,8 +190,8 @@ export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promi
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)
   if (query.name) found = found.where(containsText('workspace_name', query.name))
-  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
   const sorted = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)

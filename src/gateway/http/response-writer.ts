@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { numericCode, statusOf } from '../../contract/index.ts'
-import type { SealedReply } from '../../contract/sealed-bodies.ts'
+import type { SealedReply } from '../../contract/policies.ts'
 import {
   type ChainId,
   type Clock,

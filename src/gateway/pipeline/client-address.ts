@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import type { PortalConfiguration } from '../../config/index.ts'
 import type { Portal } from '../../kernel/index.ts'
-import { covers, parseRange } from '../../platform/ip-ranges.ts'
+import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { Call } from './call.ts'
 import type { Headers } from './headers.ts'
 
@@ -81,7 +81,7 @@ const createTrustCheck = (ranges: string[]): ((address: string) => boolean) => {
   return (address) => {
     let isTrusted = cache.get(address)
     if (isTrusted === undefined) {
-      isTrusted = parsed.some((range) => covers(range, address))
+      isTrusted = parsed.some((range) => containsAddress(range, address))
       if (cache.size < maxCachedPeers) cache.set(address, isTrusted)
     }
     return isTrusted

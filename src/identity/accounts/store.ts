@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely'
-import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -65,13 +65,13 @@ type Store = Database | Tx
 const selectAccount = (store: Store, portal: RawBuilder<Portal>) =>
   store.selectFrom('accounts').select(columns).where('portal', '=', portal)
 
-const findByEmail = statement((store, given: Given<{ portal: Portal; email: string }>) =>
+const findByEmail = statement((store, given: Param<{ portal: Portal; email: string }>) =>
   selectAccount(store, given('portal')).where('email_canonical', '=', given('email')),
 )
-const findById = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
+const findById = statement((store, given: Param<{ portal: Portal; id: AccountId }>) =>
   selectAccount(store, given('portal')).where('biz_id', '=', given('id')),
 )
-const lockById = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
+const lockById = statement((store, given: Param<{ portal: Portal; id: AccountId }>) =>
   selectAccount(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
 )
 
@@ -119,7 +119,7 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
 }
 
 const updateLastLogin = statement(
-  (store, given: Given<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
+  (store, given: Param<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
     store
       .updateTable('accounts')
       .set({ last_login_at: given('now'), last_login_ip: given('clientIp') })

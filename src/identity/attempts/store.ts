@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Param, statement, type Tx, validAt } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { AttemptsTable } from './schema.ts'
 
@@ -74,7 +74,7 @@ export const insertLoginAttempt = async (
 
 type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }
 
-const findPending = statement((store, given: Given<PendingKey & { kind: AttemptKind }>) =>
+const findPending = statement((store, given: Param<PendingKey & { kind: AttemptKind }>) =>
   store
     .selectFrom('login_sessions')
     .select([
@@ -105,7 +105,7 @@ export const readAttempt = (
 ): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
 
 /** An update that applies to a pending attempt only. */
-const updatePending = (store: Store, given: Given<PendingKey>) =>
+const updatePending = (store: Store, given: Param<PendingKey>) =>
   store
     .updateTable('login_sessions')
     .where('portal', '=', given('portal'))
@@ -114,7 +114,7 @@ const updatePending = (store: Store, given: Given<PendingKey>) =>
     .where(validAt('created_at', 'expires_at', given('now')))
     .returning('token_digest')
 
-const decrementTries = statement((store, given: Given<PendingKey>) =>
+const decrementTries = statement((store, given: Param<PendingKey>) =>
   updatePending(store, given)
     .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
     .where('attempts_left', '>', 0),
@@ -124,7 +124,7 @@ const decrementTries = statement((store, given: Given<PendingKey>) =>
 export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateCodeSentAt = statement((store, given: Given<PendingKey & { resendMs: number }>) =>
+const updateCodeSentAt = statement((store, given: Param<PendingKey & { resendMs: number }>) =>
   updatePending(store, given)
     .set({ code_sent_at: given('now') })
     .where((row) =>
@@ -141,7 +141,7 @@ export const claimCodeSending = async (
   resendMs: number,
 ): Promise<boolean> => (await updateCodeSentAt.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
 
-const updateEmailVerifiedAt = statement((store, given: Given<PendingKey>) =>
+const updateEmailVerifiedAt = statement((store, given: Param<PendingKey>) =>
   updatePending(store, given)
     .set({ email_verified_at: given('now') })
     .where('kind', '=', 'REGISTRATION'),
@@ -151,7 +151,7 @@ const updateEmailVerifiedAt = statement((store, given: Given<PendingKey>) =>
 export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateSpentAt = statement((store, given: Given<PendingKey>) =>
+const updateSpentAt = statement((store, given: Param<PendingKey>) =>
   updatePending(store, given).set({ spent_at: given('now') }),
 )
 

@@ -1,4 +1,4 @@
-import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Param, statement, type Tx, validAt } from '../../database/index.ts'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { CodePurpose } from './schema.ts'
 
@@ -11,7 +11,7 @@ export interface CodeOwner {
 
 type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Date }
 
-const upsertCode = statement((store, given: Given<NewCode>) => {
+const upsertCode = statement((store, given: Param<NewCode>) => {
   const code = {
     code_digest: given('codeDigest'),
     sent_at: given('sentAt'),
@@ -74,7 +74,7 @@ export const readCodeSentAt = async (
   return known?.sent_at ?? null
 }
 
-const spendMatching = statement((store, given: Given<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
+const spendMatching = statement((store, given: Param<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
   store
     .updateTable('one_time_codes')
     .set({ used_at: given('now') })

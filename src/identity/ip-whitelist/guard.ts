@@ -1,7 +1,7 @@
 import { isDatabaseUnavailable, type Tx } from '../../database/index.ts'
 import { addMs, type Instant, type MaybePromise, Refusal } from '../../kernel/index.ts'
 import { createTtlCache } from '../../platform/cache/index.ts'
-import { covers, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
+import { containsAddress, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
 import type { AddressGuard, GuardedAccount, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { listWhitelist, recordMatch, type WhitelistEntry } from './store.ts'
@@ -44,7 +44,7 @@ export const createAddressGuard = (
       if (!account.ipWhitelistEnabled) return
       const { portal, accountId } = account
       const ranges = tx ? toRanges(await listWhitelist(tx, portal, accountId)) : await readRanges(account)
-      const match = ranges.find(({ range }) => covers(range, clientIp))
+      const match = ranges.find(({ range }) => containsAddress(range, clientIp))
       if (!match)
         throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'the address is not on the account’s whitelist' })
       const now = clock.now()

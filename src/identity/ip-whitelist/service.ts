@@ -1,7 +1,7 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { type AccountId, type Caller, type Ids, type Portal, Refusal } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { covers, parseRange, versionOf } from '../../platform/ip-ranges.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { containsAddress, ipVersion, parseRange } from '../../platform/ip-ranges.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { type CredentialChange, queueNotice } from '../notices/service.ts'
@@ -26,12 +26,12 @@ export interface Whitelist {
 const toNewEntry = (ids: Ids, address: string) => ({
   id: ids.next<'ipWhitelistEntry'>(),
   address,
-  ipVersion: versionOf(parseRange(address)),
+  ipVersion: ipVersion(parseRange(address)),
 })
 
 /** Throws STATE.CONFLICT if the whitelist does not contain the caller's address: it would lock the caller out. */
 const assertCoversCaller = (addresses: string[], clientIp: string): void => {
-  if (addresses.some((address) => covers(parseRange(address), clientIp))) return
+  if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
   throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not contain the caller’s address' })
 }
 
@@ -47,7 +47,7 @@ const changeWhitelist = async <T>(
   const { result, sessions } = await inTransaction(database, async (tx) => {
     const account = await lockOwnAccount(tx, context.caller)
     const result = await work(tx, account)
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
     await queueNotice(tx, ids, account, change, context, clock.now())
     return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
   })

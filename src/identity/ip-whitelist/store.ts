@@ -1,4 +1,4 @@
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** An address or range that an account can be used from. */
@@ -87,6 +87,6 @@ export const recordMatch = async (
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
     .where('biz_id', '=', id)
-    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<=', moment(notSince))]))
+    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<=', timestamptz(notSince))]))
     .execute()
 }

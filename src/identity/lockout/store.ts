@@ -1,4 +1,4 @@
-import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
 import { type Portal, toDate } from '../../kernel/index.ts'
 import type { Failures } from './rules.ts'
 
@@ -22,7 +22,7 @@ const columns = [
   'blocked_until as lockedUntil',
 ] as const
 
-const insertRow = statement((store, given: Given<FailureSubject & ReturnType<typeof toRow>>) =>
+const insertRow = statement((store, given: Param<FailureSubject & ReturnType<typeof toRow>>) =>
   store
     .insertInto('login_failures')
     .values({
@@ -44,7 +44,7 @@ export const insertFailures = async (
   failures: Failures,
 ): Promise<boolean> => (await insertRow.first(database, { ...subject, ...toRow(failures) })) !== undefined
 
-const selectRow = statement((store, given: Given<FailureSubject>) =>
+const selectRow = statement((store, given: Param<FailureSubject>) =>
   store
     .selectFrom('login_failures')
     .select(columns)
@@ -76,7 +76,7 @@ export const updateFailures = async (tx: Tx, { portal, digest }: FailureSubject,
     .execute()
 }
 
-const deleteRow = statement((store, given: Given<FailureSubject>) =>
+const deleteRow = statement((store, given: Param<FailureSubject>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', given('portal'))
@@ -88,12 +88,12 @@ export const deleteFailures = async (tx: Tx, subject: FailureSubject): Promise<v
   await deleteRow.all(tx, { ...subject })
 }
 
-const deleteSingleRow = statement((store, given: Given<FailureSubject & { window_started_at: Date }>) =>
+const deleteSingleRow = statement((store, given: Param<FailureSubject & { window_started_at: Date }>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', given('portal'))
     .where('subject_digest', '=', given('digest'))
-    .where('window_started_at', '=', moment(given('window_started_at')))
+    .where('window_started_at', '=', timestamptz(given('window_started_at')))
     .where('failures', '=', 1)
     .where('in_a_row', '=', 1)
     .returning('failures'),

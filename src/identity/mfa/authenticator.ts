@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { areWithin, Refusal } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -22,7 +22,7 @@ export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext
     const own = await lockOwnAccount(tx, context.caller)
     const sealed = sealSecret(secretBox, own.portal, own.id, secret)
     await putPendingSecret(tx, own.portal, own.id, sealed, clock.now())
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: own.id })
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: own.id })
     return own
   })
   const { issuer } = ports.settings.mfa
@@ -46,7 +46,7 @@ const activate = async (
   if (step === undefined) return undefined
   if (Math.abs(now - pendingAt) >= settings.mfa.setupTtlMs) throw conflict('the setup has expired')
   if (!(await activatePendingSecret(tx, portal, id, pending, step, now))) throw conflict('concurrent setup')
-  await recordAct(tx, actOf(context), { workspaceId: null, targetId: id })
+  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: id })
   await queueNotice(tx, ids, account, 'OTP_ENABLED', context, now)
   return true
 }
@@ -60,7 +60,7 @@ export const verifyAuthenticator = async (ports: MfaPorts, code: string, context
 
 const remove = async ({ clock, ids }: MfaPorts, tx: Tx, account: Account, context: CallerContext): Promise<true> => {
   if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is active')
-  await recordAct(tx, actOf(context), { workspaceId: null, targetId: account.id })
+  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
   await queueNotice(tx, ids, account, 'OTP_REMOVED', context, clock.now())
   return true
 }

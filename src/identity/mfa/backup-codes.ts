@@ -1,6 +1,6 @@
 import { inTransaction } from '../../database/index.ts'
 import type { AccountId, Instant, Portal, Randomness } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { lockOwnAccount } from '../accounts/service.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -46,7 +46,7 @@ export const generateBackupCodes = async (
     const account = await lockOwnAccount(tx, context.caller)
     const digests = codes.map((code) => backupCodeDigest(digest, account.portal, account.id, code))
     await replaceBackupCodes(tx, account.portal, account.id, digests, generatedAt)
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: account.id })
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
     await queueNotice(tx, ids, account, 'BACKUP_CODES_GENERATED', context, generatedAt)
   })
   return { codes, generatedAt }

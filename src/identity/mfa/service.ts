@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import { addMs, type Instant, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import {
@@ -99,7 +99,11 @@ export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: 
     const now = ports.clock.now()
     if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
     await recordStepUp(tx, session, now)
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: sessionId, detail: { method: factor.method } })
+    await recordSuccess(tx, auditContextOf(context), {
+      workspaceId: null,
+      targetId: sessionId,
+      detail: { method: factor.method },
+    })
     return true
   })
   ports.sessionCache.invalidate(sessionId)

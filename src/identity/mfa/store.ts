@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** An account's authenticator. The secrets are encrypted. */
@@ -12,7 +12,7 @@ export interface OtpFactor {
   pendingAt: Instant | null
 }
 
-const findFactor = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
+const findFactor = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('otp_factors')
     .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
@@ -100,7 +100,7 @@ export interface BackupCodeCounts {
   generatedAt: Instant | null
 }
 
-const countCodes = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
+const countCodes = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('backup_codes')
     .select((row) => [

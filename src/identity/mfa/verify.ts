@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
-import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { codeDigest } from '../codes/service.ts'
 import { type CodeOwner, spendCode } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
@@ -97,7 +97,7 @@ export const verifyCode = async <T>(
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
       const event = { workspaceId: null, targetId: session.sessionId, detail: { reason: 'CODE_INVALID' } }
-      await recordRefusedAct(database, actBy(session.accountId, context, clock.now()), event)
+      await recordRefusal(database, unauthenticatedAuditContext(session.accountId, context, clock.now()), event)
     }
     throw error
   }

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { Instant, RequestContext } from '../../kernel/index.ts'
-import { actBy, recordAct } from '../../platform/audit/index.ts'
+import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -39,7 +39,7 @@ const spendTokenAndSetPassword = async (
   await lockout.clear(tx, lockout.loginSubject(portal, account.email))
   const ended = await endSessions(tx, account, 'PASSWORD_CHANGED', now)
   const target = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
-  await recordAct(tx, actBy(id, context, now), target)
+  await recordSuccess(tx, unauthenticatedAuditContext(id, context, now), target)
   await queueNotice(tx, ids, account, key.purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', context, now)
   return ended
 }

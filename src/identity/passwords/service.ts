@@ -1,6 +1,11 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, type Instant, invalid, Refusal, type RequestContext, wholeMinutes } from '../../kernel/index.ts'
-import { actBy, actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import {
+  auditContextOf,
+  recordRefusal,
+  recordSuccess,
+  unauthenticatedAuditContext,
+} from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
@@ -38,7 +43,10 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
   await inTransaction(database, async (tx) => {
     await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
     // The request is anonymous: the account is the target, not the actor.
-    await recordAct(tx, actBy(null, context, now), { workspaceId: null, targetId: account.id })
+    await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), {
+      workspaceId: null,
+      targetId: account.id,
+    })
   })
   // A fragment is not sent to servers, nor in a Referer header.
   const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
@@ -82,7 +90,7 @@ const replacePassword = async (
   const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
   const detail = { sessions: ended.length }
-  await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
+  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
   await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
   return ended
 }
@@ -100,7 +108,7 @@ export const changePassword = async (
   const account = await ownAccount(database, context.caller)
   if (!(await passwords.verify(account.passwordHash, currentPassword))) {
     const detail = { reason: 'INVALID_CREDENTIALS' }
-    await recordRefusedAct(database, actOf(context), { workspaceId: null, targetId: account.id, detail })
+    await recordRefusal(database, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
     throw wrongPassword('the current password is wrong')
   }
   if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC'))

@@ -8,7 +8,7 @@ import {
   Refusal,
   type RequestContext,
 } from '../../kernel/index.ts'
-import { actBy, recordAct } from '../../platform/audit/index.ts'
+import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
 import { spendAttempt } from '../attempts/store.ts'
 import { insertPasswordToken } from '../passwords/store.ts'
@@ -81,7 +81,7 @@ const insertRegistered = async (
   const expiresAt = addMs(now, settings.passwords.initTtlMs)
   await insertPasswordToken(tx, { ...stored, purpose: 'INIT', expiresAt }, now)
   const target = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
-  await recordAct(tx, actBy(account.id, context, now), target)
+  await recordSuccess(tx, unauthenticatedAuditContext(account.id, context, now), target)
   return token
 }
 

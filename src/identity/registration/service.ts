@@ -10,7 +10,7 @@ import {
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
-import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { type Account, accountByEmail } from '../accounts/store.ts'
 import { attemptCodeOwner, findAttempt, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
 import { insertRegistrationAttempt, type NewAttempt, recordVerifiedEmail, takeTry } from '../attempts/store.ts'
@@ -143,7 +143,7 @@ export const verifyRegistrationEmail = async (
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
       const event = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
-      await recordRefusedAct(database, actBy(null, context, clock.now()), event)
+      await recordRefusal(database, unauthenticatedAuditContext(null, context, clock.now()), event)
     }
     throw error
   }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, inTransaction, moment } from '../../database/index.ts'
+import { type Database, inTransaction, timestamptz } from '../../database/index.ts'
 import { addMs, type Instant, toDate } from '../../kernel/index.ts'
 
 /** A stored channel key. `privateKey` is encrypted. */
@@ -22,7 +22,7 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
       'created_at as createdAt',
       'expires_at as expiresAt',
     ])
-    .where('expires_at', '>', moment(now))
+    .where('expires_at', '>', timestamptz(now))
     .orderBy('created_at', 'desc')
     .execute()
 
@@ -36,11 +36,11 @@ export const addChannelKey = (database: Database, key: StoredChannelKey, overlap
     const fresh = await tx
       .selectFrom('channel_keys')
       .select('key_id')
-      .where('expires_at', '>', moment(addMs(key.createdAt, overlap)))
-      .where('created_at', '<=', moment(key.createdAt))
+      .where('expires_at', '>', timestamptz(addMs(key.createdAt, overlap)))
+      .where('created_at', '<=', timestamptz(key.createdAt))
       .executeTakeFirst()
     if (fresh) return
-    await tx.deleteFrom('channel_keys').where('expires_at', '<=', moment(key.createdAt)).execute()
+    await tx.deleteFrom('channel_keys').where('expires_at', '<=', timestamptz(key.createdAt)).execute()
     await tx
       .insertInto('channel_keys')
       .values({

@@ -1,4 +1,4 @@
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from './rules.ts'
 
@@ -15,8 +15,8 @@ export const recordActivity = async (
     .where('portal', '=', session.portal)
     .where('biz_id', '=', session.id)
     .where('ended_at', 'is', null)
-    .where('idle_expires_at', '>', moment(at))
-    .where('last_activity_at', '<', moment(at))
+    .where('idle_expires_at', '>', timestamptz(at))
+    .where('last_activity_at', '<', timestamptz(at))
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, inTransaction, moment, readPage, type Tx } from '../../database/index.ts'
+import { type Database, inTransaction, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -9,7 +9,7 @@ import {
   type RequestContext,
   toDate,
 } from '../../kernel/index.ts'
-import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 
 /** Why a sign-in failed. */
@@ -68,8 +68,8 @@ export const listLoginHistory = (database: Database, request: HistoryRequest): P
     .selectFrom('login_history')
     .where('portal', '=', request.portal)
     .where('account_biz_id', '=', request.accountId)
-  if (from !== undefined) matching = matching.where('login_at', '>=', moment(from))
-  if (until !== undefined) matching = matching.where('login_at', '<=', moment(until))
+  if (from !== undefined) matching = matching.where('login_at', '>=', timestamptz(from))
+  if (until !== undefined) matching = matching.where('login_at', '<=', timestamptz(until))
   const ordered = matching
     .select([
       'biz_id as id',
@@ -104,11 +104,11 @@ const recordResult = async (
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
-  const act = actBy(accountId, facts, at)
+  const act = unauthenticatedAuditContext(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
   const factor = method === null ? {} : { method }
-  if (failure === null) await recordAct(tx, act, { ...target, detail: factor })
-  else await recordRefusedAct(tx, act, { ...target, detail: { ...factor, reason: failure } })
+  if (failure === null) await recordSuccess(tx, act, { ...target, detail: factor })
+  else await recordRefusal(tx, act, { ...target, detail: { ...factor, reason: failure } })
 }
 
 /** Records a completed sign-in in the transaction that starts its session. */

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
-import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -53,7 +53,7 @@ const recentSuccessor = async (
 const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestContext, now: Instant): Promise<void> => {
   await endSession(tx, session, 'REFRESH_REUSED', now)
   const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
-  await recordRefusedAct(tx, actBy(session.accountId, context, now), event)
+  await recordRefusal(tx, unauthenticatedAuditContext(session.accountId, context, now), event)
 }
 
 const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: RequestContext): Promise<Rotation> => {

@@ -10,7 +10,7 @@ import {
   type RequestContext,
   type SessionId,
 } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { type Account, lockAccount } from '../accounts/store.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -57,7 +57,11 @@ export const configureSessions = async (
     await setMaxSessions(tx, portal, accountId, maxSessions, now)
     const ending = { portal, accountId, maxRemaining: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
     const ended = await endOldestSessions(tx, ending, now)
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { maxSessions } })
+    await recordSuccess(tx, auditContextOf(context), {
+      workspaceId: null,
+      targetId: accountId,
+      detail: { maxSessions },
+    })
     return { ended, configuration: assertFound(await readSessionConfiguration(tx, portal, accountId)) }
   })
   for (const id of ended) sessionCache.invalidate(id)
@@ -75,7 +79,7 @@ export const terminateSession = async (
   const id = bizId<'session'>(sessionId)
   const ended = await inTransaction(database, async (tx) => {
     const wasOpen = await endSession(tx, { portal, accountId, id }, 'TERMINATED', clock.now())
-    if (wasOpen) await recordAct(tx, actOf(context), { workspaceId: null, targetId: id })
+    if (wasOpen) await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: id })
     return wasOpen
   })
   if (!ended) throw notFound('no open session of this account')
@@ -93,7 +97,7 @@ export const terminateOtherSessions = async (
     const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
     const sessions = await endOldestSessions(tx, ending, clock.now())
     const detail = { sessions: sessions.length }
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
     return sessions
   })
   for (const id of ended) sessionCache.invalidate(id)
@@ -108,7 +112,7 @@ export const logout = async (
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const ended = await inTransaction(database, async (tx) => {
     const wasOpen = await endSession(tx, { portal, accountId, id: sessionId }, 'LOGOUT', clock.now())
-    if (wasOpen) await recordAct(tx, actOf(context), { workspaceId: null, targetId: sessionId })
+    if (wasOpen) await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: sessionId })
     return wasOpen
   })
   sessionCache.invalidate(sessionId)

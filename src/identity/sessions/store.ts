@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, type Given, moment, statement, type Tx, validAt } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx, timestamptz, validAt } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -13,7 +13,7 @@ import type { SessionEndReason } from './schema.ts'
 
 /** SQL condition for a session that has not expired: the same rule as `hasExpired` in rules.ts. */
 const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(expires_at > ${moment(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
+  sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
 
 /** A session that has not ended, with the current rights of its account. It may have expired; see `hasExpired`. */
 export interface OpenSession {
@@ -42,7 +42,7 @@ const columns = [
   'sessions.expires_at as expiresAt',
 ] as const
 
-const findOpenSession = statement((store, given: Given<{ portal: Portal; id: SessionId }>) =>
+const findOpenSession = statement((store, given: Param<{ portal: Portal; id: SessionId }>) =>
   store
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
@@ -93,7 +93,7 @@ export interface NewSession {
 type Times = 'idleExpiresAt' | 'expiresAt'
 type InsertedSession = Omit<NewSession, Times> & Record<Times | 'now', Date>
 
-const insertRow = statement((store, given: Given<InsertedSession>) =>
+const insertRow = statement((store, given: Param<InsertedSession>) =>
   store.insertInto('sessions').values({
     biz_id: given('id'),
     portal: given('portal'),
@@ -227,7 +227,7 @@ export interface SessionsToEnd {
   reason: SessionEndReason
 }
 
-const updateOldest = statement((store, given: Given<SessionsToEnd & { now: Date }>) =>
+const updateOldest = statement((store, given: Param<SessionsToEnd & { now: Date }>) =>
   store
     .updateTable('sessions')
     .set({ ended_at: given('now'), end_reason: given('reason') })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 
 /** A refresh token to insert. `parent` is the token that it replaces. */
@@ -12,7 +12,7 @@ export interface NewRefreshToken {
 }
 
 const insertRow = statement(
-  (store, given: Given<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
+  (store, given: Param<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
     store.insertInto('refresh_tokens').values({
       token_digest: given('digest'),
       portal: given('portal'),
@@ -96,7 +96,7 @@ export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<Sto
       'activates_at as activatesAt',
       'retires_at as retiresAt',
     ])
-    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', moment(now))]))
+    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', timestamptz(now))]))
     .orderBy('activates_at', 'desc')
     .execute()
 
@@ -126,7 +126,7 @@ export const insertSigningKey = async (
 
 /** Deletes retired keys, and sets the retirement of every key that has none. */
 export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
-  await tx.deleteFrom('signing_keys').where('retires_at', '<=', moment(now)).execute()
+  await tx.deleteFrom('signing_keys').where('retires_at', '<=', timestamptz(now)).execute()
   await tx
     .updateTable('signing_keys')
     .set({ retires_at: toDate(retiresAt) })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { countQuery, type Database, moment } from '../../database/index.ts'
+import { countQuery, type Database, timestamptz } from '../../database/index.ts'
 import {
   type Instant,
   type Money,
@@ -53,8 +53,8 @@ const matchingEntries = (database: Database, { wallet, workspace, flowType, dire
     )
   if (flowType) found = found.where('e.flow_type', '=', flowType)
   if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
-  if (from !== undefined) found = found.where('e.created_at', '>=', moment(from))
-  if (to !== undefined) found = found.where('e.created_at', '<=', moment(to))
+  if (from !== undefined) found = found.where('e.created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('e.created_at', '<=', timestamptz(to))
   return found
 }
 

@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { countQuery, type Database, moment, type Tables } from '../../database/index.ts'
+import { countQuery, type Database, type Tables, timestamptz } from '../../database/index.ts'
 import {
   type Instant,
   notFound,
@@ -100,8 +100,8 @@ const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderP
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
   if (statuses !== undefined && expiry !== undefined)
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
-  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
-  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
+  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }

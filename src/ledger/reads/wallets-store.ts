@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Given, statement } from '../../database/index.ts'
+import { type Database, type Param, statement } from '../../database/index.ts'
 import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
@@ -32,7 +32,7 @@ const selectWallets = (store: Database) =>
       eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
     ])
 
-const walletsOfWorkspace = statement((store, given: Given<{ workspace: WorkspaceId }>) =>
+const walletsOfWorkspace = statement((store, given: Param<{ workspace: WorkspaceId }>) =>
   selectWallets(store).where('w.workspace_biz_id', '=', given('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
 )
 
@@ -47,10 +47,10 @@ export interface WalletScope {
   workspace: WorkspaceId | null
 }
 
-const walletById = statement((store, given: Given<{ wallet: WalletId }>) =>
+const walletById = statement((store, given: Param<{ wallet: WalletId }>) =>
   selectWallets(store).where('w.biz_id', '=', given('wallet')),
 )
-const walletOfWorkspace = statement((store, given: Given<{ wallet: WalletId; workspace: WorkspaceId }>) =>
+const walletOfWorkspace = statement((store, given: Param<{ wallet: WalletId; workspace: WorkspaceId }>) =>
   selectWallets(store).where('w.biz_id', '=', given('wallet')).where('w.workspace_biz_id', '=', given('workspace')),
 )
 

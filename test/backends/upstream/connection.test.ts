@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sendRequest } from '../../../src/backends/upstream/client.ts'
 import { openPool, toConnectionRefusal } from '../../../src/backends/upstream/connection.ts'
-import { upstream } from '../../../src/config/schema.ts'
+import { upstream } from '../../../src/config/backends.ts'
 import { statusOf } from '../../../src/contract/index.ts'
 
 const refusalOf = (error: unknown) => {

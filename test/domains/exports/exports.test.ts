@@ -19,8 +19,8 @@ import type { Ledger } from '../../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal }
@@ -42,7 +42,7 @@ describe('exports', () => {
   })
 
   const setUp = async ({ database, name }: TestStore) => {
-    const journal = await createBook(database)
+    const journal = await createTestBank(database)
     const workspace = await journal.workspace()
     const from = await journal.wallet('USD', '1000.00', workspace)
     const to = await journal.wallet('USD', '1000.00', workspace)
@@ -85,7 +85,7 @@ describe('exports', () => {
     return { journal, workspace, from, to, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs }
   }
 
-  const transfer = async (journal: Book, source: TestWallet, target: TestWallet): Promise<void> => {
+  const transfer = async (journal: TestBank, source: TestWallet, target: TestWallet): Promise<void> => {
     journal.clock.advance(1)
     const party = { currency: 'USD', active: true, currencyField: 'c' }
     await journal.ledger.execute({
@@ -123,7 +123,7 @@ describe('exports', () => {
   }
 
   /** A ledger that calls `between` after each page. */
-  const withInterruption = ({ ledger, database }: Book, between: () => Promise<void>): Ledger => {
+  const withInterruption = ({ ledger, database }: TestBank, between: () => Promise<void>): Ledger => {
     const afterPage = async <T>(page: T): Promise<T> => {
       await between()
       return page
@@ -383,7 +383,7 @@ describe('exports', () => {
     }
   })
 
-  const countRows = async (journal: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
+  const countRows = async (journal: TestBank, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
     if (type === 'TRANSFERS') {
       const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const
       return (await journal.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords

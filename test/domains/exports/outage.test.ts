@@ -10,7 +10,7 @@ import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { createBook } from '../../ledger/book.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { words } from '../world.ts'
 
 const settings = loadConfiguration({})
@@ -31,7 +31,7 @@ afterAll(async () => {
 const runExportDuring = async (outageMs: number): Promise<{ status: string; tries: number }> => {
   const { database } = store
   await database.deleteFrom('jobs').execute()
-  const { clock, ledger, workspace, account } = await createBook(database)
+  const { clock, ledger, workspace, account } = await createTestBank(database)
   const end = clock.now() + outageMs
   const stored = await openBlobs({ kind: 'disk' }, directory)
   let tries = 0

@@ -8,12 +8,12 @@ import { createFiles } from '../../../src/domains/files/index.ts'
 import { readForm } from '../../../src/domains/files/multipart-form.ts'
 import { uploadFile } from '../../../src/domains/files/service.ts'
 import { Refusal, type Upload } from '../../../src/kernel/index.ts'
-import type { Act } from '../../../src/platform/audit/index.ts'
+import type { AuditContext } from '../../../src/platform/audit/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { formOf } from '../../harness/form.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { type Book, createBook } from '../../ledger/book.ts'
+import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const hour = 3_600_000
@@ -36,12 +36,12 @@ describe('uploads', () => {
   let store: Awaited<ReturnType<typeof testDatabase>>
   let directory: string
   let blobs: Blobs
-  let journal: Book
+  let journal: TestBank
   beforeAll(async () => {
     store = await testDatabase()
     directory = await mkdtemp(join(tmpdir(), 'portico-files-'))
     blobs = await openBlobs({ kind: 'disk' }, directory)
-    journal = await createBook(store.database)
+    journal = await createTestBank(store.database)
   })
   afterAll(async () => {
     await store.close()
@@ -50,7 +50,7 @@ describe('uploads', () => {
   beforeEach(() => store.database.deleteFrom('unnamed_blobs').execute())
 
   const portsOf = (changes: Partial<{ blobs: Blobs }> = {}) => ({ database: store.database, ids, blobs, ...changes })
-  const actNow = (): Act => ({
+  const actNow = (): AuditContext => ({
     portal: 'CONSUMER',
     accountId: journal.account(),
     apiKeyId: null,
@@ -59,7 +59,7 @@ describe('uploads', () => {
     clientIp: '',
     at: journal.clock.now(),
   })
-  const upload = async (workspace: Awaited<ReturnType<Book['workspace']>>, purpose = 'DOCUMENT', changes = {}) =>
+  const upload = async (workspace: Awaited<ReturnType<TestBank['workspace']>>, purpose = 'DOCUMENT', changes = {}) =>
     uploadFile(
       { ...portsOf(changes), purposes, orphanAfterMs: hour },
       { workspaceId: workspace, form: formFor(purpose) },

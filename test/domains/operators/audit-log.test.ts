@@ -4,7 +4,7 @@ import * as contract from '../../../src/domains/operators/contract.ts'
 import { createAuditHandlers } from '../../../src/domains/operators/handlers.ts'
 import { updateProfile } from '../../../src/domains/profile/contract.ts'
 import { createProfile } from '../../../src/domains/profile/index.ts'
-import { recordAudit, recordRefusedAct, sealAuditLog } from '../../../src/platform/audit/index.ts'
+import { insertAuditEntry, recordRefusal, sealAuditLog } from '../../../src/platform/audit/index.ts'
 import { callerOf, createWorld, type World, words } from '../world.ts'
 
 let world: World
@@ -24,7 +24,7 @@ test('operators.verifyAuditLog 200: reports the first tampered entry and the int
     clientIp: '203.0.113.7',
     detail: {},
   } as const
-  for (let count = 1; count <= 5; count++) await recordAudit(database, { at: clock.now(), ...actor, ...event })
+  for (let count = 1; count <= 5; count++) await insertAuditEntry(database, { at: clock.now(), ...actor, ...event })
   await sealAuditLog(database)
   const verify = () =>
     world.call(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
@@ -44,7 +44,7 @@ test('audit: an entry names the API key of the request, if there is one', async 
   const { accountId, portal } = session
   const act = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
   const target = { workspaceId: null, targetId: null, detail: { reason: 'test' } }
-  await recordRefusedAct(database, { ...act, at: clock.now() }, target)
+  await recordRefusal(database, { ...act, at: clock.now() }, target)
   const entries = await database
     .selectFrom('audit_log')
     .select('detail')

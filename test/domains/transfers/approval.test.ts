@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { orderKinds } from '../../../src/domains/exports/sources/order-columns.ts'
+import { orderKinds } from '../../../src/domains/exports/order-source.ts'
 import { orderSource } from '../../../src/domains/exports/sources/orders.ts'
 import * as contract from '../../../src/domains/transfers/contract.ts'
 import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../../src/kernel/index.ts'

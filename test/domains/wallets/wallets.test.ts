@@ -2,24 +2,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer, rejectTransfer } from '../../../src/domains/transfers/contract.ts'
 import * as contract from '../../../src/domains/wallets/contract.ts'
 import { createWallets } from '../../../src/domains/wallets/index.ts'
-import type { WorkspaceId } from '../../../src/kernel/ids.ts'
-import { toIso } from '../../../src/kernel/time.ts'
+import { toIso, type WorkspaceId } from '../../../src/kernel/scalars.ts'
+
 import { systemIds } from '../../../src/platform/runtime/system.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { refusalOf, walletMembers, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('wallets on $name', ({ database }) => {
-  let journal: Book
+  let journal: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   const members = walletMembers(database)
   beforeAll(async () => {
-    journal = await createBook(database, { approvalThreshold: { USD: '50' } })
+    journal = await createTestBank(database, { approvalThreshold: { USD: '50' } })
     a = await journal.wallet('USD', '100.00')
     b = await journal.wallet('USD')
   })

@@ -8,16 +8,16 @@ import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
 
 const setUp = async ({ database }: TestStore) => {
-  const journal = await createBook(database)
+  const journal = await createTestBank(database)
   const { ledger, clock } = journal
   const key = Buffer.alloc(32, 7)
   const channels = createWithdrawalChannels({
@@ -31,7 +31,7 @@ const setUp = async ({ database }: TestStore) => {
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0' }
   const payouts = [{ ...terms, channelType: 'BANK' as const }]
   const { handlers } = createWithdrawals({ ledger, words, payouts, channelOf: channels.channelOf })
-  const call = asker([channels.handlers, handlers], clock)
+  const call = handlerCaller([channels.handlers, handlers], clock)
   const [maker, checker] = [journal.account(), journal.account()]
   const wallet = await journal.wallet('USD', '100.00')
   const mine = { as: maker, workspace: wallet.workspace }

@@ -1,6 +1,6 @@
 import { codes, numericCode } from '../../../src/contract/index.ts'
-import { parseQuery } from '../../../src/gateway/pipeline/query.ts'
 import type { RouteMatch } from '../../../src/gateway/pipeline/router.ts'
+import { parseQuery } from '../../../src/gateway/pipeline/stages/input.ts'
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from '../../../src/openapi/json.ts'
 import { faultsOfExample } from './check.ts'
 import { normaliser } from './normalise.ts'

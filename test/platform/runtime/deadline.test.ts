@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { readBody } from '../../../src/gateway/http/body-reader.ts'
+import { readBody } from '../../../src/gateway/pipeline/stages/body.ts'
 import { fetchText } from '../../../src/platform/http-client.ts'
 
 const listen = async (server: Server): Promise<number> => {

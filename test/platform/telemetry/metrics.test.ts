@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../../src/compose/with-metrics.ts'
+import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../../src/compose/portal.ts'
 import type { ChannelPort, LimitPort } from '../../../src/gateway/pipeline/ports.ts'
 import {
   createBackgroundMetrics,

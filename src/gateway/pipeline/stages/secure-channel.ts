@@ -1,6 +1,6 @@
 import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
-import { SealedBody } from '../../../contract/sealed-bodies.ts'
+import { SealedBody } from '../../../contract/policies.ts'
 import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, thenSync } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
