@@ -1,13 +1,13 @@
 /*
- * Lists the source files that a request runs through, from the socket to SQL: `node scripts/files-of-request.ts`.
- * It starts a gateway on an embedded store, signs in, makes a transfer, and asks V8 which functions were called.
- * ARCHITECTURE.md shows the lists.
+ * Lists the source files that a transfer and a sign-in run through, from the socket to SQL:
+ * `node scripts/files-of-request.ts [--write]`. It starts a gateway on an embedded store and asks V8 which functions each
+ * request called. `--write` updates the lists in ARCHITECTURE.md.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { argv, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -42,7 +42,9 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
     PORTICO_DATA_DIR: directory,
     PORTICO_RATE_LIMIT_SCALE: '100',
   })
-  const running = await startServer(settings, 'gateway', createLogger('silent'))
+  // Background jobs must not run while a request does.
+  const quiet = { ...settings, jobs: { ...settings.jobs, pollMs: 3_600_000 } }
+  const running = await startServer(quiet, 'gateway', createLogger('silent'))
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
@@ -104,7 +106,39 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
   }
 }
 
+/** The lists as Markdown tables, a row per folder. */
+const tableOf = (files: readonly string[]): string => {
+  const folders = Map.groupBy(files, (file) => dirname(file))
+  const rows = [...folders].map(([folder, names]) => {
+    const list = names.map((name) => basename(name, '.ts')).join(', ')
+    return `| \`src/${folder}\` | ${list} |`
+  })
+  return ['| folder | files |', '| --- | --- |', ...rows].join('\n')
+}
+
+/** Replaces the text between two marks of ARCHITECTURE.md. */
+const replaceSection = (page: string, mark: string, text: string): string => {
+  const [start, end] = [`<!-- ${mark} -->\n`, `<!-- /${mark} -->`]
+  const [from, to] = [page.indexOf(start), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md has no section "${mark}"`)
+  return `${page.slice(0, from + start.length)}${text}\n${page.slice(to)}`
+}
+
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [name, files] of Object.entries(await filesOfRequests()))
-    stdout.write(`${name}: ${files.length} files\n${files.map((file) => `  ${file}\n`).join('')}`)
+  const { transfer, signIn } = await filesOfRequests()
+  const ofIdentity = signIn.filter((file) => file.startsWith('identity/'))
+  if (argv[2] === '--write') {
+    const file = new URL('../ARCHITECTURE.md', import.meta.url)
+    const sections = {
+      transfer: `The way from the socket to SQL runs through ${transfer.length} files:\n\n${tableOf(transfer)}`,
+      'sign-in': `A sign-in runs through ${ofIdentity.length} files of \`src/identity\`:\n\n${tableOf(ofIdentity)}`,
+    }
+    const page = Object.entries(sections).reduce(
+      (text, [mark, section]) => replaceSection(text, mark, section),
+      readFileSync(file, 'utf8'),
+    )
+    writeFileSync(file, page)
+  } else
+    for (const [name, files] of Object.entries({ transfer, 'sign-in': signIn }))
+      stdout.write(`${name}: ${files.length} files\n${files.map((each) => `  ${each}\n`).join('')}`)
 }

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { z } from 'zod'
+import type { Configuration } from '../config/index.ts'
 import { headers } from '../contract/headers.ts'
 import type { Call, Stage } from '../gateway/pipeline/call.ts'
 import {
@@ -19,14 +20,12 @@ import { AssertionClaims } from './call-assertion.ts'
 
 type Claims = z.output<typeof AssertionClaims>
 
-export interface CallAssertionSettings {
-  issuer: string
-  audience: string
-  jwksUrl: string
+/** The settings of the tokens and of the call assertions that a domain service accepts. */
+export interface CallAssertionSettings
+  extends Pick<Configuration['tokens'], 'issuer' | 'clockSkewMs'>,
+    Pick<Configuration['assertion'], 'audience' | 'jwksUrl'> {
   /** The `typ` header of a call assertion, which no other token of the gateway has. */
   type: string
-  /** Maximum difference between the gateway's clock and this one. */
-  clockSkewMs: number
 }
 
 const isOnPortal = (portal: Portal, operation: Operation): boolean =>

@@ -3,7 +3,7 @@ import { identitySettings } from '../compose/identity.ts'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { createSigningKeys } from '../identity/index.ts'
+import { SigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import type { Command } from './command.ts'
@@ -40,7 +40,7 @@ export const keysRotate: Command = {
       await migrate(schemaOwners)
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database, clock: systemClock, ids: systemIds, secretBox }
-      const keys = createSigningKeys(ports, identitySettings(settings).tokens)
+      const keys = new SigningKeys(ports, identitySettings(settings).tokens)
       return keys.rotate((tx, targetId) => auditCommand(tx, keysRotate.name, { targetId }))
     })
     stdout.write(`${kid}\n`)

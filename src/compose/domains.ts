@@ -72,7 +72,7 @@ export const composeDomains = async (
   const withdrawalChannels = createWithdrawalChannels({
     ...infrastructure,
     ledger,
-    members: { holdFor: (tx, account, access) => memberships.assertAccess(tx, account, access) },
+    members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
@@ -107,7 +107,7 @@ export const composeDomains = async (
     permissions: apiKeyPermissions,
     assertAddressAllowed: identity.assertAddressAllowed,
     settings: settings.access.apiKeys,
-    onFault: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
+    onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
   })
   const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
@@ -158,7 +158,7 @@ export const composeDomains = async (
       }),
     ],
   }
-  const { accountsAwaiting } = operators
+  const { countPendingApprovals } = operators
   return {
     ledger,
     workspaces,
@@ -166,7 +166,7 @@ export const composeDomains = async (
     apiKeys,
     rates,
     jobs,
-    accountsAwaiting,
+    countPendingApprovals,
     handlers: new Map(tables.flatMap((table) => [...table])),
   }
 }

@@ -56,7 +56,7 @@ export interface Deployment {
 /** Registers the metrics that read their value from a part when they are scraped. */
 const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
-    count: domains.accountsAwaiting,
+    count: domains.countPendingApprovals,
     clock: infrastructure.clock,
     onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
   })

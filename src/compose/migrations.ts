@@ -4,6 +4,8 @@ import { migrations as exchanges } from '../domains/exchanges/schema.ts'
 import { migrations as exports } from '../domains/exports/schema.ts'
 import { migrations as files } from '../domains/files/schema.ts'
 import { migrations as invitations } from '../domains/invitations/schema.ts'
+import { migrations as members } from '../domains/members/schema.ts'
+import { migrations as roles } from '../domains/roles/schema.ts'
 import { migrations as withdrawalChannels } from '../domains/withdrawal-channels/schema.ts'
 import { migrations as workspaces } from '../domains/workspaces/schema.ts'
 import { migrations as identity } from '../identity/schema.ts'
@@ -21,6 +23,8 @@ export const schemaOwners: readonly SchemaOwner[] = [
   { owner: 'mail', migrations: mail },
   { owner: 'identity', migrations: identity },
   { owner: 'workspaces', migrations: workspaces },
+  { owner: 'roles', migrations: roles },
+  { owner: 'members', migrations: members },
   { owner: 'ledger', migrations: ledger },
   { owner: 'api-keys', migrations: apiKeys },
   { owner: 'invitations', migrations: invitations },

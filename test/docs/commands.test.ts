@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Directory } from '../harness/prepared.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
+import { seededDirectory } from '../harness/template.ts'
 import { type Documented, documented } from './documented.ts'
 import { type ShellBlock, shellBlocks } from './shell-blocks.ts'
 
@@ -22,15 +22,15 @@ test('every block of commands is accounted for, and nothing else is', () => {
 
 describe('the commands of the documentation do what it says', () => {
   let gateway: PorticoProcess
-  let folder: string
+  let store: Directory
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'portico-docs-'))
-    gateway = await startProcess({ PORTICO_DATA_DIR: folder, LOG_LEVEL: 'silent' })
+    store = await seededDirectory()
+    gateway = await startProcess({ PORTICO_DATA_DIR: store.directory, LOG_LEVEL: 'silent' })
   })
   afterAll(async () => {
     await gateway?.stop()
-    await rm(folder, { recursive: true, force: true })
+    await store?.remove()
   })
 
   /** On the ports of this test's gateway instead of the usual ones. */

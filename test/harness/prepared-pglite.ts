@@ -3,7 +3,7 @@ import { inject } from 'vitest'
 import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedStorePath } from '../../src/database/embedded/data-directory.ts'
 import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
-import { parsers } from '../../src/database/value-parsers.ts'
+import { valueParsers } from '../../src/database/tables.ts'
 import { copyDirectory, prepareOnce } from './prepared.ts'
 
 export interface TestPglite {
@@ -26,7 +26,7 @@ const createMigrated = async (directory: string): Promise<void> => {
 const openCopy = async (name: string, fill: (directory: string) => Promise<void>): Promise<TestPglite> => {
   const runFolder = inject('runFolder')
   const { directory, remove } = await copyDirectory(runFolder, await prepareOnce(runFolder, name, fill))
-  const pglite = await PGlite.create({ parsers, dataDir: embeddedStorePath(directory) })
+  const pglite = await PGlite.create({ parsers: valueParsers, dataDir: embeddedStorePath(directory) })
   const close = async (): Promise<void> => {
     await pglite.close()
     await remove()

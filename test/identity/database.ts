@@ -4,7 +4,7 @@ import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { migrate } from '../../src/database/migrator/migrate.ts'
 import type { Database, Tables } from '../../src/database/tables.ts'
-import { parsers } from '../../src/database/value-parsers.ts'
+import { valueParsers } from '../../src/database/tables.ts'
 
 /** A database for a test. `close` releases it. */
 export interface TestDatabase {
@@ -14,7 +14,7 @@ export interface TestDatabase {
 
 /** Opens an in-memory PGlite store with the full schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
-  const pglite = await PGlite.create({ parsers })
+  const pglite = await PGlite.create({ parsers: valueParsers })
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   await migrate(database, schemaOwners)
   return { database, close: () => pglite.close() }

@@ -3,7 +3,7 @@ import type { OperationCaller } from '../operation-types.ts'
 import { type Channel, createChannel } from './channel.ts'
 import { encodeHeader, encryptParts, fromBase64, importSessionKey, toBase64url } from './jwe.ts'
 
-/** The gateway's public key and the claims of the handshake (docs/secure-channel.md). */
+/** The gateway's public key and the claims of the handshake (docs/reference/secure-channel.md). */
 export interface KeyOffer {
   keyId: string
   /** base64 of the SubjectPublicKeyInfo DER. */

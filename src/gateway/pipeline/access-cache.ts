@@ -36,7 +36,7 @@ export function createAccessCache(
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
     invalidate: async () => {
-      entries.forgetAll()
+      entries.clear()
       if (shared) await pause(leaseMs)
     },
   }

@@ -52,6 +52,6 @@ export const createAddressGuard = (
       match.matchedAt = now
       await record(account, match, now, tx)
     },
-    invalidate: (accountId) => cache.forget(accountId),
+    invalidate: (accountId) => cache.invalidate(accountId),
   }
 }

@@ -23,17 +23,17 @@ export const createSessionCache = (
   { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
 ): SessionCache => {
   const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
-  announcements.subscribe(topic, (id) => sessions.forget(bizId<'session'>(id)))
+  announcements.subscribe(topic, (id) => sessions.invalidate(bizId<'session'>(id)))
   return {
     find: (portal, id, bypassCache) => {
-      if (bypassCache) sessions.forget(id)
+      if (bypassCache) sessions.invalidate(id)
       return thenSync(
         sessions.read(id, () => readOpenSession(database, portal, id)),
         (session) => (session?.portal === portal ? session : undefined),
       )
     },
     invalidate: (id) => {
-      sessions.forget(id)
+      sessions.invalidate(id)
       announcements.publish(topic, id)
     },
   }

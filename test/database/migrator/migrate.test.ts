@@ -3,11 +3,11 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
 import { type SchemaOwner, sqlMigration } from '../../../src/database/migrator/migration.ts'
-import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
 // The server detects a deadlock before the migration gives up waiting for the lock.
-const server = await startPostgres({ deadlock_timeout: '100ms' })
+const server = await emptyPostgres({ deadlock_timeout: '100ms' })
 afterAll(() => server?.stop())
 
 const reasonOf = (done: Promise<unknown>): Promise<unknown> =>

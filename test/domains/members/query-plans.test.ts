@@ -8,11 +8,11 @@ import { removeMembership, setRole } from '../../../src/domains/members/membersh
 import { membershipIn } from '../../../src/domains/members/store.ts'
 import { deleteRole, isInUse } from '../../../src/domains/roles/store.ts'
 import { type AccountId, bizId, type RoleId, toInstant, type WorkspaceId } from '../../../src/kernel/index.ts'
-import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
 // PostgreSQL keeps a generic plan after five executions. Autovacuum would refresh the statistics at a random moment.
-const server = await startPostgres({ plan_cache_mode: 'force_generic_plan', autovacuum: 'off' })
+const server = await emptyPostgres({ plan_cache_mode: 'force_generic_plan', autovacuum: 'off' })
 afterAll(() => server?.stop())
 
 const now = toInstant(Date.UTC(2026, 10, 23))

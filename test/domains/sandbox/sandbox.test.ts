@@ -223,7 +223,7 @@ describe('sandbox', () => {
       label: kind,
       house: kind,
       currency: 'USD',
-      short: 'EXCHANGE.RATE_UNAVAILABLE' as const,
+      insufficientFunds: 'EXCHANGE.RATE_UNAVAILABLE' as const,
     }))
     await executePosting(ports, {
       actor: null,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { orderKinds } from '../../../src/domains/exports/order-source.ts'
-import { orderSource } from '../../../src/domains/exports/sources/orders.ts'
+import { createOrderSource, orderKinds } from '../../../src/domains/exports/order-source.ts'
+
 import * as contract from '../../../src/domains/transfers/contract.ts'
 import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../../src/kernel/index.ts'
 import type { Party } from '../../../src/ledger/index.ts'
@@ -86,7 +86,7 @@ describe.each(stores)('approval of transfers on $name', ({ database }) => {
   const exported = async (workspace: WorkspaceId, asOf: Instant | null): Promise<unknown[]> => {
     const all = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined }
     const filters = { ...all, workspace, asOf, now: bank.clock.now() }
-    const rows = await Array.fromAsync(orderSource(bank.ledger, orderKinds.TRANSFERS, filters, 10).rows)
+    const rows = await Array.fromAsync(createOrderSource(bank.ledger, orderKinds.TRANSFERS, filters, 10).rows)
     return rows.map((row) => row.bizId)
   }
 

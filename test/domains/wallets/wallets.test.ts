@@ -26,11 +26,11 @@ describe.each(stores)('wallets on $name', ({ database }) => {
 
   const params = ({ id }: { id: string }) => ({ wallet_id: id })
   const balance = (wallet: TestWallet, query: Record<string, string> = {}, workspace = wallet.workspace) =>
-    journal.ask(contract.readBalance, { as: caller, workspace, params: params(wallet), query })
+    journal.call(contract.readBalance, { as: caller, workspace, params: params(wallet), query })
   const flows = (wallet: TestWallet, query: Record<string, string> = {}, workspace = wallet.workspace) =>
-    journal.ask(contract.listFlows, { as: caller, workspace, params: params(wallet), query })
+    journal.call(contract.listFlows, { as: caller, workspace, params: params(wallet), query })
   const transfer = (amount: string) =>
-    journal.ask(createTransfer, {
+    journal.call(createTransfer, {
       as: caller,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD', remark: `pay ${amount}` },
@@ -43,7 +43,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     const wallets = createWallets({ ...ports, currencies: ['EUR', 'JPY', 'BHD'] })
     const at = clock.now()
     await database.transaction().execute((tx) => wallets.openWallets(tx, { workspaceId, at }))
-    const list = await journal.ask(contract.listWallets, { as: caller, workspace: workspaceId })
+    const list = await journal.call(contract.listWallets, { as: caller, workspace: workspaceId })
     expect(list.map((wallet) => [wallet.currency, wallet.currencyExponent, wallet.isDefault])).toEqual([
       ['EUR', 2, true],
       ['JPY', 0, true],
@@ -94,7 +94,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       version: 1,
     })
     expect((await balance(a, { at: toIso(paid) })).asOf).toBe(toIso(paid))
-    await journal.ask(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
+    await journal.call(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
     const freed = journal.clock.now()
     journal.clock.advance(1_000)
     expect(await figures({ at: toIso(held) })).toEqual(['90.00', '60.00', '30.00', 3])
@@ -139,7 +139,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   test('wallets 404 RESOURCE.NOT_FOUND: unknown, foreign or malformed wallet', async () => {
     const foreign = b.workspace
     const read = (id: string, workspace: WorkspaceId) =>
-      journal.ask(contract.readWallet, { as: caller, workspace, params: { wallet_id: id } })
+      journal.call(contract.readWallet, { as: caller, workspace, params: { wallet_id: id } })
     for (const id of [a.id, systemIds.next<'wallet'>(), 'nothing', `${a.id}'--`]) {
       const wallet = { ...a, id: id as TestWallet['id'] }
       expect(await refusalOf(read(id, foreign))).toBe('RESOURCE.NOT_FOUND')
@@ -154,7 +154,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
 
   test('wallets.freeze and wallets.unfreeze 200: audited; 409 STATE.CONFLICT if repeated', async () => {
     const freeze = (operation: typeof contract.freezeWallet | typeof contract.unfreezeWallet, id: string = b.id) =>
-      journal.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
+      journal.call(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
     journal.clock.advance(1_000)
     const at = toIso(journal.clock.now())
     expect(await freeze(contract.freezeWallet)).toMatchObject({ walletStatus: { code: 'FROZEN' }, updatedAt: at })
@@ -176,7 +176,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     const home = await journal.workspace()
     const [funded, empty] = [await journal.wallet('USD', '5.00', home), await journal.wallet('USD', undefined, home)]
     const change = (operation: Change, { id }: TestWallet) =>
-      journal.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
+      journal.call(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
     const refused = (operation: Change, wallet: TestWallet) => refusalOf(change(operation, wallet))
     expect(await refused(contract.closeWallet, empty)).toBe('STATE.CONFLICT')
     for (const wallet of [funded, empty]) await change(contract.freezeWallet, wallet)

@@ -28,7 +28,7 @@ const channels = createWithdrawalChannels({
   ...{ database, ledger, clock, words, ids: systemIds },
   secretBox: createSecretBox(key, systemRandomness),
   digest: createKeyedDigest(key),
-  members: { holdFor: async () => undefined },
+  members: { assertAccess: async () => undefined },
   maxPerWorkspace: 1,
   isCountry: () => true,
 })

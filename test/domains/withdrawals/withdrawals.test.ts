@@ -22,7 +22,7 @@ describe('withdrawals', () => {
     const digest = createKeyedDigest(key)
     const channels = createWithdrawalChannels({
       ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
-      members: { holdFor: async () => undefined },
+      members: { assertAccess: async () => undefined },
       maxPerWorkspace: 20,
       isCountry: () => true,
     })

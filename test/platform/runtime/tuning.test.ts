@@ -3,7 +3,7 @@ import { getPriority } from 'node:os'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-const file = new URL('../../../src/platform/runtime/process-tuning.ts', import.meta.url).href
+const file = new URL('../../../src/platform/runtime/tuning.ts', import.meta.url).href
 
 /** In a process of its own: this one keeps its priorities. */
 const script = `

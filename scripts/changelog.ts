@@ -1,0 +1,19 @@
+const unreleased = '## [Unreleased]\n'
+
+/** The entries of a version in a changelog, without its heading. Throws where the version has none. */
+export const entriesOf = (changelog: string, version: string): string => {
+  const start = changelog.indexOf(`## [${version}]`)
+  if (start < 0) throw new Error(`CHANGELOG.md has no section for ${version}`)
+  const body = changelog.slice(changelog.indexOf('\n', start) + 1)
+  const end = body.indexOf('\n## [')
+  const entries = (end < 0 ? body : body.slice(0, end)).trim()
+  if (entries === '') throw new Error(`CHANGELOG.md has no entries for ${version}`)
+  return entries
+}
+
+/** The changelog with its unreleased entries under the new version and an empty section for the next one. */
+export const releaseChangelog = (changelog: string, version: string, date: string): string => {
+  if (changelog.includes(`## [${version}]`)) throw new Error(`CHANGELOG.md has a section for ${version} already`)
+  entriesOf(changelog, 'Unreleased')
+  return changelog.replace(unreleased, `${unreleased}\n## [${version}] - ${date}\n`)
+}

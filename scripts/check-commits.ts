@@ -1,0 +1,31 @@
+/*
+ * Checks the subjects of commits: `node scripts/check-commits.ts [range]`.
+ * Without a range it checks the commits since the latest release.
+ */
+import { execFileSync } from 'node:child_process'
+import { argv, stderr, stdout } from 'node:process'
+import { subjectError } from './commit-subject.ts'
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+
+/** The latest release, or the commit that added this check where there is none. */
+const start = (): string => {
+  try {
+    return git('describe', '--tags', '--match', 'v*', '--abbrev=0').trim()
+  } catch {
+    return git('log', '--diff-filter=A', '--format=%H', '--', 'scripts/check-commits.ts').trim()
+  }
+}
+
+const commits = git('log', '--format=%h %s', argv[2] ?? `${start()}..HEAD`)
+  .split('\n')
+  .filter(Boolean)
+const errors = commits.flatMap((line) => {
+  const [hash = '', ...words] = line.split(' ')
+  const error = subjectError(words.join(' '))
+  return error ? [`${hash} "${words.join(' ')}" ${error}`] : []
+})
+for (const error of errors) stderr.write(`${error}\n`)
+stdout.write(`${commits.length} commit subjects checked, ${errors.length} rejected\n`)
+if (errors.length > 0) process.exitCode = 1

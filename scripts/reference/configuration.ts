@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { schema } from '../../src/config/schema.ts'
+import { readDefaults } from './configuration/defaults.ts'
+import { type Row, rowsOf } from './configuration/rows.ts'
+import { cell, generatedFrom, table } from './markdown.ts'
+
+const settingCells = ({ setting, takes, otherwise, is }: Row): string[] => [
+  `\`${setting}\``.replaceAll('|', '\\|'),
+  cell(takes),
+  cell(otherwise),
+  cell(is),
+]
+
+const intro = `${generatedFrom('src/config/schema.ts and config/default.yaml')}# Configuration
+
+[config/default.yaml](../../config/default.yaml) holds the defaults. Portico lays three sources over it, key by key: the file of
+the profile, the file that \`PORTICO_CONFIG\` names, and the [environment variables](environment.md). Lists are replaced as a
+whole. Unknown keys are errors. Durations are in milliseconds, sizes in bytes.
+
+\`\`\`sh
+npx portico config check
+\`\`\`
+
+This command prints the result with masked secrets. If anything is wrong, it lists every error and exits with code 2.
+
+Portico reloads \`backends\` on SIGHUP and when the file changes. Every other setting needs a restart.
+`
+
+/** docs/reference/configuration.md. */
+export const configurationReference = (): string => {
+  const defaults = readDefaults(readFileSync(new URL('../../config/default.yaml', import.meta.url), 'utf8'))
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  const sections = Object.entries(properties).flatMap(([name, node]) => {
+    if (typeof node !== 'object') return []
+    const rows = rowsOf(node, name, [name], defaults).map(settingCells)
+    return [`## ${name}\n\n${table(['setting', 'value', 'default', 'description'], rows)}\n`]
+  })
+  return [intro, ...sections].join('\n')
+}

@@ -1,0 +1,33 @@
+import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml'
+
+export interface Defaults {
+  valueAt(path: readonly string[]): unknown
+  /** What the file says before a setting, on one line. */
+  commentAt(path: readonly string[]): string | undefined
+}
+
+const oneLine = (comment: string): string => comment.replace(/\s*\n\s*/g, ' ').trim()
+
+const child = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+
+/** A YAML file's values and comments by path. The comment before a map's first key stands at the map. */
+export const readDefaults = (text: string): Defaults => {
+  const document = parseDocument(text, { merge: true })
+  const comments = new Map<string, string>()
+  visit(document, {
+    Pair: (_, pair, ancestors) => {
+      const keys = [...ancestors.filter(isPair), pair].map(({ key }) => (isScalar(key) ? String(key.value) : ''))
+      const parent = ancestors.at(-1)
+      const isFirst = isMap(parent) && parent.items[0] === pair && ancestors.length > 2
+      const own = isScalar(pair.key) ? pair.key.commentBefore : undefined
+      const comment = own ?? (isFirst && isMap(parent) ? parent.commentBefore : undefined)
+      if (comment) comments.set(keys.join('.'), oneLine(comment))
+    },
+  })
+  const tree: unknown = document.toJS()
+  return {
+    valueAt: (path) => path.reduce(child, tree),
+    commentAt: (path) => comments.get(path.join('.')),
+  }
+}

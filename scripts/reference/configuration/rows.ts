@@ -1,0 +1,62 @@
+import type { Defaults } from './defaults.ts'
+import { alternatives, type Node, takes } from './takes.ts'
+
+export interface Row {
+  /** Dots between names; `<…>` for any name of a kind, `[]` for each of a list. */
+  setting: string
+  takes: string
+  otherwise: string
+  is: string
+}
+
+const shown = (value: unknown): string => {
+  if (value === undefined) return ''
+  const text = JSON.stringify(value)
+  return text.length > 60 ? 'see default.yaml' : `\`${text}\``
+}
+
+const childrenOf = (node: Node): [string, Node][] =>
+  Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
+
+/** Siblings of one schema, such as the portals, are told once. */
+const areAlike = (children: [string, Node][]): boolean =>
+  children.length > 1 &&
+  childrenOf(children[0]?.[1] ?? {}).length > 2 &&
+  new Set(children.map(([, child]) => JSON.stringify(child))).size === 1
+
+const namesOf = ({ propertyNames }: Node): string => {
+  const names = typeof propertyNames === 'object' ? (propertyNames.enum ?? []).join(' | ') : ''
+  return names === '' || names.length > 40 ? 'name' : names
+}
+
+/** A setting with what it has below it. `path` is where the defaults have it; null below what they do not name. */
+export const rowsOf = (node: Node, setting: string, path: string[] | null, defaults: Defaults): Row[] => {
+  const below = (name: string, child: Node, key: string | null): Row[] =>
+    rowsOf(child, name, path && key !== null ? [...path, key] : null, defaults)
+  const is = node.description ?? (path && defaults.commentAt(path)) ?? ''
+  const row: Row = {
+    setting,
+    takes: takes(node),
+    is,
+    otherwise: shown((path && defaults.valueAt(path)) ?? node.default),
+  }
+  const children = childrenOf(node)
+  if (areAlike(children)) {
+    const [first] = children
+    return first ? below(`${setting}.<${children.map(([name]) => name).join(' | ')}>`, first[1], first[0]) : []
+  }
+  if (children.length > 0) {
+    const rows = children.flatMap(([name, child]) => below(`${setting}.${name}`, child, name))
+    return is === '' ? rows : [{ ...row, takes: '', otherwise: '' }, ...rows]
+  }
+  const { items, additionalProperties: any } = node
+  if (typeof items === 'object' && !Array.isArray(items) && items.type === 'object')
+    return [row, ...below(`${setting}[]`, { ...items, description: '' }, null)]
+  if (typeof any === 'object' && any.type !== 'integer' && any.type !== 'string')
+    return [row, ...below(`${setting}.<${namesOf(node)}>`, any, null)]
+  const objects = alternatives(node).filter((each) => each.type === 'object')
+  return [
+    row,
+    ...objects.flatMap((each) => childrenOf(each).flatMap(([name, child]) => below(`${setting}.${name}`, child, null))),
+  ]
+}

@@ -1,0 +1,38 @@
+import type { z } from 'zod'
+
+export type Node = z.core.JSONSchema.BaseSchema
+
+/** JSON Schema of integers names the bounds of what JavaScript counts exactly; nobody is told those. */
+const isBound = (value: number | undefined): value is number =>
+  value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
+
+const numbers = ({ type, minimum, maximum, exclusiveMinimum }: Node): string => {
+  const [least, most] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
+  const kind = type === 'integer' ? 'integer' : 'number'
+  if (typeof exclusiveMinimum === 'number') return `${kind} above ${exclusiveMinimum}`
+  if (least !== null && most !== null) return `${kind}, ${least} to ${most}`
+  return least !== null ? `${kind} from ${least}` : kind
+}
+
+export const alternatives = (node: Node): Node[] =>
+  [...(node.anyOf ?? []), ...(node.oneOf ?? [])].filter((each) => typeof each !== 'boolean')
+
+const quoted = (values: readonly unknown[]): string => values.map((each) => `\`${String(each)}\``).join(', ')
+
+/** What a setting accepts, in a few words. */
+export const takes = (node: Node): string => {
+  const choices = alternatives(node)
+  if (choices.length > 0) return [...new Set(choices.map(takes))].join(' or ')
+  if (node.const !== undefined) return `\`${String(node.const)}\``
+  if (node.enum) return quoted(node.enum)
+  if (node.type === 'integer' || node.type === 'number') return numbers(node)
+  if (node.type === 'array') {
+    const { items } = node
+    const item = typeof items === 'object' && !Array.isArray(items) ? takes(items) : 'values'
+    return `list of ${item}`
+  }
+  if (node.type === 'string') return node.format === 'uri' ? 'URL' : 'string'
+  const names = typeof node.propertyNames === 'object' ? node.propertyNames.enum : undefined
+  if (names) return `by name: ${quoted(names)}`
+  return node.type === 'object' ? 'object' : String(node.type ?? 'any')
+}

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
+import { z } from 'zod'
+import { catalogue } from '../../src/contract/index.ts'
+import { rateGroups } from '../../src/kernel/index.ts'
+import { generatedFrom, table } from './markdown.ts'
+
+const Rule = z.object({ limit: z.int(), windowMs: z.int() })
+const scopes = ['address', 'network', 'total', 'account'] as const
+const Groups = z.partialRecord(z.enum(rateGroups), z.partialRecord(z.enum(scopes), Rule))
+const Defaults = z.object({ limits: z.object({ address: Rule, groups: Groups }) })
+
+const windowOf = (ms: number): string => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 60_000} min`)
+
+/** More operations than this are not listed: the group is the default. */
+const maxListed = 20
+
+const operationsOf = (group: string): string => {
+  const ids = catalogue.filter(({ policy }) => policy.rate === group).map(({ id }) => `\`${id}\``)
+  ids.sort()
+  return ids.length > maxListed ? 'all others' : ids.join(', ')
+}
+
+/** docs/reference/limits.md. */
+export const limitsReference = (): string => {
+  const file = new URL('../../config/default.yaml', import.meta.url)
+  const { limits } = Defaults.parse(load(readFileSync(file, 'utf8')))
+  const rules = rateGroups.flatMap((group) =>
+    scopes.flatMap((scope) => {
+      const rule = limits.groups[group]?.[scope]
+      return rule ? [[`\`${group}\``, scope, String(rule.limit), windowOf(rule.windowMs)]] : []
+    }),
+  )
+  const everything = ['every operation', 'address', String(limits.address.limit), windowOf(limits.address.windowMs)]
+  return `${generatedFrom('config/default.yaml and the contracts')}# Limits
+
+The gateway counts requests in fixed windows. A request above a limit gets 429 \`ACCESS.RATE_LIMITED\` with \`Retry-After\`. Around
+the end of a window up to twice the limit can pass.
+
+## Defaults
+
+${table(['group', 'counted by', 'requests', 'window'], [everything, ...rules])}
+
+| counted by | meaning |
+| --- | --- |
+| address | the client address; IPv6 by its /56 (\`limits.ipv6Prefix\`) |
+| network | an IPv4 /24 or an IPv6 /48 |
+| total | all clients of one portal |
+| account | all sessions of an account together, and all its API keys together |
+
+In \`mfaSend\` and \`forgot\` the account limit counts the mails to one account. A group without an account limit uses that of
+\`general\`.
+
+## Groups
+
+Each operation counts towards one group:
+
+${table(
+  ['group', 'operations'],
+  rateGroups.map((group) => [`\`${group}\``, operationsOf(group)]),
+)}
+
+## Change a limit
+
+\`limits\` sets the limits of the deployment, and \`portals.<portal>.limits\` those of one portal. \`PORTICO_RATE_LIMIT_SCALE\` multiplies
+all of them. See the [configuration](configuration.md#limits).
+
+## Response headers
+
+Every response of a limited operation describes the limit that is closest to its end:
+
+\`\`\`text
+RateLimit-Policy: "money-account";q=120;w=60
+RateLimit: "money-account";r=117;t=42
+\`\`\`
+
+\`q\` is the limit and \`w\` the window in seconds. \`r\` is the number of remaining requests, and \`t\` the seconds until the window ends.
+
+## Other bounds
+
+| bound | setting |
+| --- | --- |
+| failed sign-ins per account | \`login.failures\` |
+| code attempts per sign-in | \`login.attempts\` |
+| concurrent sign-in steps, and their queue | \`login.concurrency\`, \`login.queue\` |
+| concurrent sessions per account | \`sessions.maxConcurrent\` |
+| size of a JSON body | \`requests.maxBodyBytes\` |
+| size of a file, by purpose | \`files.purposes\` |
+| invitations per workspace and day | \`access.invitations\` |
+| API keys, roles and workspaces | \`access\` |
+`
+}

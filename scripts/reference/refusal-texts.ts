@@ -1,0 +1,176 @@
+import type { Code } from '../../src/kernel/index.ts'
+
+export interface RefusalText {
+  /** When the gateway refuses with this code. */
+  cause: string
+  /** What the caller should do. */
+  action: string
+}
+
+const retryLater = 'Retry after the seconds in `Retry-After`. Repeat a command with the same `X-Request-Id`.'
+
+/** The explanation of every refusal code for docs/reference/refusal-codes.md. A missing code is a type error. */
+export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
+  'VALIDATION.INVALID_PARAMETER': {
+    cause:
+      'A header, path parameter, query parameter or body field is missing, malformed or unknown. The message names it.',
+    action: 'Correct the named input. A repeated header is invalid, too.',
+  },
+  'SECURE_CHANNEL.INVALID_PAYLOAD': {
+    cause:
+      'The encrypted body cannot be accepted: unknown, expired or foreign session, used number, other path, or changed bytes. Also an unencrypted body where the portal requires encryption.',
+    action: 'Open a new channel session and send the request once more. If it fails again, fix the client.',
+  },
+  'ACCESS.WORKSPACE_REQUIRED': {
+    cause: 'The operation needs a workspace. The request names none, or the account has no default workspace.',
+    action: 'Send `X-Workspace-Id`.',
+  },
+  'REQUEST.MALFORMED': {
+    cause: 'The request broke off before its end.',
+    action: 'Retry on a new connection.',
+  },
+  'ACCESS.TOKEN_MISSING': {
+    cause: 'The operation needs a signed-in caller, and the request has no token.',
+    action: 'Sign in and send `Authorization: Bearer …`.',
+  },
+  'ACCESS.TOKEN_INVALID': {
+    cause: 'The token or API key is malformed, expired or revoked, or bound to another portal or client hash.',
+    action: 'Refresh the token once and repeat the request. Sign in again if that fails.',
+  },
+  'AUTH.INVALID_CREDENTIALS': {
+    cause: 'The e-mail address or the password is wrong, or the account cannot sign in at this portal.',
+    action: 'Ask the user to check both. The response does not reveal which one is wrong.',
+  },
+  'AUTH.CODE_INVALID': {
+    cause: 'The code is wrong, expired or used.',
+    action: 'Ask for the code again, or send a new one. Attempts are limited.',
+  },
+  'AUTH.CLIENT_MISMATCH': {
+    cause: 'The sign-in or registration was started with another `X-Client-Hash`.',
+    action: 'Keep one client hash, and start again.',
+  },
+  'ACCESS.PERMISSION_DENIED': {
+    cause: 'The caller lacks the permission, is not a member of the workspace, or cannot enter it.',
+    action: 'Do not retry. Ask an owner of the workspace for the permission.',
+  },
+  'ACCESS.PORTAL_MISMATCH': {
+    cause: 'The access code is missing, wrong, or that of the other portal.',
+    action: 'Send the access code of the portal in `X-PORTAL-ACCESS-CODE`.',
+  },
+  'ACCESS.IP_NOT_ALLOWED': {
+    cause: 'The IP whitelist of the account, or the address list of the API key, excludes the client address.',
+    action: 'Call from an allowed address, or change the list.',
+  },
+  'ACCESS.STEP_UP_REQUIRED': {
+    cause: 'The operation needs a second factor that was verified recently.',
+    action: 'Call `security/step-up/send` and `security/step-up`, then repeat the request.',
+  },
+  'AUTH.PENDING_APPROVAL': {
+    cause: 'An operator has not yet approved the registration.',
+    action: 'Wait for the mail about the decision.',
+  },
+  'AUTH.REGISTRATION_CLOSED': {
+    cause: 'The portal does not allow self-registration (`selfRegistration`).',
+    action: 'Ask for an invitation or an account.',
+  },
+  'AUTH.SESSION_NOT_FOUND': {
+    cause: 'The sign-in attempt, registration, refresh token or password link does not exist any more.',
+    action: 'Start again: sign in, register, or request a new link.',
+  },
+  'RESOURCE.NOT_FOUND': {
+    cause: 'The resource does not exist, or the caller cannot see it.',
+    action: 'Check the id and the workspace.',
+  },
+  'ROUTE.NOT_FOUND': {
+    cause: 'No operation has this path. Paths have one spelling.',
+    action: 'Compare the path with `/openapi.json`.',
+  },
+  'ROUTE.METHOD_NOT_ALLOWED': {
+    cause: 'The path exists with another method.',
+    action: 'Use a method that the `Allow` header lists.',
+  },
+  'STATE.CONFLICT': {
+    cause: 'The resource is in a state that does not allow the operation, or it would duplicate another one.',
+    action: 'Read the resource again and decide. Do not retry unchanged.',
+  },
+  'REQUEST.TIMEOUT': {
+    cause: 'The request arrived too slowly.',
+    action: 'Retry on a faster connection.',
+  },
+  'REQUEST.IN_PROGRESS': {
+    cause: 'A request with the same `X-Request-Id` is still running.',
+    action: 'Wait, and repeat it with the same id and body. It then returns the first response.',
+  },
+  'REQUEST.TOO_LARGE': {
+    cause: 'The body is larger than allowed.',
+    action: 'Send a smaller body or file. See `requests.maxBodyBytes` and `files.purposes`.',
+  },
+  'REQUEST.UNSUPPORTED_MEDIA_TYPE': {
+    cause: 'The content type or encoding of the body, or the detected type of a file, is not accepted.',
+    action: 'Send `application/json` without compression, or a file type that its purpose accepts.',
+  },
+  'FILE.RANGE_NOT_SATISFIABLE': {
+    cause: 'The `Range` of a download lies outside the file.',
+    action: 'Use the size in `Content-Range`.',
+  },
+  'REQUEST.ID_REUSED': {
+    cause: 'The `X-Request-Id` was already used for a request with another body.',
+    action: 'Send a new id with each new command.',
+  },
+  'WALLET.INSUFFICIENT_FUNDS': {
+    cause: 'The available balance is lower than the amount with its fee.',
+    action: 'Choose a lower amount, or add funds first.',
+  },
+  'WALLET.NOT_ACTIVE': {
+    cause: 'A wallet of the order is frozen or closed.',
+    action: 'Choose another wallet, or ask the operator.',
+  },
+  'WALLET.LIMIT_EXCEEDED': {
+    cause: 'The amount is below the minimum, above the maximum, or above what is left of the daily limit.',
+    action: 'Choose an amount within the limits.',
+  },
+  'EXCHANGE.RATE_UNAVAILABLE': {
+    cause: 'No current rate exists for the pair of currencies.',
+    action: 'Try again later, or choose another pair.',
+  },
+  'EXCHANGE.QUOTE_UNUSABLE': {
+    cause: 'The quote has expired or was used.',
+    action: 'Request a new quote.',
+  },
+  'CHANNEL.NOT_AVAILABLE': {
+    cause: 'The recharge channel or payout account is disabled, not verified, or not offered for this currency.',
+    action: 'Choose another channel.',
+  },
+  'WORKSPACE.LAST_OWNER': {
+    cause: 'The workspace would lose its last owner who can act.',
+    action: 'Make another member an owner first.',
+  },
+  'WORKSPACE.NOT_ACTIVE': {
+    cause: 'The workspace is frozen.',
+    action: 'Ask the operator to unfreeze it.',
+  },
+  'ACCESS.RATE_LIMITED': {
+    cause: 'A limit is used up. `RateLimit-Policy` names it.',
+    action: 'Wait for the seconds in `Retry-After`.',
+  },
+  'SYSTEM.INTERNAL_ERROR': {
+    cause: 'A fault of Portico. The log has the stack.',
+    action: 'Report it with the request id. Repeat a command only with the same `X-Request-Id`.',
+  },
+  'SYSTEM.NOT_IMPLEMENTED': {
+    cause: 'No backend serves the operation.',
+    action: 'Do not retry.',
+  },
+  'SYSTEM.UPSTREAM_INVALID_RESPONSE': {
+    cause: 'A service behind Portico sent an invalid reply.',
+    action: 'Report it with the request id. Repeat a command only with the same `X-Request-Id`.',
+  },
+  'SYSTEM.UNAVAILABLE': {
+    cause: 'A dependency does not answer, a queue is full, or a circuit breaker is open.',
+    action: retryLater,
+  },
+  'SYSTEM.UPSTREAM_TIMEOUT': {
+    cause: 'A service behind Portico did not reply in time. The command may have run.',
+    action: 'Retry with the same `X-Request-Id`.',
+  },
+}
