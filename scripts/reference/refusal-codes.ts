@@ -1,6 +1,6 @@
-import { inPackage } from '../../src/config/package.ts'
+import { inPackage } from '../../src/config/env.ts'
 import { codedFamilies, codes, statusOf } from '../../src/contract/index.ts'
-import { observedErrors } from '../../src/contract/refusals.ts'
+import { observedErrors } from '../../src/contract/policies.ts'
 import { type Code, fallbackLocale } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 import { cell, generatedFrom, table } from './markdown.ts'

@@ -42,7 +42,7 @@ export const serve: Command = {
   help: [
     '  --role gateway|domains   part to serve (default: gateway)',
     '',
-    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
+    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/reference/configuration.md).',
     'SIGHUP, or a change of that file, reloads `backends`. Other changes need a restart.',
     'SIGTERM and SIGINT shut down gracefully: readiness fails, the listener closes after shutdown.delayMs, and accepted',
     'requests have shutdown.timeoutMs to finish. Exit code 0. A second signal, or one during the start, ends the process',

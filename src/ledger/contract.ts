@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { reason } from '../contract/fields.ts'
+import { reason, workspaceFields, workspaceFilters } from '../contract/fields.ts'
 import { listQuery, page } from '../contract/lists.ts'
-import { workspaceFields, workspaceFilters } from '../contract/orders.ts'
+
 import { decision, member, money, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
 

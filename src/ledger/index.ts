@@ -29,5 +29,4 @@ export {
   parseConfiguredAmount,
   parseTariff,
   type Tariff,
-  type TariffSettings,
 } from './tariff.ts'

@@ -1,3 +1,4 @@
+import type { TariffSettings } from '../config/index.ts'
 import { moneyOf } from '../contract/fields.ts'
 import {
   add,
@@ -13,15 +14,7 @@ import {
 } from '../kernel/index.ts'
 
 /** The limits and fees of a channel as configured: decimal strings in `currency`. The rate is a share below one. */
-export interface TariffSettings {
-  currency: string
-  minAmount: string
-  maxAmount: string
-  /** Limit for all orders of one workspace on one day (UTC). Absent for no limit. */
-  dailyMax?: string | undefined
-  fixedFee: string
-  feeRate: string
-}
+export type { TariffSettings }
 
 /** The parsed limits and fees of a channel. */
 export interface Tariff {

@@ -14,7 +14,7 @@ import { startServer as serve } from '../../src/main.ts'
 import { captureLog } from '../harness/log.ts'
 import { freePort } from '../harness/postgres.ts'
 import { root, testSettings } from '../harness/settings.ts'
-import { createTemplate } from '../harness/template.ts'
+import { seededDirectory } from '../harness/template.ts'
 
 const run = async (file: string, args: string[], variables: Record<string, string> = {}) => {
   const child = spawn(file, args, {
@@ -189,9 +189,9 @@ test.skipIf(!existsSync('/dev/full'))('openapi onto a full disk reports the erro
 })
 
 describe('long-running commands on a new store', () => {
-  let store: Awaited<ReturnType<typeof createTemplate>>
+  let store: Awaited<ReturnType<typeof seededDirectory>>
   beforeAll(async () => {
-    store = await createTemplate()
+    store = await seededDirectory()
   })
   afterAll(() => store?.remove())
 

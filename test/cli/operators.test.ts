@@ -10,7 +10,7 @@ import { sealAuditLog } from '../../src/platform/audit/index.ts'
 import { createPasswordHasher } from '../../src/platform/crypto/index.ts'
 import { systemRandomness } from '../../src/platform/runtime/index.ts'
 import { root, testSettings } from '../harness/settings.ts'
-import { createTemplate } from '../harness/template.ts'
+import { seededDirectory } from '../harness/template.ts'
 
 interface Ended {
   code: number | null
@@ -19,9 +19,9 @@ interface Ended {
 }
 
 describe('portico on a new store', () => {
-  let store: Awaited<ReturnType<typeof createTemplate>>
+  let store: Awaited<ReturnType<typeof seededDirectory>>
   beforeAll(async () => {
-    store = await createTemplate()
+    store = await seededDirectory()
   })
   afterAll(() => store?.remove())
 

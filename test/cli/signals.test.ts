@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { startProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
+import { seededDirectory } from '../harness/template.ts'
 
 /*
  * The first process of a container ignores signals without a listener. An exit code instead of the name of a signal shows
@@ -41,10 +42,12 @@ test.each([
 test('serve: the first signal drains, a second one ends the process', async () => {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, 'shutdown: { delayMs: 100000 }\n')
-  const gateway = await startProcess({ PORTICO_DATA_DIR: join(folder, 'data'), PORTICO_CONFIG: file })
+  const { directory, remove } = await seededDirectory()
+  const gateway = await startProcess({ PORTICO_DATA_DIR: directory, PORTICO_CONFIG: file })
   const ended = once(gateway.child, 'exit')
   gateway.child.kill('SIGINT')
   await expect.poll(gateway.output).toContain('"draining"')
   gateway.child.kill('SIGTERM')
   expect(await ended).toEqual([143, null])
+  await remove()
 })

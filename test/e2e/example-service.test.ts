@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
@@ -10,14 +10,34 @@ const behind = `data:text/javascript,${encodeURIComponent(
   'const { now } = Date; globalThis.Date = class extends Date { constructor(at = now() - 3_000) { super(at) } }',
 )}`
 
-/** The example of docs/upstreams.md runs as written. */
-describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/upstreams.md', () => {
+const succeeds = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
+
+/** The examples of docs/guides/service-behind-portico.md, and whether this machine can run each. */
+const examples = [
+  {
+    name: 'node.mjs, with a clock that is behind',
+    command: [process.execPath, '--import', behind, 'examples/services/node.mjs'],
+    isRunnable: true,
+  },
+  {
+    name: 'python.py',
+    command: ['python3', 'examples/services/python.py'],
+    isRunnable: succeeds('python3', '-c', 'import jwt, cryptography'),
+  },
+  { name: 'go/main.go', command: ['go', 'run', 'examples/services/go/main.go'], isRunnable: succeeds('go', 'version') },
+]
+const isEmbedded = inject('topology') === 'embedded'
+
+// A program that this machine lacks is skipped by name; Node.js is always there.
+describe.each(examples)('the example service $name', ({ command: [program = '', ...args], isRunnable }) => {
+  const isSkipped = !isEmbedded || !isRunnable
   let portico: Portico
   let session: Session
   let service: ChildProcess
   let url = ''
 
   beforeAll(async () => {
+    if (isSkipped) return
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
     portico = await startPortico({
@@ -27,7 +47,9 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
         settings.backends = { profile, constants: { ...profile, audience: 'another-service' } }
       },
     })
-    service = spawn(process.execPath, ['--import', behind, 'docs/example-service.mjs'], {
+    service = spawn(program, args, {
+      // `go run` starts the service as a child: a group of their own ends both.
+      detached: true,
       cwd: root,
       env: {
         ...process.env,
@@ -40,38 +62,47 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     session = await signIn(portico)
   })
   afterAll(async () => {
-    service?.kill()
+    if (service?.pid) process.kill(-service.pid)
     await portico?.stop()
   })
 
-  test("profile.read and profile.update 200: in the gateway's envelope, although its clock is behind", async () => {
-    const { accessToken: token } = session
-    const before = await portico.call('GET', '/web/v1/consumer/profile', { token })
-    expect(before.body, before.text).toMatchObject({
-      success: true,
-      version: '2.0.0',
-      data: { accountName: 'Someone' },
-    })
-    const changed = await portico.call('POST', '/web/v1/consumer/profile/update', {
-      token,
-      body: { accountName: 'Somebody' },
-    })
-    expect(changed.body.data.accountName).toBe('Somebody')
-  })
+  test.skipIf(isSkipped)(
+    'profile.read and profile.update 200: served by the example, in the gateway’s envelope',
+    async () => {
+      const { accessToken: token } = session
+      const before = await portico.call('GET', '/web/v1/consumer/profile', { token })
+      expect(before.body, before.text).toMatchObject({
+        success: true,
+        version: '2.0.0',
+        data: { accountName: 'Someone' },
+      })
+      const changed = await portico.call('POST', '/web/v1/consumer/profile/update', {
+        token,
+        body: { accountName: 'Somebody' },
+      })
+      expect(changed.body.data.accountName).toBe('Somebody')
+    },
+  )
 
-  test('constants.countries 502 for a service that expects another audience', async () => {
-    portico.expectFault(({ internal }) => internal === 'status 401, type ')
-    expect(await portico.call('GET', '/web/v1/consumer/constants/countries')).toMatchObject({
-      status: 502,
-      body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' },
-    })
-  })
+  test.skipIf(isSkipped)(
+    'constants.countries 502: the example rejects a call assertion for another audience',
+    async () => {
+      portico.expectFault(({ internal }) => internal === 'status 401, type ')
+      expect(await portico.call('GET', '/web/v1/consumer/constants/countries')).toMatchObject({
+        status: 502,
+        body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' },
+      })
+    },
+  )
 
-  test('401 without an envelope for a request without a call assertion', async () => {
-    const { accessToken } = session
-    for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }]) {
-      const response = await fetch(`${url}/web/v1/consumer/profile`, { headers })
-      expect([response.status, await response.text()]).toEqual([401, ''])
-    }
-  })
+  test.skipIf(isSkipped)(
+    'the example answers 401 without an envelope to a caller without a call assertion',
+    async () => {
+      const { accessToken } = session
+      for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }]) {
+        const response = await fetch(`${url}/web/v1/consumer/profile`, { headers })
+        expect([response.status, await response.text()]).toEqual([401, ''])
+      }
+    },
+  )
 })

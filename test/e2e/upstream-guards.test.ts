@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** Circuit breaker and concurrency limit, as docs/upstreams.md describes them. */
+/** Circuit breaker and concurrency limit, as docs/concepts/backends.md describes them. */
 describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', () => {
   let portico: Portico
   let member: Session

@@ -1,8 +1,5 @@
-import { schemaOwners } from '../../src/compose/migrations.ts'
-import { migrate } from '../../src/database/migrator/migrate.ts'
-import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import type { Database } from '../../src/database/tables.ts'
-import { startPostgres } from '../harness/postgres.ts'
+import { migratedPostgres, openServer } from '../harness/prepared-postgres.ts'
 import { testDatabase } from '../identity/database.ts'
 
 export interface TestStore {
@@ -15,18 +12,9 @@ export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', 
 
 /** A PostgreSQL server with the whole schema; undefined if none can be started. */
 export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
-  const server = await startPostgres()
+  const server = await migratedPostgres()
   if (!server) return undefined
-  const { database, close } = await openPostgres({
-    kind: 'postgres',
-    url: server.url,
-    poolSize,
-    connectTimeoutMs: 10_000,
-    statementTimeoutMs: 20_000,
-    lockTimeoutMs: 20_000,
-    onConnectionBroken: () => undefined,
-  })
-  await migrate(database, schemaOwners)
+  const { database, close } = await openServer(server.url, poolSize)
   return {
     name: `PostgreSQL ${server.version.split(' ')[0]}`,
     database,

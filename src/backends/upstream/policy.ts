@@ -76,7 +76,7 @@ class UpstreamPolicy {
 
   /**
    * Bypasses the circuit while it is closed and reports to it only failures and the success that ends a series of them.
-   * Reporting every success costs a twentieth of a request (docs/performance.md).
+   * Reporting every success costs a twentieth of a request (docs/appendix/experiments.md).
    */
   async #whileClosed(attempt: Attempt): Promise<unknown> {
     try {

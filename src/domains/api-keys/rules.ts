@@ -1,13 +1,9 @@
+import type { Configuration } from '../../config/index.ts'
 import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
 import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
-export interface ApiKeySettings {
-  /** Maximum number of keys per workspace that are not deleted. */
-  maxPerWorkspace: number
-  /** Maximum lifetime of a key in milliseconds. Null: unlimited. */
-  maxLifeMs: number | null
-}
+export type ApiKeySettings = Configuration['access']['apiKeys']
 
 /**
  * The expiry of a new key: the requested one, or the maximum lifetime by default. Null: the key never expires. Refuses an

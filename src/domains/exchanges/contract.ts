@@ -1,6 +1,18 @@
 import * as z from 'zod'
-import { amount, bizId, coded, codeOf, currency, decimal, fitsCurrency, id, timestamp } from '../../contract/fields.ts'
-import { orderFields, statusHistory } from '../../contract/orders.ts'
+import {
+  amount,
+  bizId,
+  coded,
+  codeOf,
+  currency,
+  decimal,
+  fitsCurrency,
+  id,
+  orderFields,
+  statusHistory,
+  timestamp,
+} from '../../contract/fields.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'

@@ -1,3 +1,4 @@
+import type { Configuration } from '../../config/index.ts'
 import {
   addMs,
   days,
@@ -25,13 +26,7 @@ export interface ExhaustedLimit {
   since: Instant
 }
 
-export interface InvitationSettings {
-  /** Lifetime of an invitation: a whole number of days. */
-  lifeMs: number
-  maxPending: number
-  maxPerDay: number
-  maxPerDayToAddress: number
-}
+export type InvitationSettings = Configuration['access']['invitations']
 
 /** Period of the daily limits. */
 export const limitPeriod = days(1)

@@ -1,6 +1,19 @@
 import * as z from 'zod'
-import { amount, bizId, coded, codeOf, currency, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
-import { orderFields, statusHistory } from '../../contract/orders.ts'
+import {
+  amount,
+  bizId,
+  coded,
+  codeOf,
+  currency,
+  decimal,
+  id,
+  orderFields,
+  reason,
+  statusHistory,
+  text,
+  timestamp,
+} from '../../contract/fields.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

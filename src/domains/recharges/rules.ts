@@ -1,21 +1,9 @@
+import type { Configuration } from '../../config/index.ts'
 import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
-import {
-  type Charge,
-  computeCharge,
-  parseTariff,
-  type Tariff,
-  type TariffSettings,
-  type Wallet,
-} from '../../ledger/index.ts'
+import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
 
 /** A channel for incoming payments, as configured. */
-export type ChannelSettings = TariffSettings & {
-  channelCode: string
-  channelName: string
-  channelType: 'BANK' | 'CRYPTO' | 'CARD'
-  proofRequired: boolean
-  enabled: boolean
-}
+export type ChannelSettings = Configuration['money']['recharge']['channels'][number]
 
 /** A channel with its parsed tariff. */
 export interface Channel {

@@ -8,11 +8,14 @@ import {
   decimal,
   fitsCurrency,
   id,
+  orderFields,
+  statusHistory,
   text,
   timestamp,
+  workspaceFilters,
 } from '../../contract/fields.ts'
 import { listQuery } from '../../contract/lists.ts'
-import { orderFields, statusHistory, workspaceFilters } from '../../contract/orders.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderOperations, orderSort } from '../../ledger/contract.ts'

@@ -1,8 +1,17 @@
 import * as z from 'zod'
 import { country } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, currency, reason, text, timestamp } from '../../contract/fields.ts'
+import {
+  bizId,
+  coded,
+  codeOf,
+  currency,
+  reason,
+  text,
+  timestamp,
+  workspaceFields,
+  workspaceFilters,
+} from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
-import { workspaceFields, workspaceFilters } from '../../contract/orders.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'

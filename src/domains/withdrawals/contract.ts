@@ -1,6 +1,17 @@
 import * as z from 'zod'
-import { amount, bizId, coded, codeOf, decimal, id, text, timestamp } from '../../contract/fields.ts'
-import { orderFields, statusHistory } from '../../contract/orders.ts'
+import {
+  amount,
+  bizId,
+  coded,
+  codeOf,
+  decimal,
+  id,
+  orderFields,
+  statusHistory,
+  text,
+  timestamp,
+} from '../../contract/fields.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../../ledger/contract.ts'

@@ -1,17 +1,11 @@
+import type { Configuration } from '../../config/index.ts'
 import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
-import {
-  type Charge,
-  computeCharge,
-  parseTariff,
-  type Tariff,
-  type TariffSettings,
-  type Wallet,
-} from '../../ledger/index.ts'
+import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
 
-export type PayoutType = 'BANK' | 'CRYPTO'
+export type PayoutType = PayoutSettings['channelType']
 
 /** The limits and fees of payouts, by channel type and currency, as configured. */
-export type PayoutSettings = TariffSettings & { channelType: PayoutType }
+export type PayoutSettings = Configuration['money']['withdrawal']['payouts'][number]
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 

@@ -14,7 +14,7 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Blobs that no row references (docs/decisions/0036-bytes-that-no-row-names.md). A key is recorded before its blob is
+ * Blobs that no row references (docs/decisions/0036-unreferenced-blobs.md). A key is recorded before its blob is
  * written, and removed in the transaction that inserts the referencing row. The cleanup marks a due key as doomed before
  * it deletes the blob, so that no row can reference it in between.
  */

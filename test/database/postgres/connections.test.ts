@@ -9,10 +9,10 @@ import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
 import { openPool } from '../../../src/database/postgres/pool.ts'
 import { acquireSingletonLock } from '../../../src/database/postgres/singleton-lock.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
-import { startPostgres } from '../../harness/postgres.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { startRelay } from '../../harness/relay.ts'
 
-const server = await startPostgres()
+const server = await emptyPostgres()
 const pooler = server && (await startPgBouncer(server.url, 2))
 afterAll(async () => {
   await pooler?.stop()

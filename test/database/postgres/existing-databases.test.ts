@@ -7,11 +7,11 @@ import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
 import { startServer } from '../../../src/main.ts'
 
 import { captureLog } from '../../harness/log.ts'
-import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { testSettings } from '../../harness/settings.ts'
 
-const server = await startPostgres()
+const server = await emptyPostgres()
 afterAll(() => server?.stop())
 
 const urlOf = (name: string, role = 'portico'): string => {

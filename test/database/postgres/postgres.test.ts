@@ -14,9 +14,9 @@ import { readPage } from '../../../src/database/queries.ts'
 import { addMs } from '../../../src/kernel/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
-import { startPostgres } from '../../harness/postgres.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
-const server = await startPostgres()
+const server = await emptyPostgres()
 const pooler = server && (await startPgBouncer(server.url, 2))
 afterAll(async () => {
   await pooler?.stop()

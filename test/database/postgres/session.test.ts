@@ -8,10 +8,10 @@ import type { Database, Tx } from '../../../src/database/tables.ts'
 import { createSnapshotReader } from '../../../src/database/transaction.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
-import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
-const server = await startPostgres()
+const server = await emptyPostgres()
 const admin = async (statement: string) => {
   const client = new Client({ connectionString: server?.url })
   await client.connect()

@@ -8,10 +8,10 @@ import * as contract from '../../../src/domains/operators/contract.ts'
 import { createLedgerHandlers } from '../../../src/domains/operators/handlers.ts'
 import { Ledger } from '../../../src/ledger/ledger.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { startPostgres } from '../../harness/postgres.ts'
+import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { callerOf, createWorld, type World } from '../world.ts'
 
-const server = await startPostgres()
+const server = await emptyPostgres()
 const statementTimeoutMs = 600
 
 const open = (url: string, timeoutMs: number) =>

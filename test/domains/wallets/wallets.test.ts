@@ -94,7 +94,11 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       version: 1,
     })
     expect((await balance(a, { at: toIso(paid) })).asOf).toBe(toIso(paid))
-    await journal.call(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
+    await journal.call(rejectTransfer, {
+      as: systemIds.next<'account'>(),
+      params: { order_id },
+      body: { reason: 'no' },
+    })
     const freed = journal.clock.now()
     journal.clock.advance(1_000)
     expect(await figures({ at: toIso(held) })).toEqual(['90.00', '60.00', '30.00', 3])
