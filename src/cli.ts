@@ -43,7 +43,7 @@ const main = async (args: string[]): Promise<number> => {
   return command.run(values)
 }
 
-/** The message of an error. The AggregateError of a host with several addresses has an empty message of its own. */
+/** The message of an error. A host with several addresses fails with an AggregateError, whose own message is empty. */
 const describeError = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
   return messageOf(error)

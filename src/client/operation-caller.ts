@@ -11,7 +11,7 @@ import { retry } from './retry.ts'
 import type { Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
-/** What a caller needs. `tokens` and `channels` are functions because both make calls of their own. */
+/** The ports of a caller. `tokens` and `channels` are functions because both call operations, too. */
 export interface CallerPorts {
   settings: Settings
   routes: readonly Route[]

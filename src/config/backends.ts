@@ -45,7 +45,7 @@ export const upstream = z.strictObject({
     .int()
     .min(1)
     .default(256)
-    .describe('Maximum number of concurrent requests to the upstream. Streams have the same limit of their own.'),
+    .describe('Maximum number of concurrent requests to the upstream. Streams have a separate limit of the same size.'),
   queue: z
     .int()
     .min(0)

@@ -24,7 +24,7 @@ export type OpenOwnWorkspace = (
   opening: { ownerId: AccountId; name: string; kind: 'LIVE'; joinSource: 'REGISTRATION'; at: Instant },
 ) => Promise<unknown>
 
-/** What identity needs from the rest of the system. */
+/** The ports of identity. */
 export interface IdentityPorts {
   database: Database
   cache: Cache

@@ -20,7 +20,7 @@ export const fixedSettings = {
   secureChannel: { maxClockDifferenceMs: 60_000, windowSize: 256, cacheSize: 10_000 },
 }
 
-/** What differs between the portals. The links are absolute URLs. */
+/** The settings of one portal. The links are absolute URLs. */
 interface PortalIdentity extends Pick<PortalConfiguration, 'selfRegistration' | 'links'> {
   /** Codes mailed to one account, or to one address that registers. */
   codeSends: WindowLimit

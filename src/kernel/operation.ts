@@ -19,7 +19,7 @@ export type RateGroup = (typeof rateGroups)[number]
 /** A permission code `group:action`. */
 export type Permission = `${string}:${string}`
 
-/** What the pipeline does for an operation. No key is optional, so that forgetting one is a type error. */
+/** How the pipeline treats an operation. No key is optional, so that forgetting one is a type error. */
 export interface Policy {
   /** `anonymous`: tokens are ignored. `account`: a live session, or an API key on the api chain. */
   caller: 'anonymous' | 'account'

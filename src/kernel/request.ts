@@ -41,7 +41,7 @@ export interface Upload {
   bytes: ByteStream
 }
 
-/** What every handler receives in addition to its input. */
+/** The context that every handler receives with its input. */
 export interface RequestContext {
   operationId: string
   requestId: string

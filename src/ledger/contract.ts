@@ -55,8 +55,8 @@ export const reasonedOrderDecision = <O extends z.ZodObject, P extends Permissio
   ({ ...orderDecision(order, permission), body: z.strictObject({ reason }) }) as const
 
 /**
- * The operations that all types of orders have in common. A domain spreads one of them and adds its id, path and summary, and
- * whatever differs. `group` is the domain's permission group.
+ * The operations that all types of orders have in common. A domain spreads one of them and adds its id, path, summary
+ * and differences. `group` is the domain's permission group.
  */
 export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, G extends string>(
   order: O,

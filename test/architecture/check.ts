@@ -21,7 +21,7 @@ const specifiersOf = ({ path, text }: Source): string[] => {
 const resolve = (from: string, specifier: string): string =>
   specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
 
-/** What a file imports: our own files by path, packages and built-ins by their specifier. */
+/** The imports of a file: our own files by path, packages and built-ins by their specifier. */
 export const importsOf = (source: Source): string[] =>
   specifiersOf(source).map((specifier) => resolve(source.path, specifier))
 

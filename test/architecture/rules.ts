@@ -5,7 +5,7 @@ export interface ImportRule {
   name: string
   /** Files that the rule speaks of. */
   from: RegExp
-  /** What they may not import: our own files by path, packages and built-ins by their specifier. */
+  /** Imports that are forbidden there: our own files by path, packages and built-ins by their specifier. */
   forbids: RegExp
   /** Exceptions to `from` and to `forbids`. */
   exceptFrom?: RegExp

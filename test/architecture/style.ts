@@ -24,10 +24,13 @@ const rules: readonly Rule[] = [
     instead: 'is not a ...',
   },
   { rejected: /\bso (?:many|long|much) (?!as|that|more|as)\b[a-z]/i, instead: 'up to, at most' },
-  { rejected: /\bof (?:its|their|one's|his) own\b/i, instead: 'own, separate' },
+  {
+    rejected: /\bof (?:its|their|one's|his) own(?=[.,;:)]|$| (?:and|so|that|for|with|to|in|on)\b)/i,
+    instead: 'own, separate',
+  },
   { rejected: /\bby itself\b/i, instead: 'nothing, or automatically' },
   {
-    rejected: /\b(?:lets?|letting) (?:\w+ ){0,3}in\b(?! the| a| an| one| this| its)|\bkeeps? (?:\w+ )?out\b/i,
+    rejected: /\b(?:lets?|letting) (?:\w+ ){0,3}in\b(?! progress| the| a| an| one| this| its)|\bkeeps? (?:\w+ )?out\b/i,
     instead: 'allows, admits, rejects',
   },
   { rejected: /\bgo(?:es)? by\b/i, instead: 'uses, follows' },
@@ -43,7 +46,7 @@ const rules: readonly Rule[] = [
     instead: 'fails, result, starts',
   },
   {
-    rejected: /(?:^|[.:;] )What (?!is|are|does|do|did|happens|if|to|can|should|else)[a-z]+ [^?]*[a-z]\.?$/,
+    rejected: /(?:^|[.:;] )What (?!is|are|does|do|did|happens|if|to|can|should|else)[a-z]+ [^?.]*\.(?: |$)/,
     instead: 'the noun for it',
   },
   {

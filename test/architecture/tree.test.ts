@@ -41,7 +41,7 @@ describe('a domain', () => {
     expect(names).toEqual(expect.arrayContaining(['index', 'contract', 'handlers']))
   })
 
-  test('has its files under the names that every domain uses, or names of its own subject', () => {
+  test('uses the common file names, or names of its subject', () => {
     const variants = sources
       .map(({ path }) => path)
       .filter((path) => /^domains\//.test(path))

@@ -19,7 +19,7 @@ const floors = {
   nodemailer: '9.1.0',
 }
 
-test.each(Object.entries(floors))('no %s below %s is installed, whoever brings it', (name, floor) => {
+test.each(Object.entries(floors))('no %s below %s is installed, transitively either', (name, floor) => {
   const versions = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
   expect(versions).not.toEqual([])
   const older = versions.filter(

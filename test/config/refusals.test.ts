@@ -68,7 +68,7 @@ describe('production', () => {
     expect(errorsOf(settings, { ...variables, PORTICO_RATE_LIMIT_SCALE: '0.5' })).toEqual([])
   })
 
-  test('accepts links with a URL of their own', () => {
+  test('accepts links that are absolute URLs', () => {
     const links = { signIn: 'https://operators.example/', passwordReset: '/reset' }
     expect(errorsOf({ ...settings, ...leading(links) }, variables)).toEqual([])
   })

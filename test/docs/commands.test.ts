@@ -20,7 +20,7 @@ test('every block of commands is accounted for, and nothing else is', () => {
   expect(documented.filter((each) => !blocks.some((block) => isAbout(block, each)))).toEqual([])
 })
 
-describe('the commands of the documentation do what it says', () => {
+describe('the commands of the documentation', () => {
   let gateway: PorticoProcess
   let store: Directory
 

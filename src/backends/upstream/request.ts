@@ -66,7 +66,7 @@ const conditionalNames = ['if-none-match', 'if-range', 'range'] as const
 const maxConditionalLength = 2_048
 
 const conditionalHeaders = (call: Call): Record<string, string> => {
-  // The upstream gets a GET, because a refusal of HEAD has no body; the header tells it that no bytes are needed.
+  // The upstream gets a GET, because a refusal of HEAD has no body; the header shows that it can omit the bytes.
   const headers: Record<string, string> = call.headOnly ? { 'x-client-method': 'HEAD' } : {}
   for (const name of conditionalNames) {
     const value = conditionalHeader(call, name)

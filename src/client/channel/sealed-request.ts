@@ -31,7 +31,7 @@ const readPayload = (data: unknown): string => {
   throw new TypeError('the reply is not sealed')
 }
 
-/** Seals a request for the gateway's own path, whatever proxy is in front. Without a channel it stays as it is. */
+/** Seals a request for the path that the gateway sees, even behind a proxy. Returns the request unchanged without a channel. */
 export const sealRequest = async (
   channel: Channel | null,
   method: string,

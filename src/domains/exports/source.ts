@@ -1,7 +1,7 @@
 import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
 import type { ExportType } from './contract.ts'
 
-/** What an export contains: a list of a workspace or, for LOGIN_HISTORY, of an account. */
+/** The list that an export contains: of a workspace or, for LOGIN_HISTORY, of an account. */
 export interface ExportScope {
   type: ExportType
   workspace: WorkspaceId

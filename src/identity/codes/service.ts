@@ -41,7 +41,7 @@ export const assertResendable = (sentAt: Instant | null, now: Instant, resendMs:
   throw resendTooSoon(resendMs - (now - sentAt), 'the last code is too recent', resendMs)
 }
 
-/** What the client learns about a mailed code. Times are in seconds. */
+/** The response to a request for a mailed code. Times are in seconds. */
 export interface SentCode {
   maskedDestination: string
   expiresIn: number

@@ -2,7 +2,7 @@ import { type Database, type Param, statement, type Tx, timestamptz } from '../.
 import { type Portal, toDate } from '../../kernel/index.ts'
 import type { Failures } from './rules.ts'
 
-/** What failures are counted for. The digest hides whether an address has an account. */
+/** The subject of a failure count. The digest hides whether an address has an account. */
 export interface FailureSubject {
   portal: Portal
   digest: Uint8Array

@@ -23,7 +23,7 @@ import type { MfaMethod } from './contract.ts'
 import { readBackupCodeCounts, readOtp } from './store.ts'
 import { type PresentedFactor, verifyCode, verifyFactor } from './verify.ts'
 
-/** What second factors need. */
+/** The ports of second factors. */
 export interface MfaPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout

@@ -21,7 +21,7 @@ import { mintToken } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import { cancelPasswordTokens, insertPasswordToken, replaceHash, setPassword } from './store.ts'
 
-/** What passwords need. */
+/** The ports of password changes and resets. */
 export interface PasswordPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout

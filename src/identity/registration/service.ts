@@ -21,7 +21,7 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 
-/** What registration needs. */
+/** The ports of registration. */
 export interface RegistrationPorts extends IdentityPorts {
   settings: IdentitySettings
   lockout: Lockout

@@ -13,7 +13,7 @@ import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'
 import type { OpenSession } from './store.ts'
 
-/** What the authentication of access tokens needs. */
+/** The ports of access-token authentication. */
 export interface AuthenticatorPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: Pick<AccessTokens, 'clientClaim'>

@@ -28,7 +28,7 @@ import {
   setMaxSessions,
 } from './store.ts'
 
-/** What sessions need. */
+/** The ports of sessions. */
 export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }

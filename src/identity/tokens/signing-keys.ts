@@ -26,7 +26,7 @@ const rereadMs = 1_000
 /** Added to the longest token lifetime before a key retires. */
 const graceMs = 60_000
 
-/** What signing keys need. The command line has no other identity ports. */
+/** The ports of signing keys. The command line has no other identity ports. */
 type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
 
 const decrypt = ({ secretBox }: SigningKeyPorts, key: StoredSigningKey): SigningKey => ({

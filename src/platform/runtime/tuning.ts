@@ -25,7 +25,7 @@ const workerThread = /^libuv-worker|V8Worker/
 
 /**
  * Lowers the priority of worker threads, so that the event loop wins if both need the same core: many concurrent logins
- * then take longer, and other requests do not. Works on Linux, where threads have priorities of their own; does nothing
+ * then take longer, and other requests do not. Works on Linux, where each thread has a priority; does nothing
  * elsewhere. Call this once the threads exist.
  */
 export const lowerWorkerPriority = (): void => {

@@ -45,7 +45,7 @@ test.each([
   '"a\r\nx: y";q=5;w=3600',
   '"exports";q=-5;w=3600',
   '"exports";q=99999999999;w=3600',
-])('429 of an upstream with the policy %j has no limit of its own', (policy) => {
+])('429 of an upstream with the policy %j reports no limit', (policy) => {
   expect(refusedBy('ACCESS.RATE_LIMITED', policy).limit).toBeUndefined()
 })
 

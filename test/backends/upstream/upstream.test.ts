@@ -307,7 +307,7 @@ describe('an upload', () => {
     await left
   })
 
-  test('it is refused for the error of its own stream', async () => {
+  test('it is refused with the error of its request stream', async () => {
     const source = new PassThrough()
     behave = () => void source.destroy(new Refusal('REQUEST.TIMEOUT'))
     source.write('--b')

@@ -159,7 +159,7 @@ test('503 with Retry-After for an unavailable dependency, 500 for an unexpected 
   expect(await failing(new Error())).toEqual([500, undefined])
 })
 
-test('429 by a limit that resets now: every header says to wait one second', async () => {
+test('429 by a limit that resets now: every header asks for a wait of one second', async () => {
   const by = { name: 'login', limit: 3, windowMs: 60_000 }
   behave = (call) => {
     call.limit = { ...by, remaining: 0, resetMs: 0 }

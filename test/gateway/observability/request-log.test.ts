@@ -73,7 +73,7 @@ test('a refusal is logged with its reason; only a server error is logged as an e
 test.each([
   ['SYSTEM.NOT_IMPLEMENTED', {}],
   ['SYSTEM.INTERNAL_ERROR', { documented: true }],
-] as const)('%s, where it is no fault of ours, is no error: %j', (code, detail) => {
+] as const)('%s caused by the client is not logged as an error: %j', (code, detail) => {
   expect(refusedBy(code, detail)).toMatchObject({ level: 'info', code })
 })
 

@@ -61,7 +61,7 @@ describe('the client behind an edge that forwards', () => {
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['2001:db8::1', '2001:db8::1'],
-  ])('is the untrusted peer %s, whatever its headers', (peer, client) => {
+  ])('is the untrusted peer %s, regardless of its headers', (peer, client) => {
     expect(forwarded(peer, '203.0.113.9')).toEqual([client, false])
   })
 })

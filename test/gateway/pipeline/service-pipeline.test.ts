@@ -27,7 +27,7 @@ interface Said {
   spelled?: (token: string) => string
 }
 
-/** What a domain service (`serve --role domains`) passes to its handlers. */
+/** The pipeline of `serve --role domains`. */
 describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string

@@ -19,7 +19,7 @@ test('ids are UUIDv7 of this moment, and each is later than the one before', () 
   }
 })
 
-test('what follows the counter of an id is drawn anew for each', () => {
+test('the random part of an id differs each time', () => {
   const tails = new Set(Array.from({ length: many }, () => systemIds.next<'order'>().slice(-10)))
   // 40 bits: among so many, some twenty may be alike by chance.
   expect(tails.size).toBeGreaterThan(many - 200)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const file = new URL('../../../src/platform/runtime/tuning.ts', import.meta.url).href
 
-/** In a process of its own: this one keeps its priorities. */
+/** Runs in a child process, so that this one keeps its priorities. */
 const script = `
   import { readdirSync, readFileSync } from 'node:fs'
   import { readFile } from 'node:fs/promises'

@@ -126,9 +126,9 @@ withPipes('end writes the buffer synchronously, also after a time without a read
   sink.write('taken again\n')
   let text = ''
   await expect.poll(() => (text += readNow(second))).toBe('refused\ntaken again\n')
-  sink.write('under way\n')
+  sink.write('current\n')
   sink.end('last\n')
-  expect(readNow(second)).toBe('under way\nlast\n')
+  expect(readNow(second)).toBe('current\nlast\n')
   closeSync(second)
 })
 

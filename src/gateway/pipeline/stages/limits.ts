@@ -47,7 +47,7 @@ const limitsByPortal = (settings: Settings): ((portal: Portal | null) => PortalL
 }
 
 /**
- * Spends the limit of a client's address for all operations. Portals without an address limit of their own share one.
+ * Spends the limit of a client's address for all operations. Portals without a configured address limit share one.
  * Throws ACCESS.RATE_LIMITED.
  */
 export type SpendAddress = (request: Pick<Call, 'clientIp' | 'limit'>, portal: Portal | null) => MaybePromise<void>
