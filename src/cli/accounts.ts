@@ -69,9 +69,9 @@ const readPassword = async (): Promise<string> => {
 
 /** Asserts the password policy beyond the length. */
 const assertStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
-  const breaches = breachCheckOf(settings, createLogger('warn'))
+  const breachedPasswords = breachCheckOf(settings, createLogger('warn'))
   try {
-    await assertPasswordAllowed({ breaches, settings: identitySettings(settings) }, password, { email, name })
+    await assertPasswordAllowed({ breachedPasswords, settings: identitySettings(settings) }, password, { email, name })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     throw new Error('the password is refused', { cause: error })

@@ -80,8 +80,8 @@ export const composeIdentity = (
     ...infrastructure,
     openWorkspace,
     isCountry,
-    robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
-    breaches: breachCheckOf(settings, logger),
+    captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
+    breachedPasswords: breachCheckOf(settings, logger),
   }
   return createIdentity(ports, identitySettings(settings))
 }

@@ -89,7 +89,7 @@ export const openInfrastructure = async (
     blobs,
     probes: [{ name: 'store', check: store.check }, ...shared.probes],
     cache: shared.cache,
-    announcements: shared.announcements,
+    pubsub: shared.pubsub,
     limits,
     mailer,
     outbox,

@@ -147,13 +147,21 @@ function auditDenial(
   if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
   const { accountId, portal, apiKeyId } = call.caller
   const operationId = call.operation.id
-  const act = { operationId, accountId, apiKeyId, portal, at: call.receivedAt, requestId, clientIp: call.clientIp }
+  const auditContext = {
+    operationId,
+    accountId,
+    apiKeyId,
+    portal,
+    at: call.receivedAt,
+    requestId,
+    clientIp: call.clientIp,
+  }
   const on = {
     workspaceId: call.workspace?.id ?? null,
     targetId: targetIn(call.params),
     detail: { reason: refusal.code },
   }
-  background.run('audit-refused', () => recordRefusal(database, act, on))
+  background.run('audit-refused', () => recordRefusal(database, auditContext, on))
 }
 
 /** Counts every refusal of a limit by the limit's name. */

@@ -11,7 +11,7 @@ import { openRedis } from '../platform/redis/index.ts'
 /** State that replicas share through Redis, or that a single process has in memory. */
 export interface SharedState {
   cache: Cache
-  announcements: PubSub
+  pubsub: PubSub
   /** Undefined: the counters are in memory. */
   counters: StoreFactory | undefined
   probes: { name: string; check(): Promise<unknown> }[]
@@ -35,7 +35,7 @@ const openLocalState = async (
 ): Promise<SharedState> => {
   const cache = createMemoryCache(clock, cacheEntries)
   stack.defer(() => cache.close())
-  const shared = { cache, announcements: createLocalPubSub(), counters: undefined }
+  const shared = { cache, pubsub: createLocalPubSub(), counters: undefined }
   // The embedded store already belongs to one process.
   if (!databaseUrl || allowReplicas) return { ...shared, probes: [] }
   const lock = await acquireSingletonLock({
@@ -81,7 +81,7 @@ export const openSharedState = async (
   stack.defer(() => redis.close())
   return {
     cache: createRedisCache(redis),
-    announcements: createRedisPubSub(redis),
+    pubsub: createRedisPubSub(redis),
     counters: createRedisLimitStores(redis),
     probes: [{ name: 'cache', check: redis.check }],
   }

@@ -28,7 +28,7 @@ export type OpenOwnWorkspace = (
 export interface IdentityPorts {
   database: Database
   cache: Cache
-  announcements: PubSub
+  pubsub: PubSub
   mailer: Mailer
   /** Runs work after the response, such as sending mail. */
   background: BackgroundWork
@@ -39,8 +39,8 @@ export interface IdentityPorts {
   secretBox: SecretBox
   digest: KeyedDigest
   passwords: PasswordHasher
-  robots: Captcha
-  breaches: BreachCheck
+  captcha: Captcha
+  breachedPasswords: BreachCheck
   openWorkspace: OpenOwnWorkspace
   /** Whether the text is an ISO 3166-1 alpha-2 country code. */
   isCountry(alpha2: string): boolean

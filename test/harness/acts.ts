@@ -47,19 +47,19 @@ export const watchActs = (databaseUrl: string | undefined) => {
       if (method !== 'POST' || (answer.status !== 200 && answer.status !== 403)) return
       const { operation } = route(method, path)
       const outcome = outcomeOf(operation.id, answer)
-      const act = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
-      if (outcome && !done.has(act)) done.set(act, askedBy(operation, path, call, answer))
+      const auditContext = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
+      if (outcome && !done.has(auditContext)) done.set(auditContext, askedBy(operation, path, call, answer))
     },
     /** Those that left no line, or one that does not tell who did it, from where, where and to what. */
     missing: async (): Promise<string[]> => {
       if (databaseUrl === undefined) return []
       const client = new Client({ connectionString: databaseUrl })
       await client.connect()
-      const { rows } = await client.query<Line & { act: string }>(lines).finally(() => client.end())
-      const told = new Map(rows.map((row) => [row.act, row]))
-      return [...done].flatMap(([act, asked]) => {
-        const line = told.get(act)
-        return line ? untold(asked, line).map((what) => `${act}: ${what}`) : [act]
+      const { rows } = await client.query<Line & { auditContext: string }>(lines).finally(() => client.end())
+      const told = new Map(rows.map((row) => [row.auditContext, row]))
+      return [...done].flatMap(([auditContext, asked]) => {
+        const line = told.get(auditContext)
+        return line ? untold(asked, line).map((what) => `${auditContext}: ${what}`) : [auditContext]
       })
     },
   }

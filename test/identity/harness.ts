@@ -76,7 +76,7 @@ export const harness = async (
   const ports: IdentityPorts = {
     database,
     cache: createMemoryCache(clock, 10_000),
-    announcements: createLocalPubSub(),
+    pubsub: createLocalPubSub(),
     mailer: outbox,
     words: createWords({ directory: 'config/locales', codes, families: codedFamilies }),
     clock,
@@ -86,8 +86,8 @@ export const harness = async (
     digest: createKeyedDigest(secretKey),
     passwords: createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness, lowCost),
     background,
-    robots: noCaptcha,
-    breaches: noBreachCheck,
+    captcha: noCaptcha,
+    breachedPasswords: noBreachCheck,
     openWorkspace: async () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',
   }

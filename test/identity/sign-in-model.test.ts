@@ -29,7 +29,7 @@ const at = await harness(
 afterAll(() => at.close())
 
 /** A replica without invalidation messages must notice an ended session within 1 second. */
-const anotherReplica = () => createIdentity({ ...at.ports, announcements: createLocalPubSub() }, at.settings)
+const anotherReplica = () => createIdentity({ ...at.ports, pubsub: createLocalPubSub() }, at.settings)
 
 const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
   try {
@@ -194,7 +194,7 @@ const openWorld = async () => {
     }
   }
 
-  const act = async (command: Command, replica: number): Promise<unknown> => {
+  const auditContext = async (command: Command, replica: number): Promise<unknown> => {
     here = replicas[replica] ?? at.identity
     switch (command.kind) {
       case 'begin':
@@ -219,7 +219,7 @@ const openWorld = async () => {
         return within(command)
     }
   }
-  return { act, enter, startedAt: at.clock.now() }
+  return { auditContext, enter, startedAt: at.clock.now() }
 }
 const [account, device, address] = [fc.nat(accountCount - 1), fc.nat(1), fc.constantFrom(0, 0, 0, 1)]
 const [login, session, target, link, token] = [fc.nat(3), fc.nat(3), fc.nat(7), fc.nat(2), fc.nat(2)]
@@ -269,9 +269,11 @@ test('any sequence of sign-ins, refreshes, step-ups, changes and sign-outs match
     const real = await openWorld()
     const model = createSignInModel(accountCount)
     for (const [one, replica] of [...beginning, ...commands]) {
-      expect(await refusalOf(real.act(one, replica)), JSON.stringify([one, replica])).toBe(model.act(one))
+      expect(await refusalOf(real.auditContext(one, replica)), JSON.stringify([one, replica])).toBe(
+        model.auditContext(one),
+      )
       at.clock.advance(1_000)
-      model.act({ kind: 'wait', seconds: 1 })
+      model.auditContext({ kind: 'wait', seconds: 1 })
     }
     for (const [index, session] of model.sessions.entries()) {
       const expected = model.enter(session, 0)

@@ -240,7 +240,7 @@ export const createSignInModel = (accountCount: number) => {
   }
 
   /** Applies a command. Returns the code of its refusal, or `none`. */
-  const act = (command: Command): string => {
+  const auditContext = (command: Command): string => {
     switch (command.kind) {
       case 'begin':
         return begin(accountAt(command.account), command.device, command.right)
@@ -269,5 +269,5 @@ export const createSignInModel = (accountCount: number) => {
       }
     }
   }
-  return { act, enter: authenticate, sessions }
+  return { auditContext, enter: authenticate, sessions }
 }

@@ -56,7 +56,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
 
   const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
     const input = { id: bizId<'apiKey'>(request.body.apiKeyBizId), command }
-    const context = { act: auditContextOf(request), access: request.workspace }
+    const context = { auditContext: auditContextOf(request), access: request.workspace }
     return toView(await changeApiKeyStatus(ports, input, context), request)
   }
 
@@ -73,7 +73,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
     createApiKey: async (request) => {
       const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
       const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { auditContext: auditContextOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
       return { ...toView(row, request), secret: key }
     },

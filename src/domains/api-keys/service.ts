@@ -51,7 +51,7 @@ export interface ApiKeyServicePorts {
 
 /** The caller, and their access to the workspace. */
 export interface ApiKeyContext {
-  act: AuditContext
+  auditContext: AuditContext
   access: WorkspaceAccess
 }
 
@@ -91,21 +91,21 @@ export interface CreateApiKeyInput {
 export const createApiKey = async (
   { database, ids, randomness, digest, members, permissions, settings }: ApiKeyServicePorts,
   input: CreateApiKeyInput,
-  { act, access }: ApiKeyContext,
+  { auditContext, access }: ApiKeyContext,
 ): Promise<{ row: ApiKeyRow; key: string }> => {
   assertKnownPermissions(input.permissionCodes, permissions)
   assertMayGrant(access, input.permissionCodes)
-  const expiresAt = expiryOf(input.expiresAt, act.at, settings)
+  const expiresAt = expiryOf(input.expiresAt, auditContext.at, settings)
   return inTransaction(database, async (tx) => {
-    await members.assertAccess(tx, act.accountId, access)
+    await members.assertAccess(tx, auditContext.accountId, access)
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of API keys')
     const { key, ...secret } = generateKey(randomness, digest)
-    const owner = { id: ids.next<'apiKey'>(), workspaceId: access.id, createdBy: act.accountId }
-    const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, act.at)
+    const owner = { id: ids.next<'apiKey'>(), workspaceId: access.id, createdBy: auditContext.accountId }
+    const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, auditContext.at)
     if (!row) throw conflict('another API key has this name')
     const detail = { permissions: input.permissionCodes.join(',') }
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: row.id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.id, detail })
     return { row, key }
   })
 }
@@ -114,16 +114,16 @@ export const createApiKey = async (
 export const changeApiKeyStatus = (
   { database, members }: ApiKeyServicePorts,
   { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
-  { act, access }: ApiKeyContext,
+  { auditContext, access }: ApiKeyContext,
 ): Promise<ApiKeyRow> =>
   inTransaction(database, async (tx) => {
     // Locking the workspace serializes changes of its keys.
-    await members.assertAccess(tx, act.accountId, access)
+    await members.assertAccess(tx, auditContext.accountId, access)
     const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
     // Enabling a key grants its permissions again.
     if (command === 'enable') assertMayGrant(access, key.permissionCodes)
-    assertStatus(statusAt(key, act.at), command)
-    const changed = await setStatus(tx, key, statusChanges[command].to, act.at)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id })
+    assertStatus(statusAt(key, auditContext.at), command)
+    const changed = await setStatus(tx, key, statusChanges[command].to, auditContext.at)
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed
   })

@@ -151,15 +151,15 @@ export const readExchange = (
 export const setExchangeRate = async (
   ports: ExchangesPorts,
   input: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<CurrentRate> => {
   const side = unsupportedSide(ports, input)
   if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
   return inTransaction(ports.database, async (tx) => {
-    await saveRate(tx, { ...input, updatedBy: act.accountId, updatedAt: act.at })
+    await saveRate(tx, { ...input, updatedBy: auditContext.accountId, updatedAt: auditContext.at })
     const targetId = `${input.source}/${input.target}`
-    await recordSuccess(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
-    return { ...input, updatedBy: act.accountId, asOf: act.at }
+    await recordSuccess(tx, auditContext, { workspaceId: null, targetId, detail: { rate: input.rate } })
+    return { ...input, updatedBy: auditContext.accountId, asOf: auditContext.at }
   })
 }
 

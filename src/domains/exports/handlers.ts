@@ -40,7 +40,7 @@ export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTa
     },
     createExport: async (request) => {
       const { exportType: type, format, filters = {} } = request.body
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { auditContext: auditContextOf(request), access: request.workspace }
       return toExportView(words, await createExport(ports, { type, format, filters }, context), request.locale)
     },
     readExport: async ({ params, workspace, caller, receivedAt: at, locale }) => {
@@ -48,7 +48,7 @@ export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTa
       return toExportView(words, await readExport(ports, viewer, bizId(params.export_id)), locale)
     },
     downloadExport: (request) => {
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { auditContext: auditContextOf(request), access: request.workspace }
       return downloadExport(ports, bizId(request.params.export_id), context, request)
     },
   })

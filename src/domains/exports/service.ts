@@ -57,7 +57,7 @@ export interface CreateExportInput {
 
 /** The caller, and their access to the workspace. */
 export interface ExportContext {
-  act: AuditContext
+  auditContext: AuditContext
   access: WorkspaceAccess
 }
 
@@ -65,16 +65,22 @@ export interface ExportContext {
 export const createExport = async (
   { database, ids }: ExportPorts,
   input: CreateExportInput,
-  { act, access }: ExportContext,
+  { auditContext, access }: ExportContext,
 ): Promise<ExportRow> => {
   assertListPermission(input.type, access)
   return inTransaction(database, async (tx) => {
     const id = ids.next<'export'>()
     const workspaceId = access.id
-    const created = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
-    await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
+    const created = await insertExport(tx, {
+      ...input,
+      id,
+      workspaceId,
+      createdBy: auditContext.accountId,
+      createdAt: auditContext.at,
+    })
+    await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: auditContext.at })
     const detail = { exportType: input.type, format: input.format }
-    await recordSuccess(tx, act, { workspaceId, targetId: id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail })
     return created
   })
 }
@@ -97,16 +103,22 @@ export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: 
 export const downloadExport = async (
   ports: ExportPorts,
   id: string,
-  { act, access }: ExportContext,
+  { auditContext, access }: ExportContext,
   request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
-  const found = await readExport(ports, { workspace: access.id, account: act.accountId, at: act.at }, id)
+  const found = await readExport(
+    ports,
+    { workspace: access.id, account: auditContext.accountId, at: auditContext.at },
+    id,
+  )
   assertListPermission(found.type, access)
   const { status, blobKey, fileName, sizeBytes, sha256 } = found
   if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) => recordSuccess(tx, act, { workspaceId: access.id, targetId: id }))
+    await inTransaction(ports.database, (tx) =>
+      recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id }),
+    )
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
 }

@@ -56,16 +56,25 @@ export interface FilePorts {
   orphanAfterMs: number
 }
 
-const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: AuditContext) =>
+const storeFile = (
+  ports: FilePorts,
+  workspaceId: WorkspaceId,
+  file: Omit<FileRow, 'status'>,
+  auditContext: AuditContext,
+) =>
   inTransaction(ports.database, async (tx) => {
     if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
         retryAfter: 1,
         internal: 'the sweep deleted the bytes before a row referenced them',
       })
-    await insertFile(tx, { ...file, workspaceId, createdBy: act.accountId })
+    await insertFile(tx, { ...file, workspaceId, createdBy: auditContext.accountId })
     const { purpose, contentType, sizeBytes } = file
-    await recordSuccess(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
+    await recordSuccess(tx, auditContext, {
+      workspaceId,
+      targetId: file.id,
+      detail: { purpose, contentType, sizeBytes },
+    })
   })
 
 /** Stores the bytes of an upload. Stores nothing of a refused or interrupted one. */
@@ -95,12 +104,16 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
 export const uploadFile = async (
   ports: FilePorts,
   { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
-  await addOrphanBlobs(ports.database, [blobKey], addMs(act.at, ports.orphanAfterMs))
-  const file = { ...(await receiveUpload(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
-  await storeFile(ports, workspaceId, file, act)
+  await addOrphanBlobs(ports.database, [blobKey], addMs(auditContext.at, ports.orphanAfterMs))
+  const file = {
+    ...(await receiveUpload(ports, blobKey, form)),
+    id: ports.ids.next<'file'>(),
+    createdAt: auditContext.at,
+  }
+  await storeFile(ports, workspaceId, file, auditContext)
   return { ...file, status: 'AVAILABLE' }
 }
 

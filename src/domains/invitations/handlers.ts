@@ -54,7 +54,7 @@ export const createHandlers = (ports: InvitationPorts & { words: Words }): Handl
     createInvitation: async (request) => {
       const { email, roleBizId, message = null } = request.body
       const input = { email, roleId: bizId<'role'>(roleBizId), message, locale: request.locale }
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { auditContext: auditContextOf(request), access: request.workspace }
       return toInvitationView(words, await createInvitation(ports, input, context), request.locale)
     },
     cancelInvitation: async (request) => {

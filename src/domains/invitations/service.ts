@@ -68,7 +68,7 @@ export interface InvitationPorts {
 
 /** The caller, and their access to the workspace. */
 export interface InvitationContext {
-  act: AuditContext
+  auditContext: AuditContext
   access: WorkspaceAccess
 }
 
@@ -111,28 +111,28 @@ export interface CreateInvitationInput {
 const storeInvitation = (
   { database, ids, members, settings }: InvitationPorts,
   { email, roleId, message }: CreateInvitationInput,
-  { act, access }: InvitationContext,
+  { auditContext, access }: InvitationContext,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const workspaceId = access.id
-    await members.assertAccess(tx, act.accountId, access)
+    await members.assertAccess(tx, auditContext.accountId, access)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw notFound('no such role in this workspace')
     assertMayOffer(access, role)
-    const recipient = { workspaceId, inviterId: act.accountId, email }
-    const exhausted = await findExhaustedLimit(tx, recipient, addMs(act.at, -limitPeriod), settings)
-    const pending = await countPending(tx, workspaceId, act.at)
-    assertWithinLimits({ exhausted, pending }, settings, act.at)
+    const recipient = { workspaceId, inviterId: auditContext.accountId, email }
+    const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
+    const pending = await countPending(tx, workspaceId, auditContext.at)
+    assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
     // Look up a membership for unknown addresses, too: the response time must not reveal which addresses have an account.
     const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
     if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
-    await expireOverdue(tx, workspaceId, email, act.at)
+    await expireOverdue(tx, workspaceId, email, auditContext.at)
     const id = ids.next<'invitation'>()
-    const offer = { roleId, roleName: role.name, message, expiresAt: addMs(act.at, settings.lifeMs) }
-    if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, act.at)))
+    const offer = { roleId, roleName: role.name, message, expiresAt: addMs(auditContext.at, settings.lifeMs) }
+    if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, auditContext.at)))
       throw conflict('an invitation to this address is pending')
-    await recordSuccess(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
-    return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { role: roleId } })
+    return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
 /** Mails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
@@ -169,7 +169,7 @@ export const createInvitation = async (
     await mailInvitation(ports, invitation, input.locale)
   } catch (error) {
     const key = { workspaceId: context.access.id, id: invitation.id }
-    await cancelInvitation(ports, { ...key, failure: 'NOT_MAILED' }, context.act)
+    await cancelInvitation(ports, { ...key, failure: 'NOT_MAILED' }, context.auditContext)
     throw error
   }
   return invitation
@@ -186,31 +186,31 @@ export interface CancelInvitationInput {
 export const cancelInvitation = (
   { database }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
-    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, act.at))
-    if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, act.at)))
+    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
     const target = { workspaceId, targetId: id }
-    if (failure === undefined) await recordSuccess(tx, act, target)
-    else await recordRefusal(tx, act, { ...target, detail: { reason: failure } })
-    return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
+    if (failure === undefined) await recordSuccess(tx, auditContext, target)
+    else await recordRefusal(tx, auditContext, { ...target, detail: { reason: failure } })
+    return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
 /** Accepts or declines an invitation on behalf of its invitee. */
 const respondToInvitation = (
   { database }: InvitationPorts,
   id: InvitationId,
-  act: AuditContext,
+  auditContext: AuditContext,
   respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
-    const email = (await ownEmail(tx, act.accountId)) ?? ''
-    const invitation = assertFound(await invitationById(tx, id, { email }, act.at))
+    const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
+    const invitation = assertFound(await invitationById(tx, id, { email }, auditContext.at))
     await respond(tx, invitation)
-    await recordSuccess(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
-    return assertFound(await invitationById(tx, id, { email }, act.at))
+    await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceId, targetId: id })
+    return assertFound(await invitationById(tx, id, { email }, auditContext.at))
   })
 
 /** The inviter's current access. Undefined if their account is not active or they can no longer enter. */
@@ -225,28 +225,32 @@ const inviterAccess = async (
  * Accepts an invitation. The inviter must still be able to grant the role, since their permissions can have changed after
  * the invitation.
  */
-export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: AuditContext): Promise<InvitationRow> =>
-  respondToInvitation(ports, id, act, async (tx, invitation) => {
+export const acceptInvitation = (
+  ports: InvitationPorts,
+  id: InvitationId,
+  auditContext: AuditContext,
+): Promise<InvitationRow> =>
+  respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
     const { workspaceId, roleId } = invitation
     const workspace = await ports.members.lock(tx, workspaceId)
     if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
-    if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, act.at)))
+    if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw conflict('the role has been deleted')
     if (!mayStillOffer(await inviterAccess(ports, tx, invitation), role))
       throw conflict('the inviter can no longer grant the role')
-    const member = { workspaceId, accountId: act.accountId, roleId, joinSource: 'INVITATION' } as const
-    if (!(await ports.members.add(tx, member, act.at))) throw conflict('the account is already a member')
+    const member = { workspaceId, accountId: auditContext.accountId, roleId, joinSource: 'INVITATION' } as const
+    if (!(await ports.members.add(tx, member, auditContext.at))) throw conflict('the account is already a member')
   })
 
 /** Declines a pending invitation. */
 export const declineInvitation = (
   ports: InvitationPorts,
   { id, reason }: { id: InvitationId; reason: string },
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<InvitationRow> =>
-  respondToInvitation(ports, id, act, async (tx, invitation) => {
-    if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, act.at)))
+  respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
+    if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
   })

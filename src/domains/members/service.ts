@@ -48,16 +48,16 @@ export const listMyMemberships = async ({ database }: MemberPorts, accountId: Ac
 export const setDefaultMembership = (
   { database }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<MembershipRow> =>
   inTransaction(database, async (tx) => {
-    await makeDefault(tx, act.accountId, workspaceId, act.at)
+    await makeDefault(tx, auditContext.accountId, workspaceId, auditContext.at)
     // Read under the lock, so that the membership stays eligible until the commit.
-    const membership = assertFound(await membershipIn(tx, act.accountId, workspaceId))
+    const membership = assertFound(await membershipIn(tx, auditContext.accountId, workspaceId))
     if (!isDefaultEligible(membership)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership is not eligible as the default' })
     }
-    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
     return membership
   })
 
@@ -65,12 +65,12 @@ export const setDefaultMembership = (
 export const leaveWorkspace = (
   { database, memberships }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<void> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    await memberships.remove(tx, assertFound(await memberships.find(tx, act.accountId, workspaceId)))
-    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
+    await memberships.remove(tx, assertFound(await memberships.find(tx, auditContext.accountId, workspaceId)))
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
   })
 
 /** One page of the members of a workspace. */
@@ -98,17 +98,17 @@ export interface MemberLimits {
 export const limitMember = (
   { database, memberships }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<MemberRow> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
     // Neither the member nor another owner of the workspace can remove a limit.
-    await memberships.assertOutsider(tx, act.accountId, workspaceId)
+    await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)
     const member = await memberships.find(tx, accountId, workspaceId)
     if (!member) throw notFound('no such member of this workspace')
-    await setLimits(tx, member, policyConfig, act.at)
+    await setLimits(tx, member, policyConfig, auditContext.at)
     const detail = { reason, policyConfig: policyConfig && JSON.stringify(policyConfig) }
-    await recordSuccess(tx, act, { workspaceId, targetId: accountId, detail })
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
 

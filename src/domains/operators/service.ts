@@ -91,19 +91,19 @@ export interface ChangeAccountInput {
 export const changeAccountStatus = async (
   ports: AccountPorts,
   { id, command, reason }: ChangeAccountInput,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<AccountRow> => {
   const { changed, ended } = await inTransaction(ports.database, async (tx) => {
-    const { actor, account } = await lockSubject(tx, act.accountId, id)
+    const { actor, account } = await lockSubject(tx, auditContext.accountId, id)
     assertAnotherPerson(actor, account)
     assertStatus(account.status, statusChanges[command])
-    const changed = await setAccountStatus(tx, id, statusChanges[command].to, act.at)
-    const ended = command === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', act.at) : []
-    if (command === 'reject') await ports.freezeOwnWorkspace(tx, id, act.at)
+    const changed = await setAccountStatus(tx, id, statusChanges[command].to, auditContext.at)
+    const ended = command === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', auditContext.at) : []
+    if (command === 'reject') await ports.freezeOwnWorkspace(tx, id, auditContext.at)
     const payload = { accountId: id, decision: statusChanges[command].decision, reason: reason ?? '' }
-    await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
+    await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: auditContext.at })
     const detail = reason === null ? {} : { reason }
-    await recordSuccess(tx, act, { workspaceId: null, targetId: id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId: null, targetId: id, detail })
     return { changed, ended }
   })
   ports.onSessionsEnded(ended)
@@ -111,11 +111,19 @@ export const changeAccountStatus = async (
 }
 
 /** Ends all sessions of an account. Returns the number of active ones. */
-export const terminateSessions = async (ports: AccountPorts, id: AccountId, act: AuditContext): Promise<number> => {
+export const terminateSessions = async (
+  ports: AccountPorts,
+  id: AccountId,
+  auditContext: AuditContext,
+): Promise<number> => {
   const ended = await inTransaction(ports.database, async (tx) => {
-    const { account } = await lockSubject(tx, act.accountId, id)
-    const sessions = await ports.endSessions(tx, account, 'TERMINATED', act.at)
-    await recordSuccess(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
+    const { account } = await lockSubject(tx, auditContext.accountId, id)
+    const sessions = await ports.endSessions(tx, account, 'TERMINATED', auditContext.at)
+    await recordSuccess(tx, auditContext, {
+      workspaceId: null,
+      targetId: id,
+      detail: { terminatedSessions: sessions.length },
+    })
     return sessions
   })
   ports.onSessionsEnded(ended)

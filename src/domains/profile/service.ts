@@ -23,12 +23,12 @@ export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Pr
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
   changes: ProfileChanges,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return inTransaction(database, async (tx) => {
-    const changed = assertFound(await updateProfileRow(tx, act.accountId, changes, act.at))
-    await recordSuccess(tx, act, { workspaceId: null, targetId: act.accountId })
+    const changed = assertFound(await updateProfileRow(tx, auditContext.accountId, changes, auditContext.at))
+    await recordSuccess(tx, auditContext, { workspaceId: null, targetId: auditContext.accountId })
     return changed
   })
 }

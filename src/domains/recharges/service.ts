@@ -191,7 +191,7 @@ export const rejectRecharge = (
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
   { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<StreamReply> => {
   const order = await readRecharge(ports, { id, workspace: null })
   const { proofFileBizId } = toRecharge(order).details
@@ -199,7 +199,7 @@ export const downloadRechargeProof = async (
   if (!file) throw notFound('the recharge has no proof, or its file is not available')
   if (!request.headOnly)
     await inTransaction(ports.database, (tx) =>
-      recordSuccess(tx, act, { workspaceId: order.workspaceBizId, targetId: id }),
+      recordSuccess(tx, auditContext, { workspaceId: order.workspaceBizId, targetId: id }),
     )
   return download(ports.blobs, file, request)
 }

@@ -46,7 +46,7 @@ export interface RoleHandlerPorts extends RolePorts {
 }
 
 const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
-  act: auditContextOf(request),
+  auditContext: auditContextOf(request),
   access: request.workspace,
 })
 

@@ -53,7 +53,7 @@ export interface RolePorts {
 
 /** The caller, and their access to the workspace. */
 export interface RoleContext {
-  act: AuditContext
+  auditContext: AuditContext
   access: WorkspaceAccess
 }
 
@@ -85,18 +85,18 @@ export interface CreateRoleInput {
 export const createRole = async (
   { database, ids, members, permissions, settings }: RolePorts,
   input: CreateRoleInput,
-  { act, access }: RoleContext,
+  { auditContext, access }: RoleContext,
 ): Promise<RoleRow> => {
   assertKnownPermissions(input.permissionCodes, permissions)
   assertMayGrant(access, { type: 'CUSTOM', permissionCodes: input.permissionCodes })
   return inTransaction(database, async (tx) => {
-    await members.assertAccess(tx, act.accountId, access)
+    await members.assertAccess(tx, auditContext.accountId, access)
     if ((await countRoles(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of roles')
-    const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, act.at)
+    const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, auditContext.at)
     if (!role) throw conflict('another role has this name')
     const detail = grantDetail(role.permissionCodes)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: role.id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: role.id, detail })
     return role
   })
 }
@@ -105,16 +105,16 @@ export const createRole = async (
 const changeRole = <T>(
   { database, members }: RolePorts,
   id: RoleId,
-  { act, access }: RoleContext,
+  { auditContext, access }: RoleContext,
   change: (tx: Tx, role: RoleRow) => Promise<T>,
   detail: Record<string, string> = {},
 ): Promise<T> =>
   inTransaction(database, async (tx) => {
-    await members.assertAccess(tx, act.accountId, access)
+    await members.assertAccess(tx, auditContext.accountId, access)
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
     assertCustom(role)
     const result = await change(tx, role)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id, detail })
     return result
   })
 
@@ -127,7 +127,7 @@ export const updateRole = (
   changeRole(ports, id, context, async (tx, role) => {
     if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name)))
       throw conflict('another role has this name')
-    return updateRoleRow(tx, role, changes, context.act.at)
+    return updateRoleRow(tx, role, changes, context.auditContext.at)
   })
 
 /** Replaces the permissions of a custom role. The caller must hold those that it adds. */
@@ -140,7 +140,7 @@ export const setRolePermissions = async (
   const replace = (tx: Tx, role: RoleRow): Promise<RoleRow> => {
     const added = addedCodes(role.permissionCodes, permissionCodes)
     assertMayGrant(context.access, { type: role.type, permissionCodes: added })
-    return updateRoleRow(tx, role, { permissionCodes }, context.act.at)
+    return updateRoleRow(tx, role, { permissionCodes }, context.auditContext.at)
   }
   return changeRole(ports, id, context, replace, grantDetail(permissionCodes))
 }
@@ -148,7 +148,7 @@ export const setRolePermissions = async (
 /** Deletes a custom role that no member and no pending invitation uses. */
 export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
   changeRole(ports, id, context, async (tx, role) => {
-    if (await isInUse(tx, role, context.act.at)) throw conflict('a member or an invitation uses the role')
+    if (await isInUse(tx, role, context.auditContext.at)) throw conflict('a member or an invitation uses the role')
     await deleteRoleRow(tx, role)
   })
 
@@ -156,16 +156,16 @@ export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): 
 export const changeMemberRole = (
   { database, members }: RolePorts,
   { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
-  { act, access }: RoleContext,
+  { auditContext, access }: RoleContext,
 ): Promise<RoleRow> =>
   inTransaction(database, async (tx) => {
-    await members.assertAccess(tx, act.accountId, access)
+    await members.assertAccess(tx, auditContext.accountId, access)
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id: roleId }))
     const member = await members.find(tx, accountId, access.id)
     if (!member) throw notFound('no such member of this workspace')
     assertMayReassign(access, member.roleType)
     assertMayGrant(access, role)
-    await members.assign(tx, member, { roleId: role.id, roleType: role.type }, act.at)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
+    await members.assign(tx, member, { roleId: role.id, roleType: role.type }, auditContext.at)
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })

@@ -6,7 +6,7 @@ import { resetSandbox, type SandboxPorts } from './service.ts'
 export const createHandlers = (ports: SandboxPorts): HandlerTable =>
   createHandlerTable(contract, {
     resetSandbox: async (request) => {
-      await resetSandbox(ports, { act: auditContextOf(request), access: request.workspace })
+      await resetSandbox(ports, { auditContext: auditContextOf(request), access: request.workspace })
       return { success: true, resetAt: toIso(request.receivedAt) }
     },
   })

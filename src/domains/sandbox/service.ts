@@ -66,7 +66,7 @@ export interface SandboxPorts {
 
 /** The caller, and their access to the workspace. */
 export interface SandboxContext {
-  act: AuditContext
+  auditContext: AuditContext
   access: WorkspaceAccess
 }
 
@@ -113,21 +113,21 @@ export const seedSandbox = async (
  */
 export const resetSandbox = async (
   { database, ledger, members, cleaners }: SandboxPorts,
-  { act, access }: SandboxContext,
+  { auditContext, access }: SandboxContext,
 ): Promise<void> => {
   if (!access.isOwner) throw denied('only an owner can reset a sandbox')
   await inTransaction(database, async (tx) => {
-    const workspace = await members.assertAccess(tx, act.accountId, access)
+    const workspace = await members.assertAccess(tx, auditContext.accountId, access)
     if (workspace.kind !== 'SANDBOX') throw denied('not a sandbox')
     const within = ledger.within(tx)
     // Lock orders before accounts, as every command does. Read the orders again to include those that were created before
     // the wallets were locked.
     await lockOpenOrders(tx, access.id)
     const wallets = await lockWallets(tx, access.id)
-    for (const order of await lockOpenOrders(tx, access.id)) await endOrder(within, access.id, order, act)
-    for (const wallet of wallets) await correctWallet(within, access.id, wallet, act.accountId)
+    for (const order of await lockOpenOrders(tx, access.id)) await endOrder(within, access.id, order, auditContext)
+    for (const wallet of wallets) await correctWallet(within, access.id, wallet, auditContext.accountId)
     await within.deleteDailyUsage(access.id)
-    for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: act.at })
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: access.id })
+    for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: auditContext.at })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: access.id })
   })
 }

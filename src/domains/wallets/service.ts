@@ -88,15 +88,15 @@ export interface WalletChange {
 export const changeWalletStatus = (
   { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
-    const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: act.at })
+    const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: auditContext.at })
     const found = await within.readWallet({ wallet, workspace: null })
     if (!found) throw notFound('no such wallet')
-    if (change === 'unfreeze') await members.assertOutsider(tx, act.accountId, found.workspaceBizId)
+    if (change === 'unfreeze') await members.assertOutsider(tx, auditContext.accountId, found.workspaceBizId)
     if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
-    await recordSuccess(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
+    await recordSuccess(tx, auditContext, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

@@ -37,7 +37,11 @@ export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable
 
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
-      const context = { command: memberContext(request), access: request.workspace, act: auditContextOf(request) }
+      const context = {
+        command: memberContext(request),
+        access: request.workspace,
+        auditContext: auditContextOf(request),
+      }
       const channel = await createChannel(ports, { ...body, bankCode, network }, context)
       return toChannelView(channel, viewerOf(words, request))
     },

@@ -62,7 +62,7 @@ export interface ChannelInput {
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
   access: WorkspaceAccess
-  act: AuditContext
+  auditContext: AuditContext
 }
 
 const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel => {
@@ -134,7 +134,7 @@ const storedChannel: z.ZodType<Channel> = z.object({
 export const createChannel = async (
   ports: ChannelsPorts,
   input: ChannelInput,
-  { command, access: by, act }: ChannelContext,
+  { command, access: by, auditContext }: ChannelContext,
 ): Promise<Channel> => {
   if (!ports.isCountry(input.country)) throw invalid('country')
   return inTransaction(ports.database, async (tx) => {
@@ -146,7 +146,7 @@ export const createChannel = async (
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
-    await recordSuccess(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
+    await recordSuccess(tx, auditContext, { workspaceId: command.workspace, targetId: channel.bizId })
     await ledger.storeResult(key, channel)
     return channel
   })
@@ -158,22 +158,30 @@ type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason
 const decideOnChannel = (
   { database, ledger }: ChannelsPorts,
   id: ChannelId,
-  act: AuditContext,
+  auditContext: AuditContext,
   decide: Decision,
 ): Promise<Channel> =>
   inTransaction(database, async (tx) => {
     const channel = await lockChannel(tx, id)
     if (!channel) throw notFound('no such withdrawal channel')
-    await ledger.within(tx).assertDifferentPerson(channel.createdBy, act.accountId)
+    await ledger.within(tx).assertDifferentPerson(channel.createdBy, auditContext.accountId)
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
-    await recordSuccess(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
-    return setChannelStatus(tx, channel, { ...to, at: act.at })
+    await recordSuccess(tx, auditContext, {
+      workspaceId: channel.workspaceBizId,
+      targetId: id,
+      detail: { status: to.status },
+    })
+    return setChannelStatus(tx, channel, { ...to, at: auditContext.at })
   })
 
 /** Makes a pending channel active. */
-export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: AuditContext): Promise<Channel> =>
-  decideOnChannel(ports, id, act, (status) =>
+export const verifyChannel = (
+  ports: ChannelsPorts,
+  { id }: { id: ChannelId },
+  auditContext: AuditContext,
+): Promise<Channel> =>
+  decideOnChannel(ports, id, auditContext, (status) =>
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
 
@@ -181,9 +189,9 @@ export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, a
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<Channel> =>
-  decideOnChannel(ports, id, act, (status) => {
+  decideOnChannel(ports, id, auditContext, (status) => {
     const to = statusAfterRejection(status)
     return to && { status: to, rejectReason: reason }
   })

@@ -69,13 +69,13 @@ export interface CreateWorkspaceInput {
 export const createWorkspace = (
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(ports.database, async (tx) => {
-    await ports.members.assertCapacity(tx, act.accountId)
-    const opening = { ...input, ownerId: act.accountId, joinSource: 'CREATION', at: act.at } as const
+    await ports.members.assertCapacity(tx, auditContext.accountId)
+    const opening = { ...input, ownerId: auditContext.accountId, joinSource: 'CREATION', at: auditContext.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
-    await recordSuccess(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
     return assertFound(await workspaceById(tx, workspaceId))
   })
 
@@ -83,11 +83,11 @@ export const createWorkspace = (
 export const updateWorkspace = (
   { database }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
-    const changed = await updateWorkspaceRow(tx, id, changes, act.at)
-    await recordSuccess(tx, act, { workspaceId: id, targetId: id })
+    const changed = await updateWorkspaceRow(tx, id, changes, auditContext.at)
+    await recordSuccess(tx, auditContext, { workspaceId: id, targetId: id })
     return changed
   })
 
@@ -101,14 +101,14 @@ export const listWorkspaces = (
 export const changeWorkspaceStatus = (
   { database, members }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
-  act: AuditContext,
+  auditContext: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
     if (!workspace) throw notFound('no such workspace')
-    if (command === 'unfreeze') await members.assertOutsider(tx, act.accountId, id)
+    if (command === 'unfreeze') await members.assertOutsider(tx, auditContext.accountId, id)
     assertStatus(workspace.status, statusChanges[command])
-    const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, act.at)
-    await recordSuccess(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
+    const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, auditContext.at)
+    await recordSuccess(tx, auditContext, { workspaceId: id, targetId: id, detail: { reason } })
     return changed
   })

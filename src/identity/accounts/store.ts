@@ -65,14 +65,14 @@ type Store = Database | Tx
 const selectAccount = (store: Store, portal: RawBuilder<Portal>) =>
   store.selectFrom('accounts').select(columns).where('portal', '=', portal)
 
-const findByEmail = statement((store, given: Param<{ portal: Portal; email: string }>) =>
-  selectAccount(store, given('portal')).where('email_canonical', '=', given('email')),
+const findByEmail = statement((store, param: Param<{ portal: Portal; email: string }>) =>
+  selectAccount(store, param('portal')).where('email_canonical', '=', param('email')),
 )
-const findById = statement((store, given: Param<{ portal: Portal; id: AccountId }>) =>
-  selectAccount(store, given('portal')).where('biz_id', '=', given('id')),
+const findById = statement((store, param: Param<{ portal: Portal; id: AccountId }>) =>
+  selectAccount(store, param('portal')).where('biz_id', '=', param('id')),
 )
-const lockById = statement((store, given: Param<{ portal: Portal; id: AccountId }>) =>
-  selectAccount(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
+const lockById = statement((store, param: Param<{ portal: Portal; id: AccountId }>) =>
+  selectAccount(store, param('portal')).where('biz_id', '=', param('id')).forNoKeyUpdate(),
 )
 
 /** Returns the account with an e-mail address, compared in canonical form. */
@@ -119,12 +119,12 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
 }
 
 const updateLastLogin = statement(
-  (store, given: Param<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
+  (store, param: Param<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
     store
       .updateTable('accounts')
-      .set({ last_login_at: given('now'), last_login_ip: given('clientIp') })
-      .where('portal', '=', given('portal'))
-      .where('biz_id', '=', given('id')),
+      .set({ last_login_at: param('now'), last_login_ip: param('clientIp') })
+      .where('portal', '=', param('portal'))
+      .where('biz_id', '=', param('id')),
 )
 
 /** Records the time and client address of a completed sign-in. */

@@ -74,7 +74,7 @@ export const insertLoginAttempt = async (
 
 type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }
 
-const findPending = statement((store, given: Param<PendingKey & { kind: AttemptKind }>) =>
+const findPending = statement((store, param: Param<PendingKey & { kind: AttemptKind }>) =>
   store
     .selectFrom('login_sessions')
     .select([
@@ -86,11 +86,11 @@ const findPending = statement((store, given: Param<PendingKey & { kind: AttemptK
       'code_sent_at as codeSentAt',
       'expires_at as expiresAt',
     ])
-    .where('portal', '=', given('portal'))
-    .where('kind', '=', given('kind'))
-    .where('token_digest', '=', given('digest'))
+    .where('portal', '=', param('portal'))
+    .where('kind', '=', param('kind'))
+    .where('token_digest', '=', param('digest'))
     .where('spent_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', given('now')))
+    .where(validAt('created_at', 'expires_at', param('now')))
     // A registration without tries left may have a verified address, and can then be completed.
     .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
@@ -105,17 +105,17 @@ export const readAttempt = (
 ): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
 
 /** An update that applies to a pending attempt only. */
-const updatePending = (store: Store, given: Param<PendingKey>) =>
+const updatePending = (store: Store, param: Param<PendingKey>) =>
   store
     .updateTable('login_sessions')
-    .where('portal', '=', given('portal'))
-    .where('token_digest', '=', given('digest'))
+    .where('portal', '=', param('portal'))
+    .where('token_digest', '=', param('digest'))
     .where('spent_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', given('now')))
+    .where(validAt('created_at', 'expires_at', param('now')))
     .returning('token_digest')
 
-const decrementTries = statement((store, given: Param<PendingKey>) =>
-  updatePending(store, given)
+const decrementTries = statement((store, param: Param<PendingKey>) =>
+  updatePending(store, param)
     .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
     .where('attempts_left', '>', 0),
 )
@@ -124,11 +124,11 @@ const decrementTries = statement((store, given: Param<PendingKey>) =>
 export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateCodeSentAt = statement((store, given: Param<PendingKey & { resendMs: number }>) =>
-  updatePending(store, given)
-    .set({ code_sent_at: given('now') })
+const updateCodeSentAt = statement((store, param: Param<PendingKey & { resendMs: number }>) =>
+  updatePending(store, param)
+    .set({ code_sent_at: param('now') })
     .where((row) =>
-      row.or([row('code_sent_at', 'is', null), differsByAtLeast('code_sent_at', given('now'), given('resendMs'))]),
+      row.or([row('code_sent_at', 'is', null), differsByAtLeast('code_sent_at', param('now'), param('resendMs'))]),
     ),
 )
 
@@ -141,9 +141,9 @@ export const claimCodeSending = async (
   resendMs: number,
 ): Promise<boolean> => (await updateCodeSentAt.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
 
-const updateEmailVerifiedAt = statement((store, given: Param<PendingKey>) =>
-  updatePending(store, given)
-    .set({ email_verified_at: given('now') })
+const updateEmailVerifiedAt = statement((store, param: Param<PendingKey>) =>
+  updatePending(store, param)
+    .set({ email_verified_at: param('now') })
     .where('kind', '=', 'REGISTRATION'),
 )
 
@@ -151,8 +151,8 @@ const updateEmailVerifiedAt = statement((store, given: Param<PendingKey>) =>
 export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateSpentAt = statement((store, given: Param<PendingKey>) =>
-  updatePending(store, given).set({ spent_at: given('now') }),
+const updateSpentAt = statement((store, param: Param<PendingKey>) =>
+  updatePending(store, param).set({ spent_at: param('now') }),
 )
 
 /** Spends an attempt. Returns false if it is not pending. */

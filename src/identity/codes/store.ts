@@ -11,16 +11,16 @@ export interface CodeOwner {
 
 type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Date }
 
-const upsertCode = statement((store, given: Param<NewCode>) => {
+const upsertCode = statement((store, param: Param<NewCode>) => {
   const code = {
-    code_digest: given('codeDigest'),
-    sent_at: given('sentAt'),
-    expires_at: given('expiresAt'),
+    code_digest: param('codeDigest'),
+    sent_at: param('sentAt'),
+    expires_at: param('expiresAt'),
     used_at: null,
   }
   return store
     .insertInto('one_time_codes')
-    .values({ portal: given('portal'), owner: given('owner'), purpose: given('purpose'), ...code })
+    .values({ portal: param('portal'), owner: param('owner'), purpose: param('purpose'), ...code })
     .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
 })
 
@@ -74,16 +74,16 @@ export const readCodeSentAt = async (
   return known?.sent_at ?? null
 }
 
-const spendMatching = statement((store, given: Param<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
+const spendMatching = statement((store, param: Param<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
   store
     .updateTable('one_time_codes')
-    .set({ used_at: given('now') })
-    .where('portal', '=', given('portal'))
-    .where('owner', '=', given('owner'))
-    .where('purpose', '=', given('purpose'))
-    .where('code_digest', '=', given('codeDigest'))
+    .set({ used_at: param('now') })
+    .where('portal', '=', param('portal'))
+    .where('owner', '=', param('owner'))
+    .where('purpose', '=', param('purpose'))
+    .where('code_digest', '=', param('codeDigest'))
     .where('used_at', 'is', null)
-    .where(validAt('sent_at', 'expires_at', given('now')))
+    .where(validAt('sent_at', 'expires_at', param('now')))
     .returning('owner'),
 )
 

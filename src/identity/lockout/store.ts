@@ -22,16 +22,16 @@ const columns = [
   'blocked_until as lockedUntil',
 ] as const
 
-const insertRow = statement((store, given: Param<FailureSubject & ReturnType<typeof toRow>>) =>
+const insertRow = statement((store, param: Param<FailureSubject & ReturnType<typeof toRow>>) =>
   store
     .insertInto('login_failures')
     .values({
-      portal: given('portal'),
-      subject_digest: given('digest'),
-      window_started_at: given('window_started_at'),
-      failures: given('failures'),
-      in_a_row: given('in_a_row'),
-      blocked_until: given('blocked_until'),
+      portal: param('portal'),
+      subject_digest: param('digest'),
+      window_started_at: param('window_started_at'),
+      failures: param('failures'),
+      in_a_row: param('in_a_row'),
+      blocked_until: param('blocked_until'),
     })
     .onConflict((conflict) => conflict.columns(['portal', 'subject_digest']).doNothing())
     .returning('failures'),
@@ -44,12 +44,12 @@ export const insertFailures = async (
   failures: Failures,
 ): Promise<boolean> => (await insertRow.first(database, { ...subject, ...toRow(failures) })) !== undefined
 
-const selectRow = statement((store, given: Param<FailureSubject>) =>
+const selectRow = statement((store, param: Param<FailureSubject>) =>
   store
     .selectFrom('login_failures')
     .select(columns)
-    .where('portal', '=', given('portal'))
-    .where('subject_digest', '=', given('digest')),
+    .where('portal', '=', param('portal'))
+    .where('subject_digest', '=', param('digest')),
 )
 
 /** Returns the failures of a subject; undefined if it has none. */
@@ -76,11 +76,11 @@ export const updateFailures = async (tx: Tx, { portal, digest }: FailureSubject,
     .execute()
 }
 
-const deleteRow = statement((store, given: Param<FailureSubject>) =>
+const deleteRow = statement((store, param: Param<FailureSubject>) =>
   store
     .deleteFrom('login_failures')
-    .where('portal', '=', given('portal'))
-    .where('subject_digest', '=', given('digest')),
+    .where('portal', '=', param('portal'))
+    .where('subject_digest', '=', param('digest')),
 )
 
 /** Deletes the failures of a subject. */
@@ -88,12 +88,12 @@ export const deleteFailures = async (tx: Tx, subject: FailureSubject): Promise<v
   await deleteRow.all(tx, { ...subject })
 }
 
-const deleteSingleRow = statement((store, given: Param<FailureSubject & { window_started_at: Date }>) =>
+const deleteSingleRow = statement((store, param: Param<FailureSubject & { window_started_at: Date }>) =>
   store
     .deleteFrom('login_failures')
-    .where('portal', '=', given('portal'))
-    .where('subject_digest', '=', given('digest'))
-    .where('window_started_at', '=', timestamptz(given('window_started_at')))
+    .where('portal', '=', param('portal'))
+    .where('subject_digest', '=', param('digest'))
+    .where('window_started_at', '=', timestamptz(param('window_started_at')))
     .where('failures', '=', 1)
     .where('in_a_row', '=', 1)
     .returning('failures'),

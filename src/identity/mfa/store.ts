@@ -12,12 +12,12 @@ export interface OtpFactor {
   pendingAt: Instant | null
 }
 
-const findFactor = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
+const findFactor = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('otp_factors')
     .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
-    .where('portal', '=', given('portal'))
-    .where('account_biz_id', '=', given('accountId')),
+    .where('portal', '=', param('portal'))
+    .where('account_biz_id', '=', param('accountId')),
 )
 
 /** Returns an account's authenticator; undefined if none was set up. */
@@ -100,7 +100,7 @@ export interface BackupCodeCounts {
   generatedAt: Instant | null
 }
 
-const countCodes = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
+const countCodes = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('backup_codes')
     .select((row) => [
@@ -108,8 +108,8 @@ const countCodes = statement((store, given: Param<{ portal: Portal; accountId: A
       sql<number>`count(*) FILTER (WHERE used_at IS NULL)`.as('remainingCount'),
       sql<Instant | null>`max(generated_at)`.as('generatedAt'),
     ])
-    .where('portal', '=', given('portal'))
-    .where('account_biz_id', '=', given('accountId')),
+    .where('portal', '=', param('portal'))
+    .where('account_biz_id', '=', param('accountId')),
 )
 
 const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null }

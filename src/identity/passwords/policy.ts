@@ -29,7 +29,7 @@ export const strengthEstimator = (): Promise<Estimate> => {
   return loading
 }
 
-export interface PasswordPolicyPorts extends Pick<IdentityPorts, 'breaches'> {
+export interface PasswordPolicyPorts extends Pick<IdentityPorts, 'breachedPasswords'> {
   settings: Pick<IdentitySettings, 'passwords'>
 }
 
@@ -55,7 +55,7 @@ const withoutWords = (password: string, words: string[]): string =>
  * composition rules. Eight characters suffice, because every sign-in requires a second factor.
  */
 export const assertPasswordAllowed = async (
-  { breaches, settings }: PasswordPolicyPorts,
+  { breachedPasswords, settings }: PasswordPolicyPorts,
   password: string,
   owner: PasswordOwner,
 ): Promise<void> => {
@@ -68,5 +68,5 @@ export const assertPasswordAllowed = async (
   if (withoutWords(normalized, words).length < minOtherCharacters) throw refused('made of words on the blocklist')
   const estimate = await strengthEstimator()
   if (estimate(normalized, words) < minimumScore) throw refused('too weak')
-  if (await breaches.isBreached(normalized)) throw refused('known from a breach')
+  if (await breachedPasswords.isBreached(normalized)) throw refused('known from a breach')
 }

@@ -63,9 +63,9 @@ export const requestPasswordReset = async (
   { email, turnstileToken }: { email: string; turnstileToken: string },
   context: RequestContext,
 ): Promise<void> => {
-  const { background, cache, digest, robots, settings } = ports
+  const { background, cache, digest, captcha, settings } = ports
   const { portal, clientIp } = context
-  if (!(await robots.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
+  if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
   const limit = settings.portals[portal].forgot
   await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'forgot', limit })
   background.run('password-forgot', () => sendResetLink(ports, email, context))

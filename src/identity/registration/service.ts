@@ -93,10 +93,10 @@ export const initiateRegistration = async (
   { email, turnstileToken }: { email: string; turnstileToken: string },
   context: RequestContext,
 ): Promise<InitiatedRegistration> => {
-  const { background, cache, database, digest, robots, settings } = ports
+  const { background, cache, database, digest, captcha, settings } = ports
   const { portal, clientIp } = context
   assertRegistrationOpen(ports, portal)
-  if (!(await robots.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
+  if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
   const limit = settings.portals[portal].codeSends
   await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'registration', limit })
   const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)

@@ -104,11 +104,11 @@ const recordResult = async (
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
-  const act = unauthenticatedAuditContext(accountId, facts, at)
+  const auditContext = unauthenticatedAuditContext(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
   const factor = method === null ? {} : { method }
-  if (failure === null) await recordSuccess(tx, act, { ...target, detail: factor })
-  else await recordRefusal(tx, act, { ...target, detail: { ...factor, reason: failure } })
+  if (failure === null) await recordSuccess(tx, auditContext, { ...target, detail: factor })
+  else await recordRefusal(tx, auditContext, { ...target, detail: { ...factor, reason: failure } })
 }
 
 /** Records a completed sign-in in the transaction that starts its session. */

@@ -19,11 +19,11 @@ const topic = 'session-changed'
 
 /** Creates the cache. Invalidations are published to all replicas; if a message is lost, the TTL limits the staleness. */
 export const createSessionCache = (
-  { database, clock, announcements }: IdentityPorts,
+  { database, clock, pubsub }: IdentityPorts,
   { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
 ): SessionCache => {
   const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
-  announcements.subscribe(topic, (id) => sessions.invalidate(bizId<'session'>(id)))
+  pubsub.subscribe(topic, (id) => sessions.invalidate(bizId<'session'>(id)))
   return {
     find: (portal, id, bypassCache) => {
       if (bypassCache) sessions.invalidate(id)
@@ -34,7 +34,7 @@ export const createSessionCache = (
     },
     invalidate: (id) => {
       sessions.invalidate(id)
-      announcements.publish(topic, id)
+      pubsub.publish(topic, id)
     },
   }
 }

@@ -42,15 +42,15 @@ const columns = [
   'sessions.expires_at as expiresAt',
 ] as const
 
-const findOpenSession = statement((store, given: Param<{ portal: Portal; id: SessionId }>) =>
+const findOpenSession = statement((store, param: Param<{ portal: Portal; id: SessionId }>) =>
   store
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
       join.onRef('accounts.biz_id', '=', 'sessions.account_biz_id').onRef('accounts.portal', '=', 'sessions.portal'),
     )
     .select(columns)
-    .where('sessions.portal', '=', given('portal'))
-    .where('sessions.biz_id', '=', given('id'))
+    .where('sessions.portal', '=', param('portal'))
+    .where('sessions.biz_id', '=', param('id'))
     .where('sessions.ended_at', 'is', null),
 )
 
@@ -93,19 +93,19 @@ export interface NewSession {
 type Times = 'idleExpiresAt' | 'expiresAt'
 type InsertedSession = Omit<NewSession, Times> & Record<Times | 'now', Date>
 
-const insertRow = statement((store, given: Param<InsertedSession>) =>
+const insertRow = statement((store, param: Param<InsertedSession>) =>
   store.insertInto('sessions').values({
-    biz_id: given('id'),
-    portal: given('portal'),
-    account_biz_id: given('accountId'),
-    client_digest: given('clientDigest'),
-    client_ip: given('clientIp'),
-    user_agent: given('userAgent'),
-    login_at: given('now'),
-    last_activity_at: given('now'),
-    idle_expires_at: given('idleExpiresAt'),
-    expires_at: given('expiresAt'),
-    stepped_up_at: given('now'),
+    biz_id: param('id'),
+    portal: param('portal'),
+    account_biz_id: param('accountId'),
+    client_digest: param('clientDigest'),
+    client_ip: param('clientIp'),
+    user_agent: param('userAgent'),
+    login_at: param('now'),
+    last_activity_at: param('now'),
+    idle_expires_at: param('idleExpiresAt'),
+    expires_at: param('expiresAt'),
+    stepped_up_at: param('now'),
     ended_at: null,
     end_reason: null,
   }),
@@ -227,28 +227,28 @@ export interface SessionsToEnd {
   reason: SessionEndReason
 }
 
-const updateOldest = statement((store, given: Param<SessionsToEnd & { now: Date }>) =>
+const updateOldest = statement((store, param: Param<SessionsToEnd & { now: Date }>) =>
   store
     .updateTable('sessions')
-    .set({ ended_at: given('now'), end_reason: given('reason') })
-    .where('portal', '=', given('portal'))
-    .where('account_biz_id', '=', given('accountId'))
+    .set({ ended_at: param('now'), end_reason: param('reason') })
+    .where('portal', '=', param('portal'))
+    .where('account_biz_id', '=', param('accountId'))
     .where('ended_at', 'is', null)
-    .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
+    .where('biz_id', 'is distinct from', sql<SessionId>`${param('except')}::uuid`)
     .where('biz_id', 'not in', (within) =>
       within
         .selectFrom('sessions')
         .select('biz_id')
-        .where('portal', '=', given('portal'))
-        .where('account_biz_id', '=', given('accountId'))
+        .where('portal', '=', param('portal'))
+        .where('account_biz_id', '=', param('accountId'))
         .where('ended_at', 'is', null)
-        .where(isUnexpired(given('now')))
-        .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
+        .where(isUnexpired(param('now')))
+        .where('biz_id', 'is distinct from', sql<SessionId>`${param('except')}::uuid`)
         .orderBy('login_at', 'desc')
         .orderBy('biz_id', 'desc')
-        .limit(given('maxRemaining')),
+        .limit(param('maxRemaining')),
     )
-    .returning(['biz_id', isUnexpired(given('now')).as('wasActive')]),
+    .returning(['biz_id', isUnexpired(param('now')).as('wasActive')]),
 )
 
 /**

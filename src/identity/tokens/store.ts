@@ -12,14 +12,14 @@ export interface NewRefreshToken {
 }
 
 const insertRow = statement(
-  (store, given: Param<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
+  (store, param: Param<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
     store.insertInto('refresh_tokens').values({
-      token_digest: given('digest'),
-      portal: given('portal'),
-      session_biz_id: given('sessionId'),
-      parent_digest: given('parent'),
-      created_at: given('at'),
-      expires_at: given('expiresAt'),
+      token_digest: param('digest'),
+      portal: param('portal'),
+      session_biz_id: param('sessionId'),
+      parent_digest: param('parent'),
+      created_at: param('at'),
+      expires_at: param('expiresAt'),
     }),
 )
 

@@ -32,8 +32,8 @@ const selectWallets = (store: Database) =>
       eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
     ])
 
-const walletsOfWorkspace = statement((store, given: Param<{ workspace: WorkspaceId }>) =>
-  selectWallets(store).where('w.workspace_biz_id', '=', given('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
+const walletsOfWorkspace = statement((store, param: Param<{ workspace: WorkspaceId }>) =>
+  selectWallets(store).where('w.workspace_biz_id', '=', param('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
 )
 
 /** A workspace's wallets, oldest first. */
@@ -47,11 +47,11 @@ export interface WalletScope {
   workspace: WorkspaceId | null
 }
 
-const walletById = statement((store, given: Param<{ wallet: WalletId }>) =>
-  selectWallets(store).where('w.biz_id', '=', given('wallet')),
+const walletById = statement((store, param: Param<{ wallet: WalletId }>) =>
+  selectWallets(store).where('w.biz_id', '=', param('wallet')),
 )
-const walletOfWorkspace = statement((store, given: Param<{ wallet: WalletId; workspace: WorkspaceId }>) =>
-  selectWallets(store).where('w.biz_id', '=', given('wallet')).where('w.workspace_biz_id', '=', given('workspace')),
+const walletOfWorkspace = statement((store, param: Param<{ wallet: WalletId; workspace: WorkspaceId }>) =>
+  selectWallets(store).where('w.biz_id', '=', param('wallet')).where('w.workspace_biz_id', '=', param('workspace')),
 )
 
 /** Undefined for an unknown wallet and for one of another workspace. */

@@ -66,7 +66,7 @@ const runExportDuring = async (outageMs: number): Promise<{ status: string; trie
   } as const
   const access = { id, isOwner: true, permissions: new Set(['transfer:read'] as const) }
   const input = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
-  const created = await createExport(ports, input, { act: { ...facts, accountId, at }, access })
+  const created = await createExport(ports, input, { auditContext: { ...facts, accountId, at }, access })
   const statusNow = async () =>
     (await readExport(ports, { workspace: id, account: accountId, at: clock.now() }, created.id)).status
   let status = await statusNow()

@@ -42,9 +42,16 @@ test('audit: an entry names the API key of the request, if there is one', async 
   await world.call(handlers, updateProfile, { as: session, body })
   await world.call(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })
   const { accountId, portal } = session
-  const act = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
+  const auditContext = {
+    accountId,
+    apiKeyId: 'a key',
+    portal,
+    operationId: 'profile.update',
+    requestId: 'two',
+    clientIp: '',
+  }
   const target = { workspaceId: null, targetId: null, detail: { reason: 'test' } }
-  await recordRefusal(database, { ...act, at: clock.now() }, target)
+  await recordRefusal(database, { ...auditContext, at: clock.now() }, target)
   const entries = await database
     .selectFrom('audit_log')
     .select('detail')

@@ -140,7 +140,7 @@ describe('a step-up', () => {
 
   test('is valid immediately on a replica that has cached the session and missed the invalidation', async () => {
     const isolated = await harness(undefined, (ports) => {
-      ports.announcements = { publish: () => undefined, subscribe: () => undefined }
+      ports.pubsub = { publish: () => undefined, subscribe: () => undefined }
     })
     try {
       const { clock, identity, settings } = isolated

@@ -4,7 +4,7 @@ import { noBreachCheck } from '../../../src/platform/breached-passwords.ts'
 import { codeOf, defaultSettings } from '../harness.ts'
 
 describe('password policy', () => {
-  const ports = { breaches: noBreachCheck, settings: defaultSettings() }
+  const ports = { breachedPasswords: noBreachCheck, settings: defaultSettings() }
   const owner = { email: 'nora.newcomer@people.test', name: 'Nora Newcomer' }
 
   test.each([

@@ -205,8 +205,8 @@ const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
 test('any sequence of sessions with reordered, replayed and foreign bodies matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
-    const act = await createWorld()
-    for (const [each, replica] of [...beginning, ...commands]) await act(each, replica)
+    const auditContext = await createWorld()
+    for (const [each, replica] of [...beginning, ...commands]) await auditContext(each, replica)
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
   await fc.assert(course, { seed, numRuns: 6 })
