@@ -82,7 +82,7 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     expect(items[0]).toMatchObject({ loginResult: 0, failureReason: 'IP_NOT_ALLOWED', clientIp: away.ip })
     expect((await at.by.post(`${path}/disable`, undefined, at.token)).body.data).toBeNull()
     await inForce(async () => (await away.get('/profile', at.token)).status, 200)
-    for (const change of ['has been changed', 'only from the addresses on your list', 'from any address again'])
+    for (const change of ['has been changed', 'only from the addresses on its list', 'from any address again'])
       await toldOf(portico, at.email, change)
   })
 

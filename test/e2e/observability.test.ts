@@ -68,11 +68,21 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('docs/metrics.md documents every metric of Portico and no other one', () => {
-    const documented = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+  test('docs/reference/metrics.md documents every metric of Portico and no other one', () => {
+    const documented = namesIn(readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
     expect(own.filter((name) => !documented.has(name))).toEqual([])
     expect([...documented].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
+  })
+
+  test('docs/reference/metrics.md states the type of each metric', async () => {
+    const types = new Map(
+      [...(await metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
+    )
+    const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `(portico_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => [name, type])
+    expect(rows.length).toBeGreaterThan(10)
+    expect(rows.filter(([name, type]) => types.get(name) !== type)).toEqual([])
   })
 
   test.each(['/health/live/', '/Health/live', '/METRICS', '/mail.json/'])(

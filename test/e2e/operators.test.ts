@@ -93,7 +93,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(rejected.body.data).toMatchObject({ accountStatus: { code: 'REJECTED' } })
     expect(await frozen()).toBe(before + 1)
     const text = (await portico.mailTo('refused@demo.test', 'account-decision')).text
-    expect(text).toContain('Your registration has been refused.\n\nno such person')
+    expect(text).toContain('Your registration has been rejected.\n\nno such person')
     expect(code(await initiate('refused@demo.test'))).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
   })
@@ -116,7 +116,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const { accessToken: token } = await signIn(portico, 'member@demo.test')
     expect((await portico.call('GET', `${consumer}/profile`, { token })).status).toBe(200)
     const mails = async () => (await portico.mailsTo('member@demo.test')).map(({ text }) => text).join()
-    await expect.poll(mails).toContain('has been suspended; all its sessions have ended.\n\nunder review')
+    await expect.poll(mails).toContain('has been suspended. All its sessions have ended.\n\nunder review')
     await expect.poll(mails).toContain('Your account can be used again.')
   })
 

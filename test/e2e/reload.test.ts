@@ -65,12 +65,12 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
 
   test('an invalid file is rejected with every error listed, and the previous one stays in force', async () => {
     await writeFile(portico.file, dump({ backends: { constants: { url: 'ftp://x' }, nonsense: 'in-process' } }))
-    await expect.poll(() => portico.output()).toContain('the old one stays')
+    await expect.poll(() => portico.output()).toContain('the previous one stays')
     const line =
       portico
         .output()
         .split('\n')
-        .find((each) => each.includes('the old one stays')) ?? ''
+        .find((each) => each.includes('the previous one stays')) ?? ''
     expect(line).toContain('backends.constants')
     expect(line).toContain('nonsense')
     expect(await label()).toBe('second')
@@ -79,7 +79,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   test('a file with a missing certificate is rejected with the reason', async () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     await writeFile(portico.file, dump({ backends: { constants: { url: 'https://127.0.0.1', tls } } }))
-    const reason = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the old one stays/
+    const reason = /tls\.caFile of https:\/\/127\.0\.0\.1 cannot be read.*ENOENT.*the previous one stays/
     await expect.poll(() => portico.output()).toMatch(reason)
     expect(await label()).toBe('second')
   })
