@@ -79,7 +79,7 @@ test('an unreachable PostgreSQL is reported by its variable, with the error of e
   })
   expect([code, out]).toEqual([1, ''])
   expect(err).toBe(
-    'portico: no connection to PostgreSQL by DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
+    'portico: cannot connect to PostgreSQL (DATABASE_URL): connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
   )
 })
 
@@ -89,7 +89,7 @@ test('an unreadable certificate in DATABASE_URL is reported with its path: exit 
   })
   expect(code).toBe(1)
   expect(err).toBe(
-    "portico: no connection to PostgreSQL by DATABASE_URL: ENOENT: no such file or directory, open '/nowhere.pem'\n",
+    "portico: cannot connect to PostgreSQL (DATABASE_URL): ENOENT: no such file or directory, open '/nowhere.pem'\n",
   )
 })
 
@@ -139,7 +139,7 @@ describe('a command that needs an existing store', () => {
     await rm(version)
     const { code, err } = await portico(['migrate'], { PORTICO_DATA_DIR: directory })
     expect([code, existsSync(version)]).toEqual([1, false])
-    expect(err).toContain('could not be opened: it has been in use, and its file PG_VERSION is missing')
+    expect(err).toContain('could not be opened: it has been opened before, but its file PG_VERSION is missing')
   })
 })
 
@@ -147,7 +147,7 @@ test('a data directory that is a file is reported with its variable: exit code 1
   const PORTICO_DATA_DIR = join(root, 'package.json')
   const { code, out, err } = await portico(['migrate'], { PORTICO_DATA_DIR })
   expect([code, out]).toEqual([1, ''])
-  expect(err).toContain(`portico: the data directory ${PORTICO_DATA_DIR} (PORTICO_DATA_DIR) cannot be made: EEXIST`)
+  expect(err).toContain(`portico: the data directory ${PORTICO_DATA_DIR} (PORTICO_DATA_DIR) cannot be created: EEXIST`)
 })
 
 test('config check prints the effective configuration without secrets: exit code 0', async () => {

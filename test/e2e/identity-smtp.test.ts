@@ -77,7 +77,7 @@ describe.skipIf(!storeIsAvailable())('sign-in through a real mail server', () =>
 
   test('503 for a code when the mail server rejects it; password.forgot 200 and a logged fault', async () => {
     refusing = true
-    portico.expectFault((line) => JSON.stringify(line).includes('mail server took no mail'))
+    portico.expectFault((line) => JSON.stringify(line).includes('mail server did not accept the mail'))
     const by = client(portico)
     const email = 'owner@demo.test'
     const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))

@@ -48,7 +48,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the ledg
   }
 
   test('ledger verify: exit code 1 and the account for an imbalance; the replica is unready meanwhile', async () => {
-    expect(await verify()).toEqual({ code: 0, output: 'the book adds up\n' })
+    expect(await verify()).toEqual({ code: 0, output: 'the ledger is consistent\n' })
     expect(await ready()).toBe(200)
     await changeBalance('+ 1')
     const broken = await verify()

@@ -149,8 +149,8 @@ export const jobRunner = (at: Harness) =>
   })
 
 /** Runs all queued jobs. */
-export const runJobs = async (at: Harness, { runOne } = jobRunner(at)): Promise<void> => {
-  while (await runOne());
+export const runJobs = async (at: Harness, runner = jobRunner(at)): Promise<void> => {
+  while (await runner.runOne());
 }
 
 /** Returns the refusal that a promise rejects with. */

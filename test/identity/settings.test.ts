@@ -34,7 +34,7 @@ test('the mailed lifetime of a code does not exceed that of its sign-in or regis
   await call(at.identity, initiateRegistration, facts(at.clock), registering)
   await at.background.idle()
   const mails = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
-  expect(mails.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
+  expect(mails.map(({ text }) => /in (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
 })
 
 test('auth.loginInitiate 429: failures count for a window of two days, across cleanups', async () => {

@@ -311,11 +311,11 @@ describe('an operation', () => {
     const size = query.find((each) => each.name === 'pageSize')
     expect(size).toMatchObject({ required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } })
     // A request can have any time zone; only replies are in UTC.
-    const zone = 'With its zone: `Z`, or an offset such as `+02:00`'
+    const zone = 'ISO 8601 with a time zone: `Z`, or an offset such as `+02:00`'
     const start = query.find((each) => each.name === 'startTime')
-    expect(start).toMatchObject({ description: `The first instant that counts. ${zone}` })
+    expect(start).toMatchObject({ description: `Start of the interval, inclusive. ${zone}` })
     const end = query.find((each) => each.name === 'endTime')
-    expect(end).toMatchObject({ description: `The last instant that counts. ${zone}` })
+    expect(end).toMatchObject({ description: `End of the interval, inclusive. ${zone}` })
   })
 
   it('returns its data in the envelope', () => {
