@@ -5,7 +5,7 @@ import { compose, type Role } from './compose/index.ts'
 import { storeName } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
-import { limitHeapGrowth, lowerWorkerPriority } from './platform/runtime/index.ts'
+import { tuneProcess } from './platform/runtime/index.ts'
 
 /** A started server. */
 export interface Running {
@@ -44,8 +44,7 @@ export const startServer = async (settings: Configuration, role: Role, logger: L
       port: await listen(deployment.portal, settings.listen, 'port'),
       operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort'),
     }
-    lowerWorkerPriority()
-    limitHeapGrowth()
+    if (settings.runtime.tuning === 'on') tuneProcess()
     const { port, operationsPort } = running
     logger.info({ role, host: settings.listen.host, port, operationsPort, store: storeName(settings) }, 'listening')
     let stopping: Promise<void> | undefined

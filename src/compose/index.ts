@@ -150,6 +150,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   )
   const listening = {
     settings: settings.requests,
+    isTuned: settings.runtime.tuning === 'on',
     isDraining: draining.isDraining,
     onParseError: createParseErrorLog(logger, perimeter.malformedRequest),
   }

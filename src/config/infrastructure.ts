@@ -53,6 +53,15 @@ export const shutdownSettings = z.strictObject({
   ),
 })
 
+/** Tuning of the Node process (src/platform/runtime/tuning.ts). docs/performance.md lists the measures and their effect. */
+export const runtimeSettings = z.strictObject({
+  tuning: z
+    .enum(['on', 'off'])
+    .describe(
+      'Whether to tune the Node process: heap growth, priority of worker threads, HTTP message classes, and garbage collection while streaming. `off` runs Node with its defaults.',
+    ),
+})
+
 /** Recorded requests for /explain/{requestId} on the operations listener. */
 export const explainSettings = z.strictObject({
   entries: z

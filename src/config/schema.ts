@@ -8,6 +8,7 @@ import {
   databaseSettings,
   explainSettings,
   redisSettings,
+  runtimeSettings,
   shutdownSettings,
   tracingSettings,
 } from './infrastructure.ts'
@@ -99,6 +100,7 @@ export const schema = z.strictObject({
   database: databaseSettings,
   redis: redisSettings,
   shutdown: shutdownSettings,
+  runtime: runtimeSettings,
   money: moneySettings,
   files: fileSettings,
   exports: exportSettings,

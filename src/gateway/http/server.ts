@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Configuration } from '../../config/index.ts'
-import { IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
+import { createMessageClasses, type IncomingMessage, type ServerResponse } from '../../platform/runtime/index.ts'
 import { closeAfterResponse, isAfterLastResponse, isPipelineFull } from './connection.ts'
 import {
   findFramingError,
@@ -17,6 +17,8 @@ export interface HttpServerParts {
   app: Express
   settings: Configuration['requests']
   isDraining: () => boolean
+  /** Whether `runtime.tuning` is on. */
+  isTuned: boolean
   /** Called for every request that is rejected before it reaches the app. */
   onParseError: (error: ParseError) => void
 }
@@ -48,26 +50,12 @@ const rejectConnect = ({ onParseError }: HttpServerParts, request: IncomingMessa
   socket.end(head, () => socket.destroy())
 }
 
-/**
- * Returns the request and response classes that a server must use for this app. Express changes the prototype of each
- * message, which makes V8 run all code that touches it slowly (10 µs per request). On these classes the prototype is
- * already the one Express sets.
- */
-function createMessageClasses(app: Express) {
-  class AppRequest extends IncomingMessage {}
-  class AppResponse<Request extends IncomingMessage = AppRequest> extends ServerResponse<Request> {}
-  Object.setPrototypeOf(AppRequest.prototype, app.request)
-  Object.setPrototypeOf(AppResponse.prototype, app.response)
-  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
-  return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
-}
-
 /** Returns an HTTP server with limits on sockets, heads and time. Malformed requests never reach the app. */
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { app, settings, isDraining } = parts
+  const { app, settings, isDraining, isTuned } = parts
   const server = new ParseErrorServer(
     {
-      ...createMessageClasses(app),
+      ...(isTuned && createMessageClasses(app)),
       maxHeaderSize: 16 * 1024,
       headersTimeout: settings.headersTimeoutMs,
       requestTimeout: settings.uploadTimeoutMs,

@@ -1,7 +1,6 @@
-/**
- * The process and the machine it runs on. system.ts holds the system's clock, ids and random numbers; everything else
- * gets them injected. process-tuning.ts adjusts V8 and thread priorities. deadline.ts has timers that are fair to a busy
- * process.
+/*
+ * The process and the machine that it runs on. `system.ts` has the system's clock, ids and random numbers, which everything
+ * else gets injected, and timers that are fair to a busy process. `tuning.ts` tunes the Node process.
  */
 import type { Readable } from 'node:stream'
 
@@ -14,9 +13,9 @@ export { setDeadline, systemClock, systemIds, systemRandomness, withTimeout } fr
 export {
   Agent,
   countStreamedBytes,
+  createMessageClasses,
   IncomingMessage,
-  limitHeapGrowth,
-  lowerWorkerPriority,
   Server,
   ServerResponse,
+  tuneProcess,
 } from './tuning.ts'

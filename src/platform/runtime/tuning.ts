@@ -1,3 +1,7 @@
+/*
+ * Tuning of the Node process. The setting `runtime.tuning` switches all of it, except the import of node:http at the end.
+ * docs/performance.md lists the measured effect of each measure.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import type * as http from 'node:http'
 import { setPriority } from 'node:os'
@@ -5,16 +9,11 @@ import { getBuiltinModule } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/*
- * Three measured adjustments of the process (docs/performance.md). None has a setting: each is safe everywhere and does
- * nothing where the platform does not support it.
- */
-
 /**
  * Limits heap growth to twice the live data between two major collections. By default V8 lets a small heap grow to four
- * times its live data, and resident memory varies by 100 MB. Call this after the start, which it would slow down.
+ * times its live data.
  */
-export const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=100')
+const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=100')
 
 /** A tenth of the event loop's share of the processor, by Linux's weights. */
 const workerNiceness = 10
@@ -24,17 +23,28 @@ const threads = '/proc/self/task'
 const workerThread = /^libuv-worker|V8Worker/
 
 /**
- * Lowers the priority of worker threads, so that the event loop wins if both need the same core: many concurrent logins
- * then take longer, and other requests do not. Works on Linux, where each thread has a priority; does nothing
- * elsewhere. Call this once the threads exist.
+ * Lowers the priority of worker threads, so that the event loop wins if both need the same core. Works on Linux, where
+ * each thread has a priority; does nothing elsewhere.
  */
-export const lowerWorkerPriority = (): void => {
+const lowerWorkerPriority = (): void => {
   try {
     for (const id of readdirSync(threads))
       if (workerThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), workerNiceness)
   } catch {
     // All threads keep the same priority, which is correct but slower for some requests.
   }
+}
+
+let isTuned = false
+
+/**
+ * Tunes this process. Call it after the start: the worker threads must exist, and limited heap growth would slow the start
+ * down.
+ */
+export const tuneProcess = (): void => {
+  isTuned = true
+  lowerWorkerPriority()
+  limitHeapGrowth()
 }
 
 type CollectGarbage = (options: { type: 'minor'; execution: 'sync' }) => void
@@ -50,10 +60,11 @@ let collect: CollectGarbage | undefined
 let bytesSinceCollection = 0
 
 /**
- * Counts streamed bytes, and runs a minor collection after every 8 MB, which takes about a millisecond. V8 decides by the
- * use of its own heap when to collect, and buffers lie outside it: of 100 MB streamed, 40 MB stayed in memory.
+ * Counts streamed bytes, and runs a minor collection after every 8 MB, which takes about a millisecond. V8 schedules
+ * collections by the size of its own heap, and buffers are outside it. Does nothing in a process that is not tuned.
  */
 export const countStreamedBytes = (bytes: number): void => {
+  if (!isTuned) return
   bytesSinceCollection += bytes
   if (bytesSinceCollection < collectEveryBytes) return
   bytesSinceCollection = 0
@@ -62,12 +73,25 @@ export const countStreamedBytes = (bytes: number): void => {
 }
 
 /**
- * node:http for modules that load at every start. An `import` of it reads all its properties. One of them, the getter of
- * WebSocket, loads Node's own undici, which takes about 30 ms. `getBuiltinModule` does not.
+ * node:http for modules that load at every start. An `import` reads all properties of the module, and the getter of
+ * WebSocket loads Node's own undici. `getBuiltinModule` does not.
  */
-
 export const { Agent, IncomingMessage, Server, ServerResponse } = getBuiltinModule('node:http')
 
 export type Agent = http.Agent
 export type IncomingMessage = http.IncomingMessage
 export type ServerResponse<Request extends http.IncomingMessage = http.IncomingMessage> = http.ServerResponse<Request>
+
+/**
+ * Returns the request and response classes that a server must use for an Express app. Express changes the prototype of
+ * each message, after which V8 runs all code that touches it slowly. These classes already have the prototype that Express
+ * sets.
+ */
+export function createMessageClasses(app: { request: object; response: object }) {
+  class AppRequest extends IncomingMessage {}
+  class AppResponse<Request extends IncomingMessage = AppRequest> extends ServerResponse<Request> {}
+  Object.setPrototypeOf(AppRequest.prototype, app.request)
+  Object.setPrototypeOf(AppResponse.prototype, app.response)
+  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
+  return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
+}

@@ -23,6 +23,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
   })
   server = createHttpServer({
     app,
+    isTuned: true,
     settings: { ...testSettings({}).requests, ...settings },
     isDraining: () => isDraining,
     onParseError: (malformed) => reported.push(malformed),

@@ -15,6 +15,7 @@ beforeAll(async () => {
   server = createHttpServer({
     app: express(),
     settings: testSettings({}).requests,
+    isTuned: true,
     isDraining: () => false,
     onParseError: () => undefined,
   })
@@ -60,3 +61,24 @@ test("keep-alive is longer than that of load balancers, including Google's fixed
   expect(Number(/\r\nKeep-Alive: timeout=(\d+)\r\n/.exec(String(response))?.[1])).toBeGreaterThan(600)
   socket.destroy()
 })
+
+test.each([true, false])(
+  'createHttpServer, isTuned %s: requests and responses have the methods of Express',
+  async (isTuned) => {
+    const app = express()
+    app.get('/', (request, response) => void response.json({ isExpress: typeof request.get === 'function' }))
+    const other = createHttpServer({
+      app,
+      settings: testSettings({}).requests,
+      isTuned,
+      isDraining: () => false,
+      onParseError: () => undefined,
+    })
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    const address = other.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
+    expect(await (await fetch(url)).json()).toEqual({ isExpress: true })
+    expect(Object.hasOwn(app.request, 'constructor') && app.request.constructor.name === 'AppRequest').toBe(isTuned)
+    other.close()
+  },
+)

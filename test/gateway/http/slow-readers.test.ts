@@ -27,6 +27,7 @@ const listen = async (body: string, afterMs = 0): Promise<void> => {
   server = createHttpServer({
     app,
     settings: { ...testSettings({}).requests, downloadStallMs: stallMs },
+    isTuned: true,
     isDraining: () => false,
     onParseError: () => undefined,
   })

@@ -10,24 +10,27 @@ const script = `
   import { readdirSync, readFileSync } from 'node:fs'
   import { readFile } from 'node:fs/promises'
   import { getPriority } from 'node:os'
-  import { lowerWorkerPriority } from ${JSON.stringify(file)}
+  import { tuneProcess } from ${JSON.stringify(file)}
   await readFile('/proc/self/stat')
-  lowerWorkerPriority()
-  const told = readdirSync('/proc/self/task').map((id) => [readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim(), getPriority(Number(id))])
-  console.log(JSON.stringify(told))
+  tuneProcess()
+  const threads = readdirSync('/proc/self/task').map((id) => [readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim(), getPriority(Number(id))])
+  console.log(JSON.stringify(threads))
 `
 
-test.skipIf(process.platform !== 'linux')('libuv’s workers and V8’s give way, and nobody else does', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
-  const told: [string, number][] = JSON.parse(stdout)
-  // Node 24 names V8's without the `node-`.
-  const kinds = [/^libuv-worker$/, /^(node-)?V8Worker$/]
-  const others = told.filter(([name]) => !kinds.some((kind) => kind.test(name)))
-  for (const kind of kinds) {
-    const helpers = told.filter(([name]) => kind.test(name))
-    expect(helpers.length, String(kind)).toBeGreaterThan(0)
-    expect(new Set(helpers.map(([, niceness]) => niceness))).toEqual(new Set([10]))
-  }
-  expect(others.length).toBeGreaterThan(0)
-  expect(new Set(others.map(([, niceness]) => niceness))).toEqual(new Set([getPriority()]))
-})
+test.skipIf(process.platform !== 'linux')(
+  'tuneProcess: lowers the priority of the worker threads of libuv and V8, and of no others',
+  async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+    const threads: [string, number][] = JSON.parse(stdout)
+    // Node 24 names the threads of V8 without the prefix `node-`.
+    const kinds = [/^libuv-worker$/, /^(node-)?V8Worker$/]
+    const others = threads.filter(([name]) => !kinds.some((kind) => kind.test(name)))
+    for (const kind of kinds) {
+      const workers = threads.filter(([name]) => kind.test(name))
+      expect(workers.length, String(kind)).toBeGreaterThan(0)
+      expect(new Set(workers.map(([, niceness]) => niceness))).toEqual(new Set([10]))
+    }
+    expect(others.length).toBeGreaterThan(0)
+    expect(new Set(others.map(([, niceness]) => niceness))).toEqual(new Set([getPriority()]))
+  },
+)
