@@ -1,7 +1,7 @@
 import type { Operation } from '../../src/kernel/index.ts'
 import { type Answer, type Call, requiredHeaders } from './http.ts'
 
-/** A line of the audit log, as far as a request lets one say what has to stand in it. */
+/** The checked fields of an audit entry. */
 export interface Line {
   actor: string | null
   clientIp: string
@@ -9,22 +9,22 @@ export interface Line {
   target: string | null
 }
 
-/** What both sides said of a command, carried out or refused. */
+/** The expected audit facts of one command. */
 export interface Asked {
   clientIp: string | undefined
-  /** Whom the token names; undefined where there is none of a session. */
+  /** User id of the session token, if any. */
   actor: string | undefined
   scope: Operation['policy']['workspace']
-  /** Of whoever is no member of the workspace that they name none is told. */
+  /** The request was denied, so the workspace may be absent. */
   isRefused: boolean
   workspace: string | undefined
-  /** Whatever was said, in which that has to be named to which it was done; undefined where it was sealed, or goes by a secret. */
+  /** Request and response text, which must contain the target. Undefined if encrypted or authorized by a secret. */
   said: string | undefined
-  /** What it was done to, where the answer says so, or would have been by its path, which may name nothing; otherwise undefined. */
+  /** Target id from the response, or from the path of a denied request. */
   target: string | null | undefined
 }
 
-/** What somebody who is sent a link is asked for nothing else by. */
+/** Operations authorized by a mailed link alone. */
 const bySecret = new Set(['password.reset', 'password.init'])
 
 const idIn = (path: string): string | null => /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
@@ -34,7 +34,7 @@ const claimsOf = (token: unknown): string =>
     ? Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
     : '{}'
 
-/** An IPv4 address within IPv6 is told as what it is. */
+/** Normalizes an IPv4-mapped IPv6 address. */
 const oneSpelling = (address: string | null | undefined) => address?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 
 export const askedBy = ({ id, policy }: Operation, path: string, call: Call, { status, text, body }: Answer): Asked => {
@@ -52,7 +52,7 @@ export const askedBy = ({ id, policy }: Operation, path: string, call: Call, { s
   }
 }
 
-/** What a line does not tell of the command that it stands for. */
+/** Returns the audit fields that do not match the command. */
 export const untold = (asked: Asked, line: Line): string[] => {
   const { actor, clientIp, workspace, target } = line
   // A rate is named by its two currencies.

@@ -4,10 +4,7 @@ import { createRouter } from '../../src/gateway/pipeline/router.ts'
 import { type Asked, askedBy, type Line, untold } from './act-line.ts'
 import type { Answer, Call } from './http.ts'
 
-/**
- * Commands that move no money and decide nothing about anybody's security when they succeed: what only begins something,
- * whose end is in the audit log, and what only tells a figure.
- */
+/** Commands that the audit log omits on success: they only start a flow or return a figure. */
 const unaudited = new Set([
   'secureChannel.open',
   'secureChannel.close',
@@ -16,7 +13,7 @@ const unaudited = new Set([
   'auth.refresh',
   'registration.initiate',
   'registration.verifyEmail',
-  // For an address that nobody has; for a known one it has a test of its own.
+  // Unknown addresses only; a separate test covers known ones.
   'password.forgot',
   'mfa.stepUpSend',
   'exchanges.quote',
@@ -30,16 +27,13 @@ const lines = `
     workspace_biz_id AS workspace, target_biz_id AS target
   FROM audit_log`
 
-/** What the audit log has to call it; null where it is none of its business, as any other refusal and what only reads. */
+/** The expected audit outcome. Null for requests that are not audited. */
 const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'REFUSED' | null => {
   if (status === 200) return unaudited.has(operation) ? null : 'SUCCESS'
   return body?.code === 'ACCESS.PERMISSION_DENIED' ? 'REFUSED' : null
 }
 
-/**
- * The commands of a test file that were carried out, or that somebody had no right to, held against the audit log in the end: where the store is a server,
- * which is asked beside the processes that use it.
- */
+/** Compares executed and denied commands with the audit log. Requires a PostgreSQL server. */
 export const watchActs = (databaseUrl: string | undefined) => {
   const done = new Map<string, Asked>()
   return {
@@ -50,7 +44,7 @@ export const watchActs = (databaseUrl: string | undefined) => {
       const auditContext = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
       if (outcome && !done.has(auditContext)) done.set(auditContext, askedBy(operation, path, call, answer))
     },
-    /** Those that left no line, or one that does not tell who did it, from where, where and to what. */
+    /** Commands without a complete audit entry. */
     missing: async (): Promise<string[]> => {
       if (databaseUrl === undefined) return []
       const client = new Client({ connectionString: databaseUrl })

@@ -7,7 +7,7 @@ import { codeIn } from './sign-in.ts'
 const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
 const password = 'Portico-demo-2026'
 
-/** What it sends is looked at like every other call of a test. */
+/** Its requests are checked like those of `call`. */
 const watchedFetch =
   (portico: Portico): typeof fetch =>
   async (input, init) => {

@@ -5,7 +5,7 @@ import { dump } from 'js-yaml'
 import type { Variables } from '../../src/config/env.ts'
 import { type PorticoProcess, startProcess } from './process.ts'
 
-/** A process whose configuration file is made for it, and goes with it. */
+/** Starts a process with a temporary configuration file. */
 export const startConfigured = async (
   variables: Variables,
   configuration: object,

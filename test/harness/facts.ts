@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Clock, fallbackLocale, invalid, type RequestContext } from '../../src/kernel/index.ts'
 
-/** What the pipeline tells of a request, before a test says what matters to it. */
+/** A request context with defaults. */
 export const facts = (clock: Clock, more: Partial<RequestContext> = {}): RequestContext => ({
   operationId: 'test',
   requestId: 'request-1',
@@ -20,7 +20,7 @@ export const facts = (clock: Clock, more: Partial<RequestContext> = {}): Request
   ...more,
 })
 
-/** An input as its schema takes it, or the refusal that the pipeline has for one that it does not take. */
+/** Parses the input. Throws the same refusal as the pipeline. */
 export const taken = (schema: unknown, value: unknown): unknown => {
   if (!(schema instanceof z.ZodType)) return null
   const parsed = schema.safeParse(value)

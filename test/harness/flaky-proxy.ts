@@ -8,7 +8,7 @@ export interface FlakyProxy {
   close(): Promise<void>
 }
 
-/** A way to a server on this machine that breaks when it is told to. */
+/** A TCP proxy that can break its connections on demand. */
 export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
   let fatal = { text: '', left: 0, spent: () => {} }
   const clients = new Set<Socket>()

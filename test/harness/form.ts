@@ -8,7 +8,7 @@ export interface Part {
   type?: string
 }
 
-/** A multipart form as bytes, with names as they are given: a client of bad will sends what it likes. */
+/** Encodes a multipart form without escaping names. */
 export const formOf = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
   const boundary = `----portico${randomUUID()}`
   const chunks = parts.flatMap(({ name, content, fileName, type }) => {
@@ -30,7 +30,7 @@ export const formOf = (parts: readonly Part[]): { headers: { 'content-type': str
 
 const pngHead = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex')
 
-/** Begins as a PNG does, and is as long as is asked for. */
+/** A file of `size` bytes that starts with a PNG header. */
 export const png = (size = 200): Uint8Array => Buffer.concat([pngHead, Buffer.alloc(size - pngHead.length, 7)])
 
 export const pdf = (size = 200): Uint8Array => {

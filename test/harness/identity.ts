@@ -9,7 +9,7 @@ export const otherPassword = 'lantern~Quarry~Meadow~71'
 
 export const newEmail = (): string => `${randomUUID().slice(0, 8)}@people.test`
 
-/** A client of one's own: its requests share a fingerprint and an address. */
+/** A client with a separate fingerprint and address. */
 export interface Client {
   hash: string
   ip: string
@@ -84,7 +84,7 @@ export const signInAs = async (
   return data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
 }
 
-/** An account of one's own, signed in. */
+/** Creates an account and signs it in. */
 export const newcomer = async (portico: Portico, by = client(portico)) => {
   const { email, accountId } = await register(portico, newEmail(), by)
   const session = await signInAs(portico, by, email)

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { requiredHeaders } from './http.ts'
 
-/** A POST of which the last byte is kept back until something has happened. */
+/** Sends a POST and holds back its last byte until the promise resolves. */
 export const postKeptBack = (
   url: string,
   { headers, bytes }: { headers: Record<string, string>; bytes: Uint8Array },

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 
 export interface Misbehaving {
   url: string
-  /** What it was sent, a text per connection. */
+  /** Received text, per data chunk. */
   received: string[]
   /** Requests that reached it. */
   requests(): number
@@ -12,7 +12,7 @@ export interface Misbehaving {
 
 export type Behaviour = (socket: Socket, request: string) => void
 
-/** An upstream of raw sockets, which answers in ways that no HTTP library would let it. */
+/** An upstream on raw sockets that can violate HTTP. */
 export const startMisbehaving = async (behave: Behaviour): Promise<Misbehaving> => {
   const received: string[] = []
   const sockets = new Set<Socket>()
@@ -45,7 +45,7 @@ export const startMisbehaving = async (behave: Behaviour): Promise<Misbehaving> 
   }
 }
 
-/** A well-formed answer with whatever headers and body. */
+/** A well-formed HTTP response. */
 export const answer = (status: string, headers: Record<string, string>, body: string): string => {
   const fields = { 'content-length': String(Buffer.byteLength(body)), ...headers }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)

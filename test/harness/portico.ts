@@ -25,7 +25,7 @@ export interface DevelopmentMail {
 }
 
 export interface Portico {
-  /** With replicas another one each time that it is read. */
+  /** Alternates between replicas on each read. */
   readonly url: string
   /** Of every replica. */
   urls: string[]
@@ -38,13 +38,13 @@ export interface Portico {
   /** Operations without a handler. */
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** Told of a call that was made by other means: at `stop` the audit log has to tell of each command. */
+  /** Records a request sent by other means, so that `stop` checks its audit entry. */
   saw(method: string, path: string, answer: Answer, call?: Call): void
-  /** The newest development mail to an address; one of a template is waited for, since some mails follow the answer. */
+  /** The newest development mail to an address. Waits for one of the given template. */
   mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
   /** Every development mail to an address, newest first. */
   mailsTo(address: string): Promise<DevelopmentMail[]>
-  /** Faults that the test provokes on purpose; any other one fails it at `stop`. */
+  /** Expected faults. Any other fault fails the test at `stop`. */
   expectFault(matches: (line: LogLine) => boolean): void
   stop(): Promise<void>
 }
@@ -71,7 +71,7 @@ const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
 const runBeside = (settings: Configuration, { logger }: LogCapture): Promise<Running> =>
   startServer({ ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
 
-/** The real composition on free ports, in the topology of the project that runs. */
+/** Starts the production composition on free ports, in the topology of the current project. */
 export const startPortico = async ({ variables = {}, adjust }: Options = {}): Promise<Portico> => {
   const store = await createStore()
   const operationsPort = await freePort()
@@ -134,7 +134,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
       await domains?.stop()
       const unheard = await acts.missing()
       await store.remove()
-      expect(unheard, 'commands that the audit log does not tell of, or not of who, from where and to what').toEqual([])
+      expect(unheard, 'commands without a complete audit entry').toEqual([])
       const faults = captured.faults().filter((line) => !expected.some((matches) => matches(line)))
       expect(faults, 'faults in the log').toEqual([])
     },

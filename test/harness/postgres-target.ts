@@ -1,4 +1,4 @@
-/** How the tests open a PostgreSQL of their own, through the platform's door. */
+/** Opens a separate PostgreSQL database for tests. */
 export const postgresTarget = (url: string) =>
   ({
     kind: 'postgres',

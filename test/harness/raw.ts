@@ -4,12 +4,12 @@ export interface RawAnswer {
   /** Everything that came back until the connection closed or fell silent. */
   text: string
   status: number | null
-  /** How many responses there were: one request must never be answered as two. */
+  /** Number of responses. One request must never get two. */
   responses: number
   closed: boolean
 }
 
-/** A silence is told by so many looks: what stands still for long, and the gateway with it, has looked once in that time. */
+/** Number of idle polls before a connection counts as silent. */
 const looks = 10
 
 /** Sends bytes as they are, where HTTP libraries are too polite, and reads until the end or `silenceMs` of silence. */

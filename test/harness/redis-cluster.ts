@@ -11,7 +11,7 @@ const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | und
   return node && { node, busPort }
 }
 
-/** A master answers for its slots, and points to the others', once it has heard of all of them. */
+/** Each master redirects slots it does not own once it knows the others. */
 const hasSettled = async (node: TestRedis): Promise<void> => {
   for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.ask('SET probe 1')); attempt++) {
     if (attempt >= 1_000) throw new Error('the Redis cluster did not form')

@@ -12,9 +12,9 @@ import { freePort } from './postgres.ts'
 export interface TestRedis {
   url: string
   child: ChildProcess
-  /** One command in the inline form; its answer's first line. */
+  /** Sends an inline command and returns the first response line. */
   ask(command: string): Promise<string>
-  /** The same; its whole answer. */
+  /** Sends an inline command and returns the full response. */
   tell(command: string): Promise<string>
   stop(): Promise<void>
 }
@@ -42,7 +42,7 @@ const tellRedis = (port: number, command: string): Promise<string> =>
     socket.once('error', reject)
   })
 
-/** One command in the inline form; its answer's first line. */
+/** Sends an inline command and returns the first response line. */
 export const askRedis = async (port: number, command: string): Promise<string> =>
   (await tellRedis(port, command)).split('\r\n')[0] ?? ''
 
@@ -81,10 +81,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   }
 }
 
-/**
- * Fills one that has a bound to its memory far beyond it, in one go; answers what makes room again. By no script: what that
- * holds itself Redis 8 counts as well, and keeps for a while.
- */
+/** Fills a memory-limited server beyond its limit and returns a function that frees the memory. */
 export const fillRedis = async (redis: TestRedis | undefined): Promise<() => Promise<void>> => {
   await redis?.ask('SETRANGE junk 20000000 x')
   if (!(await redis?.ask('SET junk:2 x'))?.startsWith('-OOM')) throw new Error('Redis is not full')

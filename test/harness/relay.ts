@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** An address that leads elsewhere when it is told to, as a failover moves one. */
+/** A TCP relay with a switchable target, to simulate a failover. */
 export interface Relay {
   port: number
   /** New connections go there; those that are there stay where they are. */

@@ -16,7 +16,7 @@ const countIn = (plan: Plan, rows: Map<string, number>): void => {
   for (const part of plan.Plans ?? []) countIn(part, rows)
 }
 
-/** How many rows of each table the statements of some work read, by their plans. They are asked twice, so they may only read. */
+/** Counts the rows that read-only statements scan per table, with EXPLAIN ANALYZE. */
 export const rowsRead = async (
   database: Database,
   work: (watched: Database) => Promise<unknown>,

@@ -10,10 +10,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 /** A PORTICO_SECRET_KEY that production accepts. */
 export const productionKey = hash('sha256', 'a secret key for tests', 'base64')
 
-/**
- * The development configuration on free ports, with limits that a test suite does not meet by accident. `adjust` lets a
- * test say otherwise; the composition is the production one all the same.
- */
+/** The development configuration on free ports, with high limits. `adjust` overrides it. */
 export const testSettings = (
   variables: Variables,
   adjust: (settings: Configuration) => void = () => undefined,
@@ -24,6 +21,6 @@ export const testSettings = (
   return settings
 }
 
-/** An upstream of which a test says what matters to it; all else is as the configuration has it. */
+/** An upstream configuration with defaults. */
 export const upstreamAt = (url: string, said: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
   upstream.parse({ ...said, url })

@@ -46,7 +46,7 @@ export const storeIsAvailable = (): boolean => {
   return inject('postgresUrl') !== null && (inject('topology') !== 'replicas' || inject('redisUrl') !== null)
 }
 
-/** A database of Redis of one's own, by its number. */
+/** A separate Redis database, by number. */
 const ownRedis = async (): Promise<Variables> => {
   const url = inject('topology') === 'replicas' ? inject('redisUrl') : null
   if (!url) return {}
@@ -54,7 +54,7 @@ const ownRedis = async (): Promise<Variables> => {
   return { REDIS_URL: `${url}/${number.slice(1)}` }
 }
 
-/** A migrated and seeded store of one's own, of the kind that the project's topology asks for. */
+/** A separate migrated and seeded store for the current topology. */
 export const createStore = async (): Promise<TestStore> => {
   if (inject('topology') === 'embedded') {
     const { directory, remove } = await seededDirectory()

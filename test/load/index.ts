@@ -1,6 +1,4 @@
-/*
- * npm run bench: Portico beside its peers, each a process of its own, in one run (docs/guides/load-test.md).
- */
+/* npm run bench: compares Portico with its peers in separate processes (docs/guides/load-test.md). */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { generator } from './load/spray.ts'

@@ -8,9 +8,9 @@ export interface Options {
   connections: number
   profile: boolean
   memorySeconds: number
-  /** Where accounts and sessions are while proxied, in-process and encrypted requests are measured. */
+  /** Store for the proxied, in-process and encrypted scenarios. */
   store: Kind
-  /** A scenario is not begun when so much of the time has gone. */
+  /** Latest start of a scenario, as elapsed time. */
   limitSeconds: number
   json: string | null
   svg: string | null
@@ -32,7 +32,7 @@ export const usage = `npm run bench -- [options]
 
 const whole = (text: string | undefined, otherwise: number): number => {
   const value = text === undefined ? otherwise : Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new TypeError(`'${text}' is no whole number`)
+  if (!Number.isInteger(value) || value < 1) throw new TypeError(`'${text}' is not a whole number`)
   return value
 }
 

@@ -1,4 +1,4 @@
-/** What the project sets itself (issue 9): medians of ratios within one run, the gateway on one core, everything on. */
+/** Project targets: median ratios within one run, with the gateway on one core and all features on. */
 export interface Target {
   /** The figure that a scenario measures. */
   figure: string

@@ -6,7 +6,7 @@ import type { Exchanged, Observation } from './observation.ts'
 
 const examplesFile = new URL('../../../docs/examples.json', import.meta.url)
 
-/** These provoke faults, or answer for a service that is not there: their exchanges are the last choice. */
+/** Test files that inject faults or stub a service. Their examples have the lowest priority. */
 const odd = /^(upstream|observing|example-service|parsing|framing|perimeter|not-impl|replicas|secrets|whole-way)/
 
 const isEmpty = (data: Json | undefined): boolean => {
@@ -22,7 +22,7 @@ const poverty = ({ chainId, exchanged: { reply } }: Observation & { kind: 'succe
 const sorted = <T>(map: ReadonlyMap<string, T>): Record<string, T> =>
   Object.fromEntries([...map].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-/** Where this run's test files leave what they have seen; null when nobody has asked for that. */
+/** Output folder for observations. Null when recording is off. */
 export const openRecordings = (): { folder: string | null; merge(): void } => {
   if (process.env.RECORD_EXAMPLES !== '1') return { folder: null, merge: () => undefined }
   const folder = mkdtempSync(join(tmpdir(), 'portico-examples-'))

@@ -26,7 +26,7 @@ const masks: Readonly<Record<string, string>> = {
   clientHash: '<clientHash>',
 }
 
-/** What the tests' own newcomers are called. */
+/** Names of users that tests create. */
 const newcomer = /\b[0-9a-f]{8}(?=@)/g
 const orderNo = /^([A-Z]{3})-\d{8}-[0-9A-Z]{12}$/
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g

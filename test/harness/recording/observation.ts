@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../src/openapi/json.ts'
 
-/** What a test has sent to one operation, and what it was answered. */
+/** A recorded request to one operation and its response. */
 export interface Exchanged {
   params?: JsonObject
   query?: JsonObject

@@ -6,7 +6,7 @@ import { faultsOfExample } from './check.ts'
 import { normaliser } from './normalise.ts'
 import type { Exchanged, Observation } from './observation.ts'
 
-/** What was sent and answered, as it was before sealing and after opening. */
+/** The request and response in plaintext. */
 export interface Seen {
   match: RouteMatch
   query: string
@@ -26,7 +26,7 @@ const refusalOf = (reply: Json): Observation | null => {
   return { kind: 'refusal', code: reply.code, reply: normaliser(0)(reply) }
 }
 
-/** What is worth keeping of an exchange; null for an answer that breaks its schema, or was provoked by a wrong request. */
+/** Returns the example, or null if the response breaks its schema or the request was invalid. */
 export const observationOf = ({ match, query, request, status, reply }: Seen): Observation | null => {
   const { operation, chainId, params } = match
   if (status >= 400) return refusalOf(reply)

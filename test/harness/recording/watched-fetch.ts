@@ -35,7 +35,7 @@ const replyOf = async (response: Response): Promise<Json> => {
 
 const isSealed = (request: Json | undefined): boolean => isJsonObject(request) && typeof request.payload === 'string'
 
-/** A fetch that tells what was sent through it to an operation in the clear, and what was answered in English. */
+/** Wraps fetch and reports unencrypted requests and their English responses. */
 export const watchedFetch = (fetch: typeof globalThis.fetch, tell: (seen: Seen) => void) => {
   const underWay = new Set<Promise<void>>()
 

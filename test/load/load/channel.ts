@@ -12,7 +12,7 @@ const dataOf = async <T>(response: Response): Promise<T> => {
   return data
 }
 
-/** A channel session as a client opens it. Encrypts each body with its own sequence number. */
+/** A client channel session. Encrypts each body with the next sequence number. */
 export const openChannel = async (gateway: Gateway, headers: Record<string, string>) => {
   const folder = `${gateway.url}${chain}/secure-channel`
   const { keyId, publicKey } = await dataOf<{ keyId: string; publicKey: string }>(

@@ -5,7 +5,7 @@ import { logIn } from './login.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { Person } from './transfer.ts'
 
-/** Signs many people in, a few at once. */
+/** Signs in many users with limited concurrency. */
 export const signInAll = async (
   gateway: Gateway,
   mailbox: Mailbox,

@@ -3,13 +3,10 @@ import { type Line, openLine } from './line.ts'
 
 export interface Drive {
   url: string
-  /** Loops that each have a connection and begin their next step when the last one has ended. */
+  /** Number of concurrent loops, each with its own connection. */
   loops: number
   seconds: number
-  /**
-   * Steps a second of all loops together; as many as there can be otherwise. A step that had to wait for its turn is
-   * timed from when it was due, so that a stall is counted for everybody whom it held up.
-   */
+  /** Total steps per second; unlimited if omitted. Latency counts from the scheduled time, so stalls are included. */
   pace?: number
   step(line: Line, loop: number): Promise<void>
 }
@@ -17,13 +14,13 @@ export interface Drive {
 export interface Driven {
   done: number
   seconds: number
-  /** Milliseconds of each step. */
+  /** Duration of each step, in milliseconds. */
   latencies: number[]
-  /** What went wrong, the first of it in words. */
+  /** Error messages. */
   failures: string[]
 }
 
-/** Every step that was begun is waited for, so that what was acknowledged is known exactly. */
+/** Runs the steps and waits for all of them, so that the acknowledged count is exact. */
 export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise<Driven> => {
   const latencies: number[] = []
   const failures: string[] = []
@@ -54,6 +51,6 @@ export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise
   return { done: latencies.length, seconds: took, latencies, failures }
 }
 
-/** The first few failures, for the list of faults. */
+/** Formats the first failures for the fault list. */
 export const told = (name: string, { failures }: Driven): string[] =>
   failures.length === 0 ? [] : [`${name}: ${failures.length} failed, first: ${failures[0]?.slice(0, 300)}`]

@@ -13,7 +13,7 @@ interface Ask {
   body?: string
 }
 
-/** One keep-alive connection that asks one thing at a time. */
+/** A keep-alive connection with one request in flight. */
 export interface Line {
   ask(ask: Ask): Promise<Reply>
   close(): void
@@ -30,22 +30,19 @@ const headOf = ({ method, path, headers, body = '' }: Ask, host: string): string
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${fields.join('')}${length}\r\n`
 }
 
-/** The first answer in what has come, and its length; undefined while it is not whole. */
+/** The first complete response and its length, or undefined. */
 const answerIn = (text: string): { reply: Reply; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const head = text.slice(0, end)
   const size = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? Number.NaN)
-  if (Number.isNaN(size)) throw new TypeError(`an answer without a length: ${head}`)
+  if (Number.isNaN(size)) throw new TypeError(`response without a content length: ${head}`)
   const length = end + 4 + size
   if (text.length < length) return undefined
   return { reply: { status: Number(head.slice(9, 12)), body: text.slice(end + 4, length) }, length }
 }
 
-/**
- * A client of raw sockets for what wrk cannot say: requests that differ and answers that are looked at. It takes a third
- * of what an HTTP library would of the core that it shares with the upstream and the store.
- */
+/** A raw-socket client for varying requests and checked responses. Uses a third of the CPU of an HTTP library. */
 export const openLine = async (url: string): Promise<Line> => {
   const { hostname, port, host } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })

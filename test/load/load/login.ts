@@ -11,7 +11,7 @@ const post = async (line: Line, path: string, body: object, headers: Record<stri
   return data
 }
 
-/** A whole login: password, mailed code, tokens. Answers the headers of the account's further requests. */
+/** Signs in with password and mailed code. Returns the headers for further requests. */
 export const logIn = async (line: Line, mailbox: Mailbox, email: string): Promise<Record<string, string>> => {
   const headers = perimeter(`client-of-${email}`)
   const { sessionId } = await post(line, '/auth/login/initiate', { email, password }, headers)

@@ -6,12 +6,12 @@ import { codeIn } from '../../harness/sign-in.ts'
 export interface Mailbox {
   /** For SMTP_URL. */
   url: string
-  /** The next code that is mailed to an address; one that came before it was asked for counts. */
+  /** Resolves with the next code for an address, including one already received. */
   code(address: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** A mail server that keeps one thing of each mail: its code. */
+/** A mail server that stores only the codes. */
 export const openMailbox = async (): Promise<Mailbox> => {
   const come = new Map<string, string>()
   const waiting = new Map<string, (code: string) => void>()

@@ -1,4 +1,4 @@
-/* One reader's thread (reader.ts): answers each number of seconds that it is sent with what it has read meanwhile. */
+/* Worker for reader.ts: receives a duration in seconds and returns the measurements. */
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -7,12 +7,12 @@ import type { Reading } from './reader.ts'
 
 const niceness = -15
 
-/** The thread that looks at the clock is not to wait for those that make the load. On Linux, for whoever may. */
+/** Raises the priority of the timing thread above the load. Linux only, if permitted. */
 const goFirst = (): void => {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), niceness)
   } catch {
-    // Then its times tell of the load's own core too, as they do where there is one core for everything.
+    // Without priority, its times include contention on the load's core.
   }
 }
 

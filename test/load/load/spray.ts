@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onPath, runToEnd } from '../rig/processes.ts'
 
-/** One and the same request, sent over and over on many connections. */
+/** Sends the same request repeatedly on many connections. */
 export interface Shot {
   method: 'GET' | 'POST'
   url: string
@@ -18,7 +18,7 @@ export interface Hits {
   /** Milliseconds. */
   p50: number
   p99: number
-  /** Answers that are no 2xx, and connections that broke. */
+  /** Responses other than 2xx and broken connections. */
   failures: number
 }
 
@@ -73,6 +73,6 @@ const autocannon = async (shot: Shot, connections: number, seconds: number): Pro
   return { requests: good + non2xx, seconds: duration, p50: latency.p50, p99: latency.p99, failures: non2xx + errors }
 }
 
-/** wrk where it is installed, for it takes less of the machine; autocannon otherwise. */
+/** Uses wrk if installed, otherwise autocannon, which needs more CPU. */
 export const spray = (shot: Shot, connections: number, seconds: number): Promise<Hits> =>
   (generator === 'wrk' ? wrk : autocannon)(shot, connections, seconds)

@@ -10,7 +10,7 @@ export interface Person extends SeededAccount {
 const other = (people: readonly SeededAccount[], index: number): number =>
   (index + randomInt(1, people.length)) % people.length
 
-/** The orders that the gateway has acknowledged, and a check that a repeated request is answered and not done again. */
+/** Acknowledged orders and the number of verified replays. */
 export interface Acknowledged {
   orders: string[]
   repeats: number
@@ -18,7 +18,7 @@ export interface Acknowledged {
 
 const oneIn = 50
 
-/** A transfer from one person's wallet to anybody else's; now and then its very request is sent again. */
+/** Transfers to a random wallet and occasionally replays the request. */
 export const transferStep = (people: readonly Person[], wallets: readonly SeededAccount[], told: Acknowledged) => {
   const send = async (line: Line, headers: Record<string, string>, body: string): Promise<string> => {
     const reply = await line.ask({ method: 'POST', path: `${chain}/transfer/command/create`, headers, body })

@@ -1,6 +1,6 @@
 import { developmentIds } from '../../../src/seed/development.ts'
 
-/* What the upstream answers, valid for the operations that are proxied to it: some 400 bytes each. */
+/* Upstream response bodies of about 400 bytes, valid for the proxied operations. */
 
 const { mainUsd, savingsUsd, workspace } = developmentIds
 const at = '2026-01-31T12:00:00.000Z'

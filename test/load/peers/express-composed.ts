@@ -6,7 +6,7 @@ import { createProxyMiddleware, fixRequestBody } from 'http-proxy-middleware'
 import { importJWK, jwtVerify } from 'jose'
 import { pinoHttp } from 'pino-http'
 
-/* The obvious composition: the packages of a gateway's README, each used as its own README shows it. */
+/* Express with common gateway packages, each configured as its README shows. */
 const target = process.env.UPSTREAM ?? ''
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 const key = await importJWK(JSON.parse(process.env.PEER_JWK ?? '{}'), 'EdDSA')

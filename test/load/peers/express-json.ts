@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import express from 'express'
 
-/* Bare Express and `res.json` of a value that it has in memory: the very body that the gateway answers with. */
+/* Bare Express that sends the gateway's body with `res.json`. */
 const value: unknown = JSON.parse(readFileSync(process.env.BODY ?? '', 'utf8'))
 
 express()

@@ -4,7 +4,7 @@ import { Kysely, PGliteDialect, sql } from 'kysely'
 import { accounts, parametrised, schema, statements } from './plain-transfer.ts'
 import { serveRuns } from './runs.ts'
 
-/* Plain statements of a transfer straight through Kysely on PGlite, on disk like the gateway's own store. */
+/* Plain transfer statements through Kysely on PGlite, stored on disk. */
 const pglite = await PGlite.create({
   dataDir: process.env.DATA ?? '',
   postgresqlconf: ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB'],

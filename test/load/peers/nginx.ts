@@ -1,4 +1,4 @@
-/** nginx as a plain proxy, one process: measured where it is installed. */
+/** nginx as a plain single-process proxy, if installed. */
 export const nginxConfiguration = (port: number, upstream: string, folder: string): string => `
 daemon off;
 master_process off;

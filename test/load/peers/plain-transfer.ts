@@ -1,10 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { people } from '../store/accounts.ts'
 
-/*
- * A double-entry transfer as plain statements: what a team writes before it has a ledger. pgbench runs them on
- * PostgreSQL, Kysely on PGlite; the variables are written as pgbench writes them.
- */
+/* A double-entry transfer as plain SQL in pgbench syntax, for PostgreSQL and Kysely on PGlite. */
 export const accounts = people
 
 export const schema = [

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** Answers GET /run?seconds=S by doing the work over and over, so many at once, for as long, and telling how often. */
+/** GET /run?seconds=S repeats the work with fixed concurrency and returns the count. */
 export const serveRuns = (atOnce: number, work: () => Promise<unknown>): void => {
   const run = async (seconds: number) => {
     const begun = performance.now()

@@ -1,17 +1,14 @@
 import { createServer } from 'node:net'
 import { transfer, wallet } from './bodies.ts'
 
-/*
- * The service behind every gateway: raw sockets, so that it takes as little as can be of the core that it shares with
- * the load. GET answers a wallet, POST a transfer, whatever else was asked.
- */
+/* The shared upstream, on raw sockets to save CPU. GET returns a wallet, POST a transfer. */
 const answer = (body: string): Buffer =>
   Buffer.from(
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: keep-alive\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 const answers = { G: answer(wallet), P: answer(transfer) }
 
-/** The length of the first request in the text, or 0 while it is not whole. */
+/** Length of the first request, or 0 while it is incomplete. */
 const requestLength = (text: string): number => {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 0

@@ -23,7 +23,7 @@ const barOf = (row: Row, longest: number, y: number): string => {
   ].join('')
 }
 
-/** A block of bars a scenario, its fastest contender the longest: an SVG by hand. */
+/** An SVG bar chart with one group per scenario. */
 export const chart = (outcomes: readonly Outcome[], caption: string): string => {
   const parts: string[] = []
   let y = 46

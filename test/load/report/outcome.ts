@@ -1,17 +1,17 @@
-/** What was measured of one contender, a value a round. */
+/** Measurements of one contender, one value per round. */
 export interface Row {
   scenario: string
   contender: string
-  /** What is counted: requests, logins, transfers. */
+  /** Counted unit: requests, logins or transfers. */
   unit: string
   perSecond: number[]
   p50: number[]
   p99: number[]
-  /** CPU seconds of its process per 10,000 of them; empty where it has no process of its own. */
+  /** CPU seconds per 10,000 units; empty without a separate process. */
   cpu: number[]
 }
 
-/** A figure that a target is about, a value a round. */
+/** A target's measurement, one value per round. */
 interface Figure {
   id: string
   values: number[]
@@ -21,9 +21,9 @@ export interface Outcome {
   scenario: string
   rows: Row[]
   figures: Figure[]
-  /** What a reader of the table has to know. */
+  /** Notes printed below the table. */
   notes: string[]
-  /** Wrong answers: any fails the run. */
+  /** Incorrect responses. Any of them fails the run. */
   faults: string[]
   profiles: string[]
 }

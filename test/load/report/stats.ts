@@ -5,16 +5,16 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
 }
 
-/** The value below which a share of them lies. */
+/** Returns a percentile. */
 export const quantile = (values: readonly number[], share: number): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Half of the distance between the least and the greatest, as a share of the median. */
+/** Half the range, as a share of the median. */
 export const spread = (values: readonly number[]): number =>
   (Math.max(...values) - Math.min(...values)) / 2 / median(values)
 
-/** Round by round, so that what slowed the machine in one round slowed both. */
+/** Ratios per round, so that machine noise affects both sides. */
 export const ratios = (these: readonly number[], those: readonly number[]): number[] =>
   these.map((value, round) => value / (those[round] ?? Number.NaN))

@@ -51,7 +51,7 @@ export interface Verdict extends Target {
   reached: boolean
 }
 
-/** Every target whose figure was measured in this run. */
+/** All targets measured in this run. */
 export const judge = (targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] =>
   targets.flatMap((target) => {
     const figure = outcomes.flatMap(({ figures }) => figures).find(({ id }) => id === target.figure)

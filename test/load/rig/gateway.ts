@@ -6,7 +6,7 @@ import type { Rig } from './workspace.ts'
 
 export interface Gateway extends Started {
   operationsUrl: string
-  /** Domains that are served by the upstream. */
+  /** Domains routed to the upstream. */
   profiling: string | null
 }
 
@@ -15,17 +15,14 @@ export interface GatewayOptions {
   place?: Place
   /** PORTICO_DATA_DIR or DATABASE_URL, SMTP_URL. */
   variables?: Variables
-  /** Laid over the configuration. */
+  /** Configuration overrides. */
   configuration?: object
   profile?: boolean
 }
 
 const preload = import.meta.resolve('./profiler.ts')
 
-/**
- * Portico as `portico serve` starts it, with everything on and its log in a file. Only the scale of the limits is
- * another: PORTICO_RATE_LIMIT_SCALE, as a load test needs it.
- */
+/** Starts `portico serve` with all features and a log file. Only PORTICO_RATE_LIMIT_SCALE differs from production. */
 export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<Gateway> => {
   const { name = 'portico', place = 'measured', variables = {}, configuration = {}, profile = false } = options
   const [port, operationsPort] = [await freePort(), await freePort()]
@@ -36,7 +33,7 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    // A profile is told by the files that people read, not by those of the build.
+    // Run the sources so that the profile names source files.
     args: profile ? ['--import', preload, 'src/cli.ts', 'serve'] : ['bin/portico.js', 'serve'],
     port,
     log: rig.file(`${name}-${port}.log`),

@@ -19,7 +19,7 @@ const files = {
 }
 export type Peer = keyof typeof files
 
-/** A peer, or the upstream of all of them, as a process of its own. */
+/** Starts a peer or the shared upstream in a separate process. */
 export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> => {
   const port = await freePort()
   return rig.keep(
@@ -46,7 +46,7 @@ const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
   )
 }
 
-/** A token as good as Portico's own for the peer that verifies one. */
+/** A valid token for the peer that verifies one. */
 const peerToken = async () => {
   const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true })
   const token = await new SignJWT({ sid: '01990000-0000-7000-8000-0000000000bb' })
@@ -60,7 +60,7 @@ const peerToken = async () => {
   return { token, jwk: JSON.stringify(await exportJWK(publicKey)) }
 }
 
-/** Every proxy that Portico is held against, before the same upstream, with the token that the checking one wants. */
+/** All peer proxies, with the same upstream and the token they require. */
 export const startProxies = async (rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> => {
   const { token, jwk } = await peerToken()
   const env = { UPSTREAM: upstream, PEER_JWK: jwk }

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { root } from '../../harness/settings.ts'
 import { cpuSecondsOf, residentBytesOf } from './usage.ts'
 
-/** Where something runs: what is measured has a core of its own, load and what stands behind it have the other. */
+/** CPU assignment: the measured process has one core, the load and its dependencies the other. */
 export type Place = 'measured' | 'load' | 'anywhere'
 
 const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
@@ -16,11 +16,11 @@ const last = cpus().length - 1
 const canPin = last > 0 && isThere(taskset, '-c', `0,${last}`, 'true')
 const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
-/** A command line on its core, where this machine can pin and has two. */
+/** Pins a command to its core, if the machine supports it and has two. */
 const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
   canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
 
-/** Moves a process with all its threads. */
+/** Pins all threads of a process. */
 export const pin = (pid: number, place: Place): void => {
   if (canPin) spawnSync(taskset, ['-acp', cores[place], String(pid)])
 }
@@ -28,7 +28,7 @@ const pinSelf = (place: Place): void => pin(process.pid, place)
 // The bench itself is load: it drives what wrk cannot.
 pinSelf('load')
 
-/** What is started meanwhile may run on every core. */
+/** Runs the callback with all cores available to new processes. */
 export const unpinned = async <T>(work: () => Promise<T>): Promise<T> => {
   pinSelf('anywhere')
   try {
@@ -84,7 +84,7 @@ const whenReady = async (port: number, name: string, log: string, child: ChildPr
   throw new Error(`${name} did not get ready; see ${log}`)
 }
 
-/** A process of its own that listens on a port; it ends with the bench at the latest. */
+/** Starts a process that listens on a port and ends with the benchmark. */
 export const start = async ({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> => {
   const file = openSync(log, 'a')
   const [program, line] = placed(place, command, args)
@@ -114,7 +114,7 @@ export const start = async ({ name, place, command, args, port, env = {}, log }:
   }
 }
 
-/** Runs a command to its end and answers its standard output; anything but 0 is a failure. */
+/** Runs a command and returns its standard output. Throws on a nonzero exit code. */
 export const runToEnd = async (
   place: Place,
   command: string,

@@ -10,7 +10,7 @@ interface Costly {
   share: number
 }
 
-/** No work of the gateway's: waiting, and the profiler itself. */
+/** Idle time and the profiler. */
 const isWork = ({ functionName, url }: Profiler.ProfileNode['callFrame']): boolean =>
   functionName !== '(idle)' && functionName !== '(root)' && url !== 'node:inspector'
 
@@ -33,7 +33,7 @@ const houseOf = ({ functionName, url }: Profiler.ProfileNode['callFrame']): stri
   return found ?? (functionName.startsWith('(') ? functionName : 'node')
 }
 
-/** Self time by what `name` says of a frame, the greatest first, as shares of the time that the process was busy. */
+/** Self time per group, in descending order, as a share of busy time. */
 const rank = (profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['callFrame']) => string): Costly[] => {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const spent = new Map<string, number>()
@@ -60,7 +60,7 @@ const describe = (profile: Profiler.Profile, top = 10): string => {
   ].join('\n')
 }
 
-/** Profiles the gateway while `load` lies on it; keeps the profile beside the caller and tells the costliest functions. */
+/** Profiles the gateway under load, saves the profile and prints the most expensive functions. */
 export const profiled = async (gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> => {
   const file = gateway.profiling
   if (file === null) return ''

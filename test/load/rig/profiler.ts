@@ -1,10 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
-/*
- * Loaded before the gateway by `npm run bench -- --profile`: SIGUSR2 begins a CPU profile, the next one ends it and
- * writes it to BENCH_PROFILE. So only what was under load is in it, and nothing of the start.
- */
+/* Preload for `npm run bench -- --profile`. SIGUSR2 starts a CPU profile; the next one writes it to BENCH_PROFILE. */
 const file = process.env.BENCH_PROFILE ?? 'gateway.cpuprofile'
 let session: Session | null = null
 

@@ -13,7 +13,7 @@ const secondsIn = (text: string): number => {
 const psOf = (pid: number, field: string): string =>
   execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)]).toString()
 
-/** CPU time of a process with all its threads, as the operating system counts it. */
+/** CPU time of a process, including all threads. */
 export const cpuSecondsOf = (pid: number): number => {
   if (!hasProc) return secondsIn(psOf(pid, 'time'))
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

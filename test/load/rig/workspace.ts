@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for logs, stores and profiles, and what is taken down at the end, in reverse order. */
+/** A folder for logs, stores and profiles. Releases resources in reverse order. */
 export interface Rig extends AsyncDisposable {
   folder: string
   file(name: string): string
-  /** Hands the thing through and sees to its end. */
+  /** Registers a resource for cleanup and returns it. */
   keep<T extends { stop(): Promise<unknown> }>(started: T): T
 }
 

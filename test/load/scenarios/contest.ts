@@ -11,7 +11,7 @@ import { emptyRow } from './rows.ts'
 export interface Contender {
   process: Started
   shot: Shot
-  /** Throws unless one answer is wholly right. */
+  /** Throws if a response is incorrect. */
   check(text: string, status: number): void
 }
 
@@ -31,7 +31,7 @@ export const rotated = <T>(list: readonly T[], by: number): T[] => [
   ...list.slice(0, by % list.length),
 ]
 
-/** With --profile, one more round of load whose profile is kept and told. */
+/** With --profile, runs one more round and reports its profile. */
 export const keepProfile = async (
   outcome: Outcome,
   gateway: Gateway,
@@ -43,7 +43,7 @@ export const keepProfile = async (
   outcome.profiles.push(`${outcome.scenario}\n${await profiled(gateway, file, load)}`)
 }
 
-/** Every contender in every round, in an order that rotates; Portico's row is the first, and the ratios are its. */
+/** Runs every contender in each round, in rotating order. Ratios are relative to Portico, the first row. */
 export const contest = async (
   scenario: string,
   contenders: readonly Contender[],
@@ -67,7 +67,7 @@ export const contest = async (
     row?.p50.push(hits.p50)
     row?.p99.push(hits.p99)
     row?.cpu.push((spent / hits.requests) * 10_000)
-    if (hits.requests === 0) outcome.faults.push(`${contender.process.name}: it answered nothing`)
+    if (hits.requests === 0) outcome.faults.push(`${contender.process.name}: no responses`)
     if (hits.failures > 0) outcome.faults.push(`${contender.process.name}: ${hits.failures} of ${hits.requests} failed`)
   }
   for (let round = 0; round < rounds; round++) for (const each of rotated(contenders, round)) await measure(each)

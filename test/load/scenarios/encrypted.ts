@@ -23,7 +23,7 @@ const post = async (line: Line, headers: Record<string, string>, body: string, a
   if (reply.status !== 200 || !reply.body.includes(answer)) throw new Error(`${reply.status} ${reply.body}`)
 }
 
-/** The proxied POST through the secure channel, with its answer in the clear or sealed too, against the same in the clear. */
+/** Compares the proxied POST with and without the secure channel. */
 export const encryptedPost = async (rig: Rig, options: Options): Promise<Outcome> => {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
   const { variables } = await seededStore(options.store)

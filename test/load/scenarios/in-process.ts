@@ -9,13 +9,13 @@ import type { Rig } from '../rig/workspace.ts'
 import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
-/** The one operation for members of a workspace that is answered from memory; it asks for a permission too. */
+/** A workspace operation with a permission check, served from memory. */
 const path = `${chain}/roles/permissions/tree`
 
-/** The same envelope, whatever its time. */
+/** Removes the timestamp from the envelope. */
 const timeless = (text: string): string => text.replace(/"timestamp":\d+/, '"timestamp":0')
 
-/** Against bare Express that answers the very same body by `res.json`. */
+/** Compares with bare Express sending the same body. */
 export const inProcessGet = async (rig: Rig, options: Options): Promise<Outcome> => {
   const { variables } = await seededStore(options.store)
   const gateway = await startGateway(rig, { variables, profile: options.profile })

@@ -11,7 +11,7 @@ import { transfersOnPglite, transfersOnPostgres } from './transfers.ts'
 
 export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 
-/** Each with a rig of its own, in this order. */
+/** All scenarios in order, each in a separate environment. */
 export const scenarios: Record<string, Scenario> = {
   'proxied-get': proxiedGet,
   'proxied-post': proxiedPost,

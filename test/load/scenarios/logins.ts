@@ -14,7 +14,7 @@ import { emptyRow, measured, runPeer } from './rows.ts'
 const scenario = 'logins'
 const loops = 16
 
-/** Whole logins (password, mailed code, tokens) against argon2id alone, on the same core and as many at once. */
+/** Compares complete logins with argon2id alone, on the same core and with the same concurrency. */
 export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.keep(await openMailbox())

@@ -20,7 +20,7 @@ import { keepProfile } from './contest.ts'
 import { addRound, emptyRow } from './rows.ts'
 
 const scenario = 'mixed-day'
-/** Offered a second, as many as there can be below that; an even load is what memory is judged under. */
+/** Maximum steps per second. A constant load makes memory comparable. */
 const pace = 400
 const loops = 64
 
@@ -43,7 +43,7 @@ const read = async (line: Line, people: readonly Person[]): Promise<void> => {
   if (status !== 200) throw new Error(`${path}: ${status} ${body}`)
 }
 
-/** 90 % reads, 8 % transfers, 2 % logins, of people who have signed in and others who do it now. */
+/** 90% reads, 8% transfers and 2% logins. */
 const dayOf = (parts: {
   people: readonly Person[]
   accounts: readonly SeededAccount[]
@@ -69,7 +69,7 @@ const dayOf = (parts: {
   return { step, times }
 }
 
-/** Resident memory, half a second apart, until stopped. */
+/** Samples resident memory every 500 ms until stopped. */
 const watchMemory = (process: Started) => {
   const samples: number[] = []
   let watching = true

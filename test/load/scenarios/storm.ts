@@ -17,7 +17,7 @@ const storming = 200
 const readers = 32
 const pace = 100
 
-/** GETs of somebody who is signed in, at an even pace, alone and while 200 people sign in at once. */
+/** Reads at a constant rate, with and without 200 concurrent logins. */
 export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.keep(await openMailbox())
@@ -56,7 +56,7 @@ export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> =
   }
   outcome.figures.push({ id: `${scenario}/quiet`, values: ratios(row.p99, quiet.p99) })
   outcome.notes.push(
-    `on ${store.kind}; ${pace} reads a second on ${readers} connections; ${storming} logins at once, ${next} in all`,
+    `on ${store.kind}; ${pace} reads a second on ${readers} connections; ${storming} concurrent logins, ${next} in all`,
   )
   return outcome
 }

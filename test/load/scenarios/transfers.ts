@@ -18,7 +18,7 @@ import { addRound, emptyRow, measured, runPeer } from './rows.ts'
 const clients = 16
 const senders = 32
 
-/** Rounds of the other side, which the transfers are held against. */
+/** Rounds of the compared system. */
 interface Against {
   name: string
   round(row: Row, seconds: number): Promise<void>

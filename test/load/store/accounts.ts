@@ -1,9 +1,9 @@
-/** An account of a seeded store: a workspace of its own with a funded wallet. */
+/** A seeded account with a separate workspace and a funded wallet. */
 export interface SeededAccount {
   email: string
   workspace: string
   wallet: string
 }
 
-/** Accounts of a seeded store, and of the plain tables that it is held against. */
+/** Seeded accounts, used by the store and the plain tables. */
 export const people = 100

@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/database/index.ts'
 import { verifyLedger } from '../../../src/ledger/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
-/** After the money has moved, with the gateway stopped: whether the book adds up, and every acknowledged order is in it once. */
+/** Checks with the gateway stopped that the ledger balances and contains each acknowledged order once. */
 export const auditBook = async (variables: Variables, acknowledged: readonly string[]): Promise<string[]> => {
   const store = await openDatabase(databaseTarget(testSettings(variables), () => undefined))
   try {
@@ -18,10 +18,10 @@ export const auditBook = async (variables: Variables, acknowledged: readonly str
       .execute()
     const written = new Set<string>(rows.map(({ biz_id }) => biz_id))
     const told = new Set(acknowledged)
-    if (told.size !== acknowledged.length) faults.push(`${acknowledged.length - told.size} orders were told twice`)
+    if (told.size !== acknowledged.length) faults.push(`${acknowledged.length - told.size} duplicate acknowledged orders`)
     const lost = [...told].filter((id) => !written.has(id)).length
     if (lost > 0) faults.push(`${lost} acknowledged orders are lost`)
-    if (written.size > told.size) faults.push(`${written.size - told.size} orders that nobody was told of`)
+    if (written.size > told.size) faults.push(`${written.size - told.size} orders without an acknowledgement`)
     return faults
   } finally {
     await store.close()

@@ -1,7 +1,4 @@
-/*
- * Fills a store for the bench, straight through the composition: accounts with a workspace and a funded
- * wallet each. Tells them as JSON. One hash serves them all, for nobody measures how they are made.
- */
+/* Seeds accounts with workspaces and funded wallets and prints them as JSON. All share one password hash. */
 import { pino } from 'pino'
 import { composeDomains } from '../../../src/compose/domains.ts'
 import { composeIdentity } from '../../../src/compose/identity.ts'

@@ -9,7 +9,7 @@ import type { SeededAccount } from './accounts.ts'
 
 export type Kind = 'pglite' | 'postgres'
 
-/** A seeded store of one's own. */
+/** A separate seeded store. */
 export interface Store {
   kind: Kind
   variables: Variables
@@ -27,7 +27,7 @@ const seed = async (variables: Variables): Promise<SeededAccount[]> => {
   return JSON.parse(await runToEnd('load', process.execPath, [seedScript], env))
 }
 
-/** A throw-away server on all cores, one for the whole run; undefined where there is no PostgreSQL. */
+/** A temporary server on all cores, shared by the run. Undefined without PostgreSQL. */
 export const postgres = (): Promise<TestPostgres | undefined> => {
   server ??= unpinned(startPostgres)
   return server
@@ -56,7 +56,7 @@ const serverTemplate = async (url: string) => {
 let embedded: ReturnType<typeof embeddedTemplate> | null = null
 let served: ReturnType<typeof serverTemplate> | null = null
 
-/** Stores are filled once a run; each scenario works on a copy. */
+/** Seeds each store once per run. Scenarios work on copies. */
 export const seededStore = async (kind: Kind): Promise<Store> => {
   copies += 1
   if (kind === 'pglite') {
@@ -74,7 +74,7 @@ export const seededStore = async (kind: Kind): Promise<Store> => {
   return { kind, accounts, variables: { DATABASE_URL: databaseUrl(running.url, `bench_${copies}`) } }
 }
 
-/** PostgreSQL where there is one: what a deployment under load has. */
+/** Uses PostgreSQL if available. */
 export const bestStore = async (): Promise<Store> => seededStore((await postgres()) ? 'postgres' : 'pglite')
 
 export const closeStores = async (): Promise<void> => {
