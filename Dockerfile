@@ -1,16 +1,16 @@
-# The gateway, and `portico serve --role domains`, as one image: Node, a build of the sources, and what it needs at run
-# time. docs/guides/deploy.md describes how to run it; scripts/test-image.sh builds and runs it without an engine.
+# The gateway and `portico serve --role domains` in one image. docs/guides/deploy.md describes how to run it.
+# scripts/test-image.sh builds and runs it without a container engine.
 ARG BASE=docker.io/library/node:26.10.0-bookworm-slim
 
-# What the server imports, exactly as locked; no package's script runs.
+# The server's dependencies, exactly as locked. Install scripts do not run.
 FROM ${BASE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
- # Peers that some packages name for their types alone.
+ # Remove peer dependencies that are needed for types only.
  && rm -rf node_modules/typescript node_modules/@typescript
 
-# The server in a few files, by the tools that the project is developed with.
+# Bundles the server with the development dependencies.
 FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -20,7 +20,7 @@ COPY scripts/build.ts ./scripts/build.ts
 COPY src ./src
 RUN node scripts/build.ts release
 
-# The base without what only builds: the result has Node and no package manager.
+# The base image without build tools: it has Node and no package manager.
 FROM ${BASE} AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/include/node /opt/yarn* /root/.npm \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
@@ -32,16 +32,16 @@ COPY config ./config
 COPY bin ./bin
 COPY docs/examples.json ./docs/examples.json
 COPY --from=build /app/build ./build
-# What Node makes of the build when it loads it, made once: it starts sooner and takes less memory. All that a start may
-# load counts, whatever store and upstreams it has; cli.js alone would run. Node looks for it under the number of whoever
-# runs it, and it is made by root, so that it cannot be changed.
+# Compile the build once: the server starts faster and uses less memory. Import all parts, because cli.js alone would not
+# load every store and upstream. Node looks for the cache under the user id that runs it. It belongs to root, so that the
+# server cannot change it.
 ENV NODE_COMPILE_CACHE=/app/.compiled
 RUN node --input-type=module -e "import { globSync } from 'node:fs'; \
       for (const part of globSync('/app/build/release/*.js')) if (!part.endsWith('/cli.js')) await import(part)" \
  && node bin/portico.js --help >/dev/null \
  && for made in .compiled/*-0; do mv "$made" "${made%-0}-10001"; done && chmod -R a+rX .compiled
 
-# A number, so that Kubernetes can see that it is not root.
+# Numeric, so that Kubernetes can verify that it is not root.
 USER 10001:10001
 ENV NODE_ENV=production PORTICO_PROFILE=production HOST=0.0.0.0 PORT=8080 OPS_PORT=9090 PORTICO_DATA_DIR=/data
 # The one place that is written to: the embedded store and uploaded files. On PostgreSQL and S3 nothing is.

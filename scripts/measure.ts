@@ -1,8 +1,8 @@
 /*
- * Start-up to ready and memory when idle, of the gateway as `npm start` starts it, on each store:
- * `npm run measure [starts] [idleMs]`. Stores exist and what Node keeps of the sources is there, as at any start but the
- * first; the stores take turns, and what is told is the median of so many starts beside what it is meant to be. Memory
- * is the resident set a while after ready, and after some hundred requests, as the operating system counts it.
+ * Measures the time from start to ready and the resident memory of the gateway, on each store:
+ * `npm run measure [starts] [idleMs]`. Stores and the compile cache exist before the first measured start. The stores
+ * alternate, and the result is the median next to the target. Memory is read after `idleMs` and after a few hundred
+ * requests.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Dockerfile and runs what came of it, on a Debian machine with no container engine and no registry at hand:
+# Builds the Dockerfile and runs the image on a Debian machine without a container engine or a registry:
 # buildah with --isolation chroot, on a stand-in for the base image made by debootstrap and the Node of the npm package,
 # under the base's own name. The image's root is then started as its own user with everything but its volume unwritable.
 # Needs root and a way to mount. PORTICO_IMAGE_WORK keeps the stand-in between runs.
@@ -34,7 +34,7 @@ if [ ! -x "$work/rootfs/usr/local/bin/node" ]; then
   mkdir -p "$work/rootfs/usr/local/lib/node_modules"
   cp -r "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$work/rootfs/usr/local/lib/node_modules/npm"
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$work/rootfs/usr/local/bin/npm"
-  # Whatever this machine trusts, the build has to trust when it asks the registry.
+  # The build must trust the same certificates as this machine, to reach the registry.
   cp /etc/ssl/certs/ca-certificates.crt "$work/rootfs/etc/ssl/certs/ca-certificates.crt"
 fi
 if ! buildah inspect --type image "$base" >/dev/null 2>&1; then

@@ -10,7 +10,7 @@ Environment variables override the [configuration](configuration.md). An empty v
 
 ${table(['variable', 'description'], rows)}
 
-Node and the libraries read variables of their own:
+Node and the libraries read these variables, too:
 
 | variable | description |
 | --- | --- |

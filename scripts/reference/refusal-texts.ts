@@ -3,7 +3,7 @@ import type { Code } from '../../src/kernel/index.ts'
 export interface RefusalText {
   /** When the gateway refuses with this code. */
   cause: string
-  /** What the caller should do. */
+  /** The action that the caller should take. */
   action: string
 }
 

@@ -40,8 +40,8 @@ export const ledgerVerify: Command = {
   summary: 'check the consistency of the whole ledger',
   help: [
     'Exit code 0 if the ledger is consistent, 1 otherwise. Prints the first discrepancy. Changes nothing. The embedded',
-    'store can be used by one process only: stop the gateway first. A running gateway reports the result of its own',
-    'checks at /health/ready and in its metrics.',
+    'store can be used by one process only: stop the gateway first. A running gateway reports its own results',
+    'at /health/ready and in its metrics.',
   ].join('\n'),
   options: {},
   run: async () => {

@@ -191,7 +191,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
   })
 
   test.each(['Content-Length: 20000000', 'Transfer-Encoding: chunked', 'Connection: close\r\nContent-Length: 40000'])(
-    'files.upload 401 (%j): no reset for a proxy that keeps writing; a dropped body is no new request',
+    'files.upload 401 (%j): no reset for a proxy that keeps writing; a dropped body is not a new request',
     async (framing) => {
       const begun = upload(`${framing}\r\n`, '').replace(/Authorization: .*\r\n/, '')
       const refusedByParser = () => portico.log.filter(({ msg }) => msg === 'request malformed').length

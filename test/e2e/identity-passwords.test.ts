@@ -50,7 +50,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     return linkToken((await links())[0]?.text ?? '')
   }
 
-  test('password.forgot 200: same bytes, known or not; the link has the configured origin, whatever the Host', async () => {
+  test('password.forgot 200: same bytes, known or not; the link has the configured origin for any Host', async () => {
     const { email } = await register(portico)
     const by = client(portico)
     const strip = ({ status, headers, text }: Awaited<ReturnType<typeof by.post>>) => ({
@@ -146,7 +146,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(refusal(await by.post(reset, { token: first, newPassword: otherPassword }))[0]).toBe(404)
   })
 
-  test.each(['reset', 'init'])('password.%s 400 for fewer than eight characters, whatever the token', async (step) => {
+  test.each(['reset', 'init'])('password.%s 400 for fewer than eight characters, with any token', async (step) => {
     const reply = await client(portico).post(`/auth/password/${step}`, {
       token: 'A'.repeat(43),
       newPassword: 'Short-7',

@@ -84,13 +84,13 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     expect([response?.status, response?.body.message]).toEqual([400, 'invalid request parameters: cf-connecting-ip'])
   })
 
-  test('401 ACCESS.TOKEN_MISSING without a token, whatever the body', async () => {
+  test('401 ACCESS.TOKEN_MISSING without a token, with any body', async () => {
     const bodied = (route: Route): Call => (route.method === 'POST' ? { body: '{"broken' } : {})
     await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], bodied)
     await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], () => ({ headers: { authorization: 'Basic eDp5' } }))
   })
 
-  test('401 ACCESS.TOKEN_INVALID for garbage as token, whatever the body', async () => {
+  test('401 ACCESS.TOKEN_INVALID for garbage as token, with any body', async () => {
     await assertAll(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ method }) => ({
       token: 'garbage',
       ...(method === 'POST' && { body: '[' }),

@@ -65,7 +65,7 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
     expect(await from('2001:db8:0:200::2')).toBe(401)
   })
 
-  test('auth.loginInitiate 401: the window at CONSUMER ends after a minute, whatever that of SYSTEM', async () => {
+  test('auth.loginInitiate 401: the window at CONSUMER ends after a minute, independent of SYSTEM', async () => {
     const at = client(portico)
     const body = { email: 'a@b.test', password: 'wrong' }
     const endOf = async (chain: string): Promise<number> => {

@@ -38,7 +38,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     expect(items).toMatchObject([entry, entry, entry])
   })
 
-  test('recharges.proof 400 for a file type that proofs cannot have, whatever its purpose', async () => {
+  test('recharges.proof 400 for a file type that proofs cannot have, for any purpose', async () => {
     const { data, create, upload, web } = world
     const { bizId } = await create()
     const table = { content: Buffer.from('=1+1,2\n'), fileName: 'receipt.csv', type: 'text/csv' }

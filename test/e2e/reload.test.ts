@@ -101,7 +101,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
 
 /** It reads the gateways' file, which may place all domains at this service. */
 test.skipIf(inject('topology') !== 'embedded')(
-  'a domain service serves its domains itself, also after a reload, whatever `backends` contains',
+  'a domain service serves its domains itself, also after a reload, for any `backends`',
   async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA')
     const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })

@@ -56,7 +56,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     ['a reply above the limit', send, json('x'.repeat(100_000))],
     ['a file above the limit', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
     ['413 without an envelope', send, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
-    ['400 with other JSON', send, json({ error: 'of its own' }, '400 Bad Request')],
+    ['400 with other JSON', send, json({ error: 'of the service' }, '400 Bad Request')],
   ])('%s fails this call only, with 502 and one attempt', async (_name, call, reply) => {
     behave = (socket) => socket.write(reply)
     for (let index = 0; index < 4; index++) expect((await call()).status).toBe(502)

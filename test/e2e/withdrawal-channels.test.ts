@@ -75,7 +75,7 @@ describe.skipIf(!storeIsAvailable())('withdrawal channels', () => {
     expect((await data(system('GET', `/withdrawal-channels?workspaceId=${unknownId}`))).items).toEqual([])
   })
 
-  test("withdrawalChannels.create 200: a replay returns the first response, whatever the channel's status", async () => {
+  test('withdrawalChannels.create 200: a replay returns the first response for any channel status', async () => {
     const { data, web, system } = world
     const [id, body] = [randomUUID(), payoutAccount()]
     const first = await data(web('POST', '/withdrawal-channels', body, { id }))

@@ -11,7 +11,7 @@ export interface Target {
   operationsUrl: string
 }
 
-/** A client of one process, or of several in turn. They are looked up anew for each call: they come and go. */
+/** A client of one process, or of several in turn. Looks up the processes for each call, because they change. */
 export interface FaultClient {
   call(method: string, path: string, call?: Call): Promise<Answer>
   mailTo(address: string): Promise<DevelopmentMail>
@@ -25,7 +25,7 @@ export const createClient = (targets: () => Target[]): FaultClient => {
       return send(all[turn++ % all.length]?.url ?? '', method, path, call)
     },
     mailTo: async (address) => {
-      // Processes on one store share the outbox, which tells the newest first, whatever the clock says.
+      // Processes on one store share the outbox. It lists the newest mail first, also if the clock was changed.
       const response = await fetch(`${targets()[0]?.operationsUrl}/mail.json`)
       const mails: DevelopmentMail[] = await response.json()
       const found = mails.find(({ to, template }) => to === address && template === 'login-code')
@@ -72,7 +72,7 @@ export const transfer = async (user: User, requestId: string = randomUUID()): Pr
   return { requestId, status: answer?.status ?? 0, orderId: answer?.status === 200 ? answer.body.data.bizId : null }
 }
 
-/** Transfers by several hands at once until told to stop; whoever fails breathes for a moment. */
+/** Makes concurrent transfers until stopped. Pauses for a moment after a failure. */
 export const burst = (user: User, hands: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } => {
   const attempts: Attempt[] = []
   let stopped = false

@@ -33,7 +33,7 @@ describe.skipIf(!postgres).each([
     return { sessionId, mfaMethod: 'EMAIL', code: codeIn((await client.mailTo(credentials.email)).text) }
   }
 
-  test('expiries fail closed, who signs in anew is served, and the book stays whole', async () => {
+  test('expiries fail closed, a new sign-in works, and the ledger stays consistent', async () => {
     const user = await signedIn(client)
     expect((await transfer(user)).status).toBe(200)
     const login = await pendingLogin()
@@ -55,7 +55,7 @@ describe.skipIf(!postgres).each([
 test.skipIf(!postgres).each([
   [0, /^(?!.*ANOTHER TIME)/s],
   [120_000, /"aheadMs":1(1\d|20)\d{3},"msg":"clock skew between this process and the database/],
-])('a clock that is %i ms ahead of PostgreSQL’s is told of as the process starts', async (shift, said) => {
+])('a clock that is %i ms ahead of PostgreSQL’s is logged when the process starts', async (shift, said) => {
   const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
   const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
   const gateway = await startProcess(variables, 'gateway', ['--import', shifted])

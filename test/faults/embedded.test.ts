@@ -12,7 +12,7 @@ import { checkBook, settleAll } from './invariants.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-disk-'))
 
-/** A small disk of its own; mounting takes root and the right to. */
+/** A small separate disk. Mounting requires root. */
 const mounted = (() => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', folder], { stdio: 'ignore' })
@@ -97,7 +97,7 @@ describe('the embedded store', () => {
   )
 })
 
-test('the log of the embedded store cannot be written: a transfer is 503, and the process ends by itself, to be started again', async () => {
+test('the log of the embedded store cannot be written: a transfer is 503, and the process ends so that it is restarted', async () => {
   const { directory, remove } = await seededDirectory()
   const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
   const shim = new URL('broken-log.mjs', import.meta.url).href
@@ -122,7 +122,7 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
   }
 })
 
-test('an embedded store whose making is killed before its last file: the next start makes it anew', async () => {
+test('an embedded store whose creation is killed before its last file: the next start creates it again', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-making-'))
   const variables = { PORTICO_DATA_DIR: directory, LOG_LEVEL: 'error' }
   const shim = new URL('killed-in-making.mjs', import.meta.url).href

@@ -20,8 +20,8 @@ const settle = async (user: User, { requestId }: Attempt): Promise<string> => {
 }
 
 /**
- * After a fault is over, by the interface: each acknowledged order exists once, under the request id that it was asked
- * with; the others are resolved by asking again. Answers how many transfers there are in all.
+ * Checks through the interface after a fault: each acknowledged order exists once, under its request id. Orders without a
+ * response are resolved by a retry. Returns the total number of transfers.
  */
 export const settleAll = async (user: User, attempts: readonly Attempt[]): Promise<number> => {
   for (const { status, requestId } of attempts) expect(allowed, requestId).toContain(status)
@@ -66,8 +66,8 @@ const targetOf = (place: Place): DatabaseTarget =>
       }
 
 /**
- * By the store itself: the entries sum to zero, balances equal their flows, nothing available is negative, and there
- * are exactly so many transfers, each of them at its end.
+ * Checks in the store: the entries sum to zero, balances equal their flows, no available balance is negative, and there
+ * are exactly the expected number of transfers, each in a final state.
  */
 export const checkBook = async (place: Place, transfers: number): Promise<void> => {
   const store = await openDatabase(targetOf(place))

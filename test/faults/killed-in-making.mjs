@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 
 /*
- * Loaded before a gateway (node --import) by tests alone: the process is killed as PGlite unpacks the last files of a new store,
- * when PG_VERSION, by which it is told that there is one, is there already.
+ * Tests load it before a gateway (node --import). It kills the process while PGlite unpacks the last files of a new store,
+ * when PG_VERSION, which marks a store, exists already.
  */
 const open = fs.openSync
 fs.openSync = (path, ...others) => {

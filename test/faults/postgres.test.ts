@@ -43,7 +43,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
   }
   const all: Awaited<ReturnType<ReturnType<typeof burst>['stop']>> = []
 
-  test('stopped at once, and started again: 503, never 2xx for an unknown commit', async () => {
+  test('immediate shutdown and restart: 503, never 2xx for an unknown commit', async () => {
     const run = burst(user, 8)
     await expect.poll(() => acknowledged(run), { timeout: 60_000 }).toBeGreaterThan(80)
     await postgres?.crash()
@@ -78,7 +78,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
       const asked = performance.now()
       expect((await ask(user, 'GET', '/profile')).status).toBe(200)
       expect((await ask(user, 'GET', '/constants/timezones')).status).toBe(200)
-      // Whoever waited for the table, or for a connection, would do so for three seconds.
+      // A request that waited for the table or for a connection would take three seconds.
       expect(performance.now() - asked).toBeLessThan(2_800)
       await pause(100)
     }

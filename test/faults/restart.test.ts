@@ -28,7 +28,7 @@ const variables = {
 const start = () =>
   startConfigured(variables, { shutdown: { delayMs: 2_000, timeoutMs: 60_000 }, requests: { bodyTimeoutMs: 60_000 } })
 
-/** What a load balancer does: asks who is ready, often, and sends requests to those in turn. */
+/** A load balancer: polls readiness and sends requests to the ready processes in turn. */
 const balance = (all: () => PorticoProcess[]) => {
   let ready: PorticoProcess[] = all()
   const look = async () => {
@@ -46,7 +46,7 @@ const balance = (all: () => PorticoProcess[]) => {
 describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
   let replicas: PorticoProcess[] = []
   beforeAll(async () => {
-    // Both at once, on an empty database: one migrates it, the other waits.
+    // Both start together on an empty database: one migrates it, the other waits.
     replicas = await Promise.all([start(), start()])
   })
   afterAll(async () => {
@@ -141,11 +141,11 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await pause(200)
     const start = performance.now()
     expect(await gateway.stop()).toBe(0)
-    // By itself it would end with its body's time, after ten seconds.
+    // Without the shutdown it would end with the body timeout, after ten seconds.
     expect(performance.now() - start).toBeLessThan(9_000)
   })
 
-  test('a database that says nothing any more is left 5 s later, and the last line says that something was', async () => {
+  test('a silent database is abandoned after 5 s, and the last log line reports it', async () => {
     const through = new URL(postgres?.url ?? '')
     const relay = await startRelay(Number(through.port))
     through.port = String(relay.port)

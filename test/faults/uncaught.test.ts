@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const takeDown of taken.splice(0).reverse()) await takeDown()
 })
 
-/** A gateway whose library is broken, with a request under way. */
+/** A gateway with a broken library and a request in progress. */
 const scene = async (LOG_LEVEL: string) => {
   const { directory, remove } = await seededDirectory()
   taken.push(remove)
@@ -48,10 +48,10 @@ const scene = async (LOG_LEVEL: string) => {
 const wording = 'fatal error; the process exits and must be restarted'
 
 test.each([
-  ['an error', 'SIGUSR2', 'a library failed'],
-  ['what is no error', 'SIGWINCH', 'a library threw a text'],
+  ['error', 'SIGUSR2', 'a library failed'],
+  ['thrown string', 'SIGWINCH', 'a library threw a text'],
 ] as const)(
-  '%s that nothing catches is told in the log, accepted requests finish, and the process ends with 1',
+  'an uncaught %s is logged, accepted requests finish, and the process exits with 1',
   async (_what, signal, message) => {
     const { gateway, finish, lines } = await scene('error')
     gateway.child.kill(signal)
@@ -65,7 +65,7 @@ test.each([
   },
 )
 
-test('an error that nothing catches while the process drains is told in the log too, and it ends with 1', async () => {
+test('an uncaught error during the shutdown is logged, and the process exits with 1', async () => {
   const { gateway, finish, lines } = await scene('info')
   gateway.child.kill('SIGTERM')
   await expect.poll(() => gateway.output()).toContain('draining')

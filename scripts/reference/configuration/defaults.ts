@@ -2,7 +2,7 @@ import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml'
 
 export interface Defaults {
   valueAt(path: readonly string[]): unknown
-  /** What the file says before a setting, on one line. */
+  /** The comment before a setting, on one line. */
   commentAt(path: readonly string[]): string | undefined
 }
 

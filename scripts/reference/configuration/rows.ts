@@ -18,7 +18,7 @@ const shown = (value: unknown): string => {
 const childrenOf = (node: Node): [string, Node][] =>
   Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
 
-/** Siblings of one schema, such as the portals, are told once. */
+/** Whether siblings have the same schema, such as the portals. One row describes them. */
 const areAlike = (children: [string, Node][]): boolean =>
   children.length > 1 &&
   childrenOf(children[0]?.[1] ?? {}).length > 2 &&

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 
 export type Node = z.core.JSONSchema.BaseSchema
 
-/** JSON Schema of integers names the bounds of what JavaScript counts exactly; nobody is told those. */
+/** Whether a bound is worth showing. JSON Schema gives integers the bounds of JavaScript's safe integers. */
 const isBound = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
 
@@ -19,7 +19,7 @@ export const alternatives = (node: Node): Node[] =>
 
 const quoted = (values: readonly unknown[]): string => values.map((each) => `\`${String(each)}\``).join(', ')
 
-/** What a setting accepts, in a few words. */
+/** Describes the values that a setting accepts. */
 export const takes = (node: Node): string => {
   const choices = alternatives(node)
   if (choices.length > 0) return [...new Set(choices.map(takes))].join(' or ')
