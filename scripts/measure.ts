@@ -1,8 +1,7 @@
 /*
- * Measures the time from start to ready and the resident memory of the gateway, on each store:
- * `npm run measure [starts] [idleMs]`. Stores and the compile cache exist before the first measured start. The stores
- * alternate, and the result is the median next to the target. Memory is read after `idleMs` and after a few hundred
- * requests.
+ * Measures start time and memory of the gateway on each store: `npm run measure [starts] [idleMs]`. Prints the medians next
+ * to their targets. Every start has an existing store and a warm compile cache, and the stores alternate. Memory is the
+ * resident set after `idleMs`, and again after 500 requests.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +32,7 @@ interface Figures {
 
 const start = async (variables: Record<string, string>): Promise<Figures> => {
   const [port, operationsPort] = [await freePort(), await freePort()]
-  const begun = performance.now()
+  const startedAt = performance.now()
   const child = spawn(process.execPath, [cli, 'serve'], {
     env: {
       ...process.env,
@@ -54,7 +53,7 @@ const start = async (variables: Record<string, string>): Promise<Figures> => {
     if (child.exitCode !== null) throw new Error('the gateway did not start')
     await pause(10)
   }
-  const readyMs = Math.round(performance.now() - begun)
+  const readyMs = Math.round(performance.now() - startedAt)
   await pause(idleMs)
   const idleMb = await residentMegabytes(child)
   const path = '/web/v1/consumer/constants/timezones'
@@ -69,16 +68,16 @@ const start = async (variables: Record<string, string>): Promise<Figures> => {
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-const tell = (name: string, runs: readonly Figures[], target: { readyMs: number; idleMb: number | null }) => {
-  const of = (field: keyof Figures) => median(runs.map((run) => run[field]))
+const report = (name: string, runs: readonly Figures[], target: { readyMs: number; idleMb: number | null }) => {
+  const medianOf = (field: keyof Figures) => median(runs.map((run) => run[field]))
   const memory = target.idleMb === null ? '' : ` (${target.idleMb})`
   stdout.write(
-    `${name.padEnd(26)} ready in ${of('readyMs')} ms (${target.readyMs})   idle ${of('idleMb')} MB${memory}   used ${of('usedMb')} MB\n`,
+    `${name.padEnd(26)} ready in ${medianOf('readyMs')} ms (${target.readyMs})   idle ${medianOf('idleMb')} MB${memory}   used ${medianOf('usedMb')} MB\n`,
   )
 }
 
 const directories = await Promise.all(['embedded', 'server'].map((each) => mkdtemp(join(tmpdir(), `portico-${each}-`))))
-const [embedded = '', beside = ''] = directories
+const [embedded = '', server = ''] = directories
 const postgres = await startPostgres()
 const redis = await startRedis()
 const stores = [
@@ -87,18 +86,18 @@ const stores = [
     ? [
         {
           name: 'PostgreSQL and Redis',
-          variables: { PORTICO_DATA_DIR: beside, DATABASE_URL: postgres.url, ...(redis && { REDIS_URL: redis.url }) },
+          variables: { PORTICO_DATA_DIR: server, DATABASE_URL: postgres.url, ...(redis && { REDIS_URL: redis.url }) },
           target: { readyMs: 1_000, idleMb: 180 },
         },
       ]
     : []),
 ].map((store) => ({ ...store, runs: [] as Figures[] }))
 
-// The first start makes the store, and leaves the compiled sources for the others.
+// The first start creates the store and fills the compile cache.
 for (const { variables } of stores) await start(variables)
 for (let run = 0; run < starts; run++) for (const { variables, runs } of stores) runs.push(await start(variables))
 stdout.write(`medians of ${starts} starts (targets in brackets), load average ${loadavg()[0]?.toFixed(1)}\n`)
-for (const { name, runs, target } of stores) tell(name, runs, target)
+for (const { name, runs, target } of stores) report(name, runs, target)
 await redis?.stop()
 await postgres?.stop()
 for (const folder of directories) await rm(folder, { recursive: true, force: true })

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the Dockerfile and runs the image on a Debian machine without a container engine or a registry:
-# buildah with --isolation chroot, on a stand-in for the base image made by debootstrap and the Node of the npm package,
-# under the base's own name. The image's root is then started as its own user with everything but its volume unwritable.
-# Needs root and a way to mount. PORTICO_IMAGE_WORK keeps the stand-in between runs.
+# Builds the Dockerfile and runs the image on a Debian machine without a container engine or a registry. It uses buildah
+# with --isolation chroot, and replaces the base image by one made with debootstrap and the Node of the npm package. Then it
+# starts the image as its own user, with only the volume writable. Needs root and mount permissions. Set PORTICO_IMAGE_WORK
+# to reuse the base image between runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 start=$SECONDS
@@ -34,7 +34,7 @@ if [ ! -x "$work/rootfs/usr/local/bin/node" ]; then
   mkdir -p "$work/rootfs/usr/local/lib/node_modules"
   cp -r "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$work/rootfs/usr/local/lib/node_modules/npm"
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$work/rootfs/usr/local/bin/npm"
-  # The build must trust the same certificates as this machine, to reach the registry.
+  # The build must trust the same certificate authorities as this machine.
   cp /etc/ssl/certs/ca-certificates.crt "$work/rootfs/etc/ssl/certs/ca-certificates.crt"
 fi
 if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
@@ -54,8 +54,7 @@ cp -r Dockerfile .dockerignore package.json package-lock.json bin src config "$c
 mkdir "$context/scripts" "$context/docs"
 cp scripts/build.ts "$context/scripts"
 cp docs/examples.json "$context/docs"
-# A registry's mirror may lack what other platforms would take, which npm counts as a fault of the lock: here nothing
-# is asked for that this platform does not take.
+# A registry mirror can lack packages of other platforms, which npm reports as an error in the lock. Remove them.
 node -e '
   const { readFileSync, writeFileSync } = require("node:fs")
   const file = process.argv[1], lock = JSON.parse(readFileSync(file, "utf8"))

@@ -99,7 +99,7 @@ const readToken = (call: Call): string => {
   return token
 }
 
-/** An assertion is valid only for operations of its portal, and an API key's only for operations that machines may call. */
+/** An assertion is valid only for operations of its portal. An assertion for an API key is valid only for operations that machines can call. */
 const assertMayCall = ({ portal, key }: Claims, operation: Operation): void => {
   if (!isOnPortal(portal, operation)) throw invalidToken('call assertion of another portal')
   if (key !== undefined && !isOnMachineChain(operation)) throw invalidToken('call assertion of an API key')

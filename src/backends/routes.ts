@@ -35,8 +35,8 @@ const maxTimeoutMs = (backends: Configuration['backends']): number =>
   )
 
 /**
- * Builds the table of one configuration. Domains with equal settings share one upstream. The upstream client is loaded
- * only where a domain is placed upstream: it has about two hundred modules.
+ * Builds the table of one configuration. Domains with equal settings share one upstream. The upstream client has
+ * about two hundred modules, so it is loaded only if a domain is placed upstream.
  */
 export async function createRoutes({ inProcess, settings, signer, clock, metrics }: RoutesPorts): Promise<Routes> {
   const upstreams = new Map<string, Upstream>()

@@ -35,7 +35,7 @@ const OperatorOptions = z.object({
   'password-stdin': z.boolean().default(false),
 })
 
-/** 24 characters of 64: 144 bits. */
+/** 24 characters from an alphabet of 64 have 144 bits of entropy. */
 const generatedBytes = 18
 
 /** The permissions of a role, or the listed ones. Throws a UsageError for an unknown role or permission. */

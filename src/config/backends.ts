@@ -65,7 +65,7 @@ export const backendSettings = z
     z.enum(['default', ...routableDomains]),
     z
       .union([z.literal('in-process'), upstream], { error: '`in-process`, or settings with a `url`' })
-      .describe('Backend of one domain, or of every other domain (`default`).'),
+      .describe('Backend of the domain. `default` serves all domains without an entry.'),
   )
   .describe('Where each domain is served: `in-process`, or by an HTTP service.')
 

@@ -68,7 +68,7 @@ export const jobSettings = z.strictObject({
     .int()
     .min(1)
     .describe(
-      'Maximum number of concurrent jobs per process. If it is above 1, exports leave one place to other jobs.',
+      'Maximum number of concurrent jobs per process. If it is above 1, exports never use the last slot, so that other jobs can run.',
     ),
   pollMs: timeoutMs(10).describe('Interval in milliseconds at which a process polls for jobs.'),
   leaseMs: timeoutMs(300).describe(

@@ -26,7 +26,7 @@ export const accessSettings = z.strictObject({
     .min(0)
     .max(5_000)
     .describe(
-      'Time in milliseconds that a replica on PostgreSQL caches a membership. A change of permissions is answered after that time, so use the same value on all replicas.',
+      'Time in milliseconds that each replica caches a membership if the store is PostgreSQL. A request that changes permissions gets its response after that time, when all caches have expired. Use the same value on all replicas.',
     ),
   invitations,
   apiKeys,
@@ -63,7 +63,7 @@ export const tokens = z.strictObject({
     'Tolerated clock difference in milliseconds between replicas, and between the gateway and a domain service.',
   ),
   keyPublicationMs: lifetimeMs(0).describe(
-    'Time in milliseconds that a new signing key is published before it signs. Make it longer than clients cache the JWK Set.',
+    'Time in milliseconds that a new key is published before it signs. Use more than the time that clients cache the JWK Set.',
   ),
   keyRefreshMs: lifetimeMs(100).describe('Interval in milliseconds at which replicas reload the signing keys.'),
 })
@@ -84,7 +84,7 @@ export const login = z.strictObject({
     .int()
     .min(1)
     .describe(
-      'Maximum number of concurrent sign-in steps per process, for first steps and for later steps each. Protects signed-in users from a burst of sign-ins.',
+      'Maximum number of concurrent sign-in steps per process. First steps and later steps have separate limits of this size. Protects signed-in users from a burst of sign-ins.',
     ),
   queue: z.int().min(1).describe('Maximum number of sign-in steps of each kind that wait. Further ones get 503.'),
   attempts: z.int().min(1).max(10).describe('Maximum number of code attempts per sign-in or registration.'),

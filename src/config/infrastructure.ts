@@ -62,7 +62,7 @@ export const runtimeSettings = z.strictObject({
     ),
 })
 
-/** Recorded requests for /explain/{requestId} on the operations listener. */
+/** How many requests are kept for /explain/{requestId} on the operations listener, and for how long. */
 export const explainSettings = z.strictObject({
   entries: z
     .int()

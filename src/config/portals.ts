@@ -20,7 +20,7 @@ const groupRules = z.strictObject({
   account: limitRule
     .optional()
     .describe(
-      'Limit per account: for its sessions together, and again for its API keys together. In `mfaSend` and `forgot` it limits the mails to one account. It has no effect in `registration`, `channelOpen` and `refresh`, which run before sign-in.',
+      'Limit per account. All its sessions share one allowance, and all its API keys share another. For `mfaSend` and `forgot`, it limits the mails that are sent to one account. It has no effect in `registration`, `channelOpen` and `refresh`, which run before sign-in.',
     ),
   network: limitRule
     .optional()
@@ -55,7 +55,7 @@ const portal = z.strictObject({
   selfRegistration: z
     .enum(['closed', 'open', 'approval'])
     .describe(
-      'Whether users can register: `closed` refuses, `open` creates the account, `approval` waits for an operator. It has no effect on SYSTEM, which has no registration.',
+      'How registration works. `closed` refuses it, `open` creates the account immediately, and `approval` waits for an operator. It has no effect on SYSTEM, which has no registration.',
     ),
   limits: z
     .strictObject({

@@ -4,7 +4,7 @@ import type { Database, Tx } from './tables.ts'
 
 type Store = Database | Tx
 
-/** Returns the placeholder of a value that each execution passes by name. */
+/** Returns a placeholder for a named value that is supplied at each execution. */
 export type Param<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
 
 /** A statement that is compiled once. */

@@ -60,7 +60,7 @@ export const toPage = <T>(items: T[], counted: number, request: PageRequest): Pa
   }
 }
 
-/** An empty list without pages, for a list whose subject is unknown. */
+/** An empty page, for a list of an object that does not exist. */
 export const emptyPage = <T>(): Page<T> => ({
   items: [],
   pagination: {

@@ -12,7 +12,7 @@ export interface HeaderRow {
   description: string
   schema: JsonObject
   example?: string
-  /** Whether an operation requires the header. The pipeline's stages enforce the same. */
+  /** Whether an operation requires the header. The stages of the pipeline enforce the same rule. */
   rule: Rule
 }
 

@@ -30,7 +30,7 @@ describe('the source tree', () => {
   })
 })
 
-/** The files that a domain or an identity capability can have under a common name; each has one meaning everywhere. */
+/** The standard file names of a domain or an identity capability. A name means the same in every folder. */
 const sharedNames = new Set(['index', 'contract', 'handlers', 'service', 'rules', 'store', 'view', 'schema'])
 
 describe('a domain', () => {

@@ -288,20 +288,23 @@ test.each<[string, object]>([
   ['files.purposes.AVATAR.types.0', purposes('image/png; charset=x')],
   ['exports.pageSize', { exports: { pageSize: 10_001 } }],
   ['jobs.failedKeptMs', { jobs: { failedKeptMs: day + 1 } }],
-])('%s is refused beyond what it may be: %j', (name, settings) => {
+])('%s: an invalid value is refused: %j', (name, settings) => {
   const errors = errorsOf(settings)
   expect(errors).toHaveLength(1)
   expect(errors[0]?.replace(/ \([A-Z_]+\)/, '')).toMatch(new RegExp(`^${name.replaceAll('.', '\\.')}: `))
 })
 
 test.each<[string, object]>([
-  ['an address alone for the sender', { mail: { from: 'no-reply@portal.example' } }],
-  ['the last of each', { sessions: { maxConcurrent: 100 }, login: { attempts: 10 }, limits: { ipv6Prefix: 64 } }],
-  ['a range that is asked for by path', { passwords: { breachCheck: { url: 'https://hibp.example/range/' } } }],
-  ['one by query', { passwords: { breachCheck: { url: 'https://hibp.example/?key=hidden&range=' } } }],
-  ['folders of a bucket', storage('a/b-1/')],
-  ['a range of IPv6', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],
-  ['a range of IPv4, also within IPv6', portal({ edge: { trustedProxies: ['172.16.0.0/12', '::ffff:10.0.0.0/104'] } })],
+  ['a sender without a name', { mail: { from: 'no-reply@portal.example' } }],
+  ['maximum values', { sessions: { maxConcurrent: 100 }, login: { attempts: 10 }, limits: { ipv6Prefix: 64 } }],
+  ['a range query in the path', { passwords: { breachCheck: { url: 'https://hibp.example/range/' } } }],
+  ['a range query in the query', { passwords: { breachCheck: { url: 'https://hibp.example/?key=hidden&range=' } } }],
+  ['a prefix of folders', storage('a/b-1/')],
+  ['an IPv6 range', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],
+  [
+    'an IPv4 range, also mapped to IPv6',
+    portal({ edge: { trustedProxies: ['172.16.0.0/12', '::ffff:10.0.0.0/104'] } }),
+  ],
   ['no statement timeout', { database: { statementTimeoutMs: 0, lockTimeoutMs: 5_000 } }],
   [
     'equal timeouts for the headers and the request',

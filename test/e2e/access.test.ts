@@ -122,7 +122,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
       { headers, bytes: Buffer.from(JSON.stringify(order)) },
       taken.promise,
     )
-    // Until the member has been let into the workspace.
+    // Waits until the member can enter the workspace.
     await pause(100)
     await change(roleBizId)
     await pause(world.portico.settings.access.leaseMs + 50)

@@ -210,7 +210,7 @@ export const signedIn = async (at: Harness, email: string): Promise<Caller> => {
   return at.identity.authentication.accessToken(credential(accessToken))
 }
 
-/** Returns the credential of a request with an access token. */
+/** Returns the credential that authentication yields for an access token. */
 export const credential = (
   token: string,
   more: Partial<{

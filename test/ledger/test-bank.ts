@@ -36,7 +36,7 @@ export interface TestBank {
   ledger: Ledger
   call: ReturnType<typeof handlerCaller>
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
-  /** Opens and funds a wallet. Creates a workspace unless there is an argument for it. */
+  /** Opens and funds a wallet. Creates a workspace unless one is passed. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
   /** The available balance as a decimal string. */
   available(wallet: TestWallet): Promise<string>

@@ -43,7 +43,7 @@ export function createUpstream(
   }
 
   const attempt = async (call: Call, deadline: number): Promise<unknown> => {
-    // Signed here and not before the queue: it could expire there.
+    // Signed after the wait in the queue, where an earlier signature could expire.
     const assertion = await assertionOf(call)
     const start = performance.now()
     // Past the deadline the call counts as refused, so it must not take effect. A stream's time starts here.

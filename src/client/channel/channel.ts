@@ -51,7 +51,7 @@ export const createChannel = (
 export interface ChannelCache {
   /** Returns the open channel of a client hash. Opens one if there is none or it expires soon. */
   get(clientHash: string): Promise<Channel>
-  /** Marks a channel that the gateway no longer accepts. */
+  /** Marks a channel as no longer accepted by the gateway. */
   invalidate(channel: Channel): void
   /** Removes and returns the open channel, so that it can be closed. */
   take(): Promise<Channel | null>

@@ -16,7 +16,7 @@ const isDirectory = async (path: string): Promise<boolean> =>
   )
 
 /**
- * Creates a directory that only this user may access, with its missing parents. Node's `recursive` option never returns
+ * Creates a directory that only this user can access, and its missing parents. Node's `recursive` option never returns
  * if an existing parent reports ENOENT, as /proc does.
  */
 export const makeDirectory = async (path: string): Promise<void> => {

@@ -50,8 +50,8 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<strin
 
 /**
  * Runs all pending migrations in one transaction, owner by owner, and returns their names. Replicas that start together
- * take turns. A migration that cannot lock a busy table in 2 s rolls back and runs again, for up to about a minute; one
- * that deadlocks with a request, up to five times. Most starts have nothing to do and need one query and no lock.
+ * take turns. A migration that cannot lock a busy table within 2 s rolls back and is retried for about a minute.
+ * After a deadlock with a request it is retried up to five times. Most starts have nothing to do and need one query and no lock.
  */
 export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {

@@ -52,10 +52,10 @@ interface Shared {
 
 /**
  * A pooled connection. It is closed, not reused, after a failure that the server did not report (a timeout, a broken
- * socket), because the next caller would receive the lost response. A read-only connection retires all others, too.
+ * socket), because the next caller would receive the lost response. If a connection turns out to be read-only, all other pooled connections are closed, too.
  *
- * With a preamble, every transaction begins with it, and a single statement is sent in one batch with BEGIN and COMMIT:
- * behind a pooler each transaction may run in another session.
+ * If there is a preamble, every transaction begins with it. A single statement is sent in one batch with BEGIN and
+ * COMMIT, because a pooler may run each transaction in a different session.
  */
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient

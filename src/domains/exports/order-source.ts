@@ -9,7 +9,7 @@ import {
 } from '../../ledger/index.ts'
 import { type Row, readAllRows, type Source } from './source.ts'
 
-/** A column from an order's data: plain text, or minor units of the currency in another field. */
+/** A column from an order's data: plain text, or an amount in minor units. Another field gives the currency. */
 export interface DataField {
   name: string
   /** The field in the data. Default: `name`. */
@@ -24,7 +24,7 @@ export interface DataField {
 /** How orders of one type are exported. */
 export interface OrderKind {
   type: OrderQuery['type']
-  /** The name of the status column and of its filter. */
+  /** The name of both the status column and its filter. */
   status: string
   /** The column names of the source and the target wallet. */
   wallets: { source?: string; target?: string }

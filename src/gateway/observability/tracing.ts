@@ -20,7 +20,7 @@ export function parseTraceparent(text: string): SpanContext | null {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }
 
-/** Returns the parent of a call with its tracestate. The OpenTelemetry API limits the tracestate's size. */
+/** Returns the parent span context of a call, with the tracestate that the caller sent. The OpenTelemetry API limits the tracestate's size. */
 const parentOf = ({ headers }: Call): SpanContext | null => {
   const parent = headers.isRepeated('traceparent') ? null : parseTraceparent(headers.informative('traceparent'))
   const state = headers.isRepeated('tracestate') ? '' : headers.informative('tracestate')

@@ -15,7 +15,7 @@ interface GuardRange {
 const toRanges = (entries: WhitelistEntry[]): GuardRange[] =>
   entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), matchedAt: lastMatchedAt }))
 
-/** Creates the whitelist check. Whitelists are cached as long as sessions, and matches are written as rarely as activity. */
+/** Creates the whitelist check. Whitelists are cached for as long as sessions are. Matches are recorded no more often than session activity is. */
 export const createAddressGuard = (
   { database, clock }: IdentityPorts,
   { cacheTtlMs, activityIntervalMs, cacheSize }: IdentitySettings['sessions'],

@@ -36,7 +36,7 @@ const isUsable = (session: OpenSession, now: Instant): boolean =>
 /** Binds an encrypted successor to the token that it replaces. */
 const successorContext = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
 
-/** Returns the successor of a token that was used within `refreshReuseMs`. */
+/** Returns the successor of a refresh token that was first used less than `refreshReuseMs` ago. */
 const recentSuccessor = async (
   { secretBox, settings }: RefreshPorts,
   tx: Tx,

@@ -150,7 +150,7 @@ export class SigningKeys {
     return isAdded ? kid : undefined
   }
 
-  /** Returns when older keys retire, if the next one signs from `activatesAt` on. */
+  /** Returns the time at which older keys retire if the next key starts to sign at `activatesAt`. */
   #retirementAfter(activatesAt: Instant): Instant {
     const { accessTtlMs, assertionTtlMs, clockSkewMs, keyRefreshMs } = this.#settings
     const lastUse = addMs(activatesAt, keyRefreshMs + clockSkewMs)

@@ -81,7 +81,7 @@ export interface StoredSigningKey {
   publicKey: Uint8Array
   privateKey: Uint8Array
   activatesAt: Instant
-  /** When the last token that it signed has expired; null for the newest key. */
+  /** The time at which the last token signed by this key expires. Null for the newest key. */
   retiresAt: Instant | null
 }
 

@@ -16,7 +16,7 @@ interface LedgerAccountsTable {
   balance: Generated<bigint>
   held: Generated<bigint>
   sequence: Generated<number>
-  /** Number of entries, holds created and holds ended. */
+  /** Number of entries plus created holds plus ended holds. */
   version: Generated<number>
   last_entry_at: NullableTimestamp
   created_at: Timestamp

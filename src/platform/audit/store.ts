@@ -37,7 +37,7 @@ export const insertAuditEntry = async (tx: Tx | Database, entry: AuditEntry): Pr
   await insertEntry.all(tx, { ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
 }
 
-/** The hashed content of an entry. `at` is in microseconds, the database's resolution. */
+/** The fields of an entry that its hash covers. `at` is in microseconds, the database's resolution. */
 export interface EntryContent {
   bizId: string
   atMicros: string

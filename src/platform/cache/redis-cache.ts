@@ -34,8 +34,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return epoch`)
 
 /**
- * KEYS: group. ARGV: epoch, member, sequence, size. A window is `<highest>:<digits>`: the digit at place n is 1 where
- * `highest - n + 1` is spent, and missing digits are 0. A closed window is empty. The highest number is stored as it was
+ * KEYS: group. ARGV: epoch, member, sequence, size. A window is `<highest>:<digits>`. Digit n, counted from 1, is 1
+ * if the number `highest - n + 1` is spent. Missing digits count as 0. A closed window is empty. The highest number is stored as it was
  * sent, because Lua would round numbers near 2^53 to 14 digits.
  */
 const spendScript = scriptOf(`

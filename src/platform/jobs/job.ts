@@ -20,7 +20,7 @@ export interface JobKind {
   everyMs?: number
   /** Delay of a recurring kind's first run after the first start of the deployment, in milliseconds. Default: 0. */
   initialDelayMs?: number
-  /** Whether a job may take minutes. One worker of each process is reserved for other kinds. */
+  /** Whether a job may take minutes. One worker per process never runs such jobs, so that they cannot block short ones. */
   isLong?: boolean
   work(payload: unknown, facts: JobFacts): Promise<void>
   /** Runs before a job is marked as failed. Must be idempotent, too. */

@@ -31,7 +31,7 @@ describe('withdrawals', () => {
       ledger,
       words,
       payouts: [{ ...terms, channelType: 'BANK' }],
-      // A stale read: the channel is deactivated right after it.
+      // Simulates a stale read: the channel is deactivated right after it was read.
       channelOf: async (workspace, channel) => {
         const found = await channels.channelOf(workspace, channel)
         return found && { ...found, channelStatus: 'ACTIVE' }

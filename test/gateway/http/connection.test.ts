@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
-/** No connection and no timer is left. Does not use `expect.poll`, which would advance the fake time. */
+/** Asserts that no connections or timers are left. Does not use `expect.poll`, which would advance the fake time. */
 const nothingIsLeft = async () => {
   while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
 }

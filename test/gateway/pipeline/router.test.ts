@@ -6,7 +6,7 @@ import { refusalOf } from '../../domains/world.ts'
 
 const route = createRouter(catalogue)
 
-/** Each path that ends with a parameter, without that parameter. */
+/** All paths that end with a parameter, with that last segment removed. */
 const stems = catalogue.flatMap(({ chains: on, method, path }) =>
   path.endsWith('}') ? on.map((chain) => [method, chains[chain].prefix + path.slice(0, path.lastIndexOf('{'))]) : [],
 )

@@ -11,32 +11,32 @@ const listen = async (server: Server): Promise<number> => {
 }
 
 const timeoutMs = 2_000
-/** What is written lies in the other socket, unread, until longer than the time that it had. */
-const standStill = (socket: Socket, written: string): void => {
+/** Writes to the socket and blocks this process until the deadline has passed. */
+const writeAndBlock = (socket: Socket, written: string): void => {
   socket.write(written)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 500)
 }
 
-test('an answer of a service that lies there once this process goes on is in time', async () => {
+test('fetchText: a response that arrived while this process was blocked is in time', async () => {
   const server = createServer()
   const port = await listen(server)
-  const told = fetchText(`http://127.0.0.1:${port}/`, { timeoutMs, maxBytes: 100 })
+  const response = fetchText(`http://127.0.0.1:${port}/`, { timeoutMs, maxBytes: 100 })
   const [socket] = await once(server, 'connection')
   await once(socket, 'data')
-  standStill(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntold')
-  expect(await told).toEqual({ status: 200, ok: true, text: 'told' })
+  writeAndBlock(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext')
+  expect(await response).toEqual({ status: 200, ok: true, text: 'text' })
   socket.destroy()
   server.close()
 })
 
-test('the rest of a body that lies there once this process goes on is in time', async () => {
+test('readBody: a body that arrived while this process was blocked is in time', async () => {
   const server = createHttpServer()
   const client = connect(await listen(server), '127.0.0.1')
   client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\nhalf ')
   const [request] = await once(server, 'request')
   const body = readBody(request, 100, timeoutMs)
   await once(request, 'data')
-  standStill(client, 'and half')
+  writeAndBlock(client, 'and half')
   expect(String(await body)).toBe('half and half')
   client.destroy()
   server.close()

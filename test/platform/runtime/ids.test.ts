@@ -2,25 +2,25 @@ import { validate, version } from 'uuid'
 import { expect, test } from 'vitest'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 
-const many = 200_000
+const count = 200_000
 
-test('ids are UUIDv7 of this moment, and each is later than the one before', () => {
-  const begun = Date.now()
-  const made = Array.from({ length: many }, () => systemIds.next<'order'>())
-  const ended = Date.now()
-  for (const [index, id] of made.entries()) {
-    if (index > 0 && id <= (made[index - 1] ?? '')) throw new Error(`${made[index - 1]} and then ${id}`)
+test('systemIds: UUIDv7 of the current time, strictly increasing', () => {
+  const startedAt = Date.now()
+  const ids = Array.from({ length: count }, () => systemIds.next<'order'>())
+  const endedAt = Date.now()
+  for (const [index, id] of ids.entries()) {
+    if (index > 0 && id <= (ids[index - 1] ?? '')) throw new Error(`${ids[index - 1]} precedes ${id}`)
   }
-  for (const id of [made[0] ?? '', made.at(-1) ?? '']) {
+  for (const id of [ids[0] ?? '', ids.at(-1) ?? '']) {
     const at = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
     expect([validate(id), version(id)]).toEqual([true, 7])
-    expect(at).toBeGreaterThanOrEqual(begun)
-    expect(at).toBeLessThanOrEqual(ended + 1)
+    expect(at).toBeGreaterThanOrEqual(startedAt)
+    expect(at).toBeLessThanOrEqual(endedAt + 1)
   }
 })
 
-test('the random part of an id differs each time', () => {
-  const tails = new Set(Array.from({ length: many }, () => systemIds.next<'order'>().slice(-10)))
-  // 40 bits: among so many, some twenty may be alike by chance.
-  expect(tails.size).toBeGreaterThan(many - 200)
+test('systemIds: the random part differs in every id', () => {
+  const tails = new Set(Array.from({ length: count }, () => systemIds.next<'order'>().slice(-10)))
+  // 40 bits: about twenty of 200,000 collide by chance.
+  expect(tails.size).toBeGreaterThan(count - 200)
 })
