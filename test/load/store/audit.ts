@@ -18,7 +18,8 @@ export const auditBook = async (variables: Variables, acknowledged: readonly str
       .execute()
     const written = new Set<string>(rows.map(({ biz_id }) => biz_id))
     const told = new Set(acknowledged)
-    if (told.size !== acknowledged.length) faults.push(`${acknowledged.length - told.size} duplicate acknowledged orders`)
+    if (told.size !== acknowledged.length)
+      faults.push(`${acknowledged.length - told.size} duplicate acknowledged orders`)
     const lost = [...told].filter((id) => !written.has(id)).length
     if (lost > 0) faults.push(`${lost} acknowledged orders are lost`)
     if (written.size > told.size) faults.push(`${written.size - told.size} orders without an acknowledgement`)
