@@ -33,7 +33,7 @@ const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'RE
   return body?.code === 'ACCESS.PERMISSION_DENIED' ? 'REFUSED' : null
 }
 
-/** Compares executed and denied commands with the audit log. Requires a PostgreSQL server. */
+/** Compares executed and denied commands with the audit log. Skips the check without a database URL. */
 export const watchActs = (databaseUrl: string | undefined) => {
   const done = new Map<string, Asked>()
   return {

@@ -9,7 +9,7 @@ export interface RawAnswer {
   closed: boolean
 }
 
-/** Number of idle polls before a connection counts as silent. */
+/** Polls per silence. A stalled process counts as one poll, so a slow gateway does not look silent. */
 const looks = 10
 
 /** Sends bytes as they are, where HTTP libraries are too polite, and reads until the end or `silenceMs` of silence. */

@@ -16,7 +16,7 @@ export interface Driven {
   seconds: number
   /** Duration of each step, in milliseconds. */
   latencies: number[]
-  /** Error messages. */
+  /** One error message per failed step. */
   failures: string[]
 }
 

@@ -6,7 +6,7 @@ import type { Rig } from './workspace.ts'
 
 export interface Gateway extends Started {
   operationsUrl: string
-  /** Domains routed to the upstream. */
+  /** Path of the CPU profile, or null without --profile. */
   profiling: string | null
 }
 

@@ -60,7 +60,7 @@ const peerToken = async () => {
   return { token, jwk: JSON.stringify(await exportJWK(publicKey)) }
 }
 
-/** All peer proxies, with the same upstream and the token they require. */
+/** Starts all peer proxies before the same upstream. Returns the token that the verifying peer requires. */
 export const startProxies = async (rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> => {
   const { token, jwk } = await peerToken()
   const env = { UPSTREAM: upstream, PEER_JWK: jwk }

@@ -10,7 +10,7 @@ interface Costly {
   share: number
 }
 
-/** Idle time and the profiler. */
+/** Excludes idle time and the profiler. */
 const isWork = ({ functionName, url }: Profiler.ProfileNode['callFrame']): boolean =>
   functionName !== '(idle)' && functionName !== '(root)' && url !== 'node:inspector'
 
@@ -60,7 +60,7 @@ const describe = (profile: Profiler.Profile, top = 10): string => {
   ].join('\n')
 }
 
-/** Profiles the gateway under load, saves the profile and prints the most expensive functions. */
+/** Profiles the gateway under load, saves the profile and returns a summary of the most expensive functions. */
 export const profiled = async (gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> => {
   const file = gateway.profiling
   if (file === null) return ''

@@ -14,7 +14,7 @@ import { emptyRow, measured, runPeer } from './rows.ts'
 const scenario = 'logins'
 const loops = 16
 
-/** Compares complete logins with argon2id alone, on the same core and with the same concurrency. */
+/** Compares complete logins with argon2id alone on the same core. */
 export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.keep(await openMailbox())

@@ -22,7 +22,7 @@ const paths = {
   POST: `${chain}/transfer/command/create`,
 }
 
-/** Compares the full response body with the upstream response. */
+/** Parses the full envelope and compares its data with the upstream response. */
 const envelopeOf = (expected: string) => (text: string, status: number) => {
   const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
   if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')

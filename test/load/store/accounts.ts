@@ -5,5 +5,5 @@ export interface SeededAccount {
   wallet: string
 }
 
-/** Seeded accounts, used by the store and the plain tables. */
+/** Number of seeded accounts, in the store and in the plain tables. */
 export const people = 100
