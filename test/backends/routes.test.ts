@@ -12,7 +12,7 @@ import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../src/domains/files/contract.ts'
 import { Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { arrivedCall } from '../harness/call.ts'
-import { json, startMisbehaving } from '../harness/misbehaving.ts'
+import { json, startRawUpstream } from '../harness/raw-upstream.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -52,7 +52,7 @@ test('domains with equal settings share an upstream and its breaker', async () =
 
 test('retire: closes the connections after the longest timeout plus one second', async () => {
   const left = new Map<object, Promise<unknown>>()
-  const misbehaving = await startMisbehaving((socket) => {
+  const misbehaving = await startRawUpstream((socket) => {
     if (!left.has(socket)) left.set(socket, once(socket, 'close'))
     socket.write(json([]))
   })
@@ -136,7 +136,7 @@ const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }
   })
 
 test('replace: changes placements only; assertions keep their lifetime', async () => {
-  const service = await startMisbehaving((socket) => socket.write(json([])))
+  const service = await startRawUpstream((socket) => socket.write(json([])))
   const lives: number[] = []
   const sign = async ({ ttlMs }: { ttlMs: number }) => `assertion ${lives.push(ttlMs)}`
   const { replace, backendOf, close } = await startHere(new Registry(), sign)

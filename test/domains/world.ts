@@ -23,7 +23,7 @@ import {
 } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/words.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
-import { facts, taken } from '../harness/facts.ts'
+import { createRequestContext, parseInput } from '../harness/request-context.ts'
 import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
 
@@ -182,12 +182,12 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     if (!handler) throw new Error(`no handler for ${id}`)
     // The lines above establish what the pipeline's types derive from the policy.
     const request = {
-      ...facts(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
+      ...createRequestContext(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
       locale: input.locale ?? 'en',
       clientIp: '203.0.113.7',
       params: parsePathParameters(operation, input.params ?? {}),
-      query: taken(query, input.query ?? {}),
-      body: taken(body, input.body ?? {}),
+      query: parseInput(query, input.query ?? {}),
+      body: parseInput(body, input.body ?? {}),
       caller,
       workspace: access,
       idempotency: null,

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
+import { postWithDelayedEnd } from '../harness/delayed-post.ts'
 import type { Answer } from '../harness/http.ts'
-import { postKeptBack } from '../harness/kept-back.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
@@ -117,7 +117,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     const order = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
     const headers = { authorization: `Bearer ${world.member.accessToken}`, 'x-workspace-id': shared }
     const taken = Promise.withResolvers<void>()
-    const transfer = postKeptBack(
+    const transfer = postWithDelayedEnd(
       `${world.portico.url}/web/v1/consumer/transfer/command/create`,
       { headers, bytes: Buffer.from(JSON.stringify(order)) },
       taken.promise,

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { basename } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { formOf, type Part, pdf, png } from '../harness/form.ts'
 import { requiredHeaders } from '../harness/http.ts'
+import { encodeMultipart, type Part, pdf, png } from '../harness/multipart.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
@@ -32,7 +32,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   afterAll(() => portico?.stop())
 
   const upload = (parts: Part[]) => {
-    const { headers, body } = formOf(parts)
+    const { headers, body } = encodeMultipart(parts)
     return portico.call('POST', '/web/v1/consumer/files/upload', {
       token: session.accessToken,
       workspace,
@@ -145,7 +145,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   })
 
   test('files.upload 413: the parts before the file are limited, too', async () => {
-    const { headers, body } = formOf([file(), purpose()])
+    const { headers, body } = encodeMultipart([file(), purpose()])
     const preamble = Buffer.alloc(26 * 1024 * 1024, 'no form yet\r\n')
     const call = { token: session.accessToken, workspace, headers, body: Buffer.concat([preamble, body]) }
     const reply = await portico.call('POST', '/web/v1/consumer/files/upload', call)
@@ -155,7 +155,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   test('files.upload 400: a form without an end or a boundary', async () => {
     const post = (headers: Record<string, string>, body: Uint8Array) =>
       portico.call('POST', '/web/v1/consumer/files/upload', { token: session.accessToken, workspace, headers, body })
-    const { headers, body } = formOf([file(), purpose()])
+    const { headers, body } = encodeMultipart([file(), purpose()])
     expect(code(await post(headers, body.subarray(0, -40)))).toEqual(invalid)
     expect(code(await post({ 'content-type': 'multipart/form-data; charset=utf-8' }, body))).toEqual(invalid)
     expect(code(await post({ 'content-type': 'application/json' }, body))).toEqual([
@@ -185,7 +185,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
 
   test('files.upload 403: a member without the permission', async () => {
     const member = await signIn(portico, 'member@demo.test')
-    const { headers, body } = formOf([file(), purpose()])
+    const { headers, body } = encodeMultipart([file(), purpose()])
     const reply = await portico.call('POST', '/web/v1/consumer/files/upload', {
       token: member.accessToken,
       workspace,
@@ -263,7 +263,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       body: { workspaceName: 'Playground', workspaceKind: 'SANDBOX' },
     })
     const sandbox = { token: session.accessToken, workspace: created.body.data.bizId }
-    const { headers, body } = formOf([file(), purpose()])
+    const { headers, body } = encodeMultipart([file(), purpose()])
     const stored = await portico.call('POST', '/web/v1/consumer/files/upload', { ...sandbox, headers, body })
     expect(stored.status, stored.text).toBe(200)
     const reset = await portico.call('POST', '/web/v1/consumer/sandbox/reset', sandbox)
@@ -274,7 +274,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
 
   test('files.upload: an aborted upload leaves nothing behind', async () => {
     const { hostname, port } = new URL(portico.url)
-    const { headers, body } = formOf([file({ content: pdf(200_000) }), purpose()])
+    const { headers, body } = encodeMultipart([file({ content: pdf(200_000) }), purpose()])
     const head = Object.entries({
       ...requiredHeaders(),
       ...headers,

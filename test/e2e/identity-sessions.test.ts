@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { unknownId } from '../harness/catalogue.ts'
-import { formOf, pdf } from '../harness/form.ts'
+import { postWithDelayedEnd } from '../harness/delayed-post.ts'
 import { begin, client, data, newcomer, refusal, register, signInAs } from '../harness/identity.ts'
-import { postKeptBack } from '../harness/kept-back.ts'
+import { encodeMultipart, pdf } from '../harness/multipart.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
@@ -64,9 +64,9 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     const ended = Promise.withResolvers<void>()
     const begin = (path: string, bytes: Uint8Array, more: Record<string, string> = {}) => {
       const headers = { 'x-client-hash': by.hash, authorization: `Bearer ${token}`, ...more }
-      return postKeptBack(portico.url + by.chain + path, { headers, bytes }, ended.promise)
+      return postWithDelayedEnd(portico.url + by.chain + path, { headers, bytes }, ended.promise)
     }
-    const form = formOf([
+    const form = encodeMultipart([
       { name: 'purpose', content: 'DOCUMENT' },
       { name: 'file', content: pdf(), fileName: 'late.pdf', type: 'application/pdf' },
     ])

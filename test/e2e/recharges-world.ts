@@ -1,5 +1,5 @@
 import { developmentIds } from '../../src/seed/development.ts'
-import { formOf, pdf } from '../harness/form.ts'
+import { encodeMultipart, pdf } from '../harness/multipart.ts'
 import { type Adjust, startMoneyWorld } from './money-world.ts'
 
 const { workspace, mainUsd } = developmentIds
@@ -17,7 +17,7 @@ export const startRechargesWorld = async (adjust?: Adjust) => {
   const receipt = { where: workspace, content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' }
   const upload = async (changed: Partial<typeof receipt> & { purpose?: string } = {}): Promise<string> => {
     const { where, purpose, ...file } = { ...receipt, purpose: 'RECHARGE_PROOF', ...changed }
-    const { headers, body } = formOf([
+    const { headers, body } = encodeMultipart([
       { name: 'file', ...file },
       { name: 'purpose', content: purpose },
     ])

@@ -8,7 +8,7 @@ import { startServer } from '../../src/main.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
 import { captureLog } from '../harness/log.ts'
-import { json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { json, type RawUpstream, startRawUpstream } from '../harness/raw-upstream.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
@@ -18,13 +18,13 @@ const timezone = (label: string) => ({ code: 'UTC', label, zoneIdCode: 'Etc/UTC'
 /** Moves domains to other backends under load. */
 describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () => {
   let store: TestStore
-  let first: Misbehaving
-  let second: Misbehaving
+  let first: RawUpstream
+  let second: RawUpstream
   let portico: Awaited<ReturnType<typeof startConfigured>>
 
   const slowly = (label: string) =>
-    startMisbehaving((socket) => setTimeout(() => socket.write(json([timezone(label)])), 30))
-  const placed = (upstream: Misbehaving) => ({ backends: { constants: { url: upstream.url } } })
+    startRawUpstream((socket) => setTimeout(() => socket.write(json([timezone(label)])), 30))
+  const placed = (upstream: RawUpstream) => ({ backends: { constants: { url: upstream.url } } })
 
   beforeAll(async () => {
     store = await createStore()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { formOf } from '../harness/form.ts'
+import { encodeMultipart } from '../harness/multipart.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
@@ -59,7 +59,7 @@ describe.skipIf(!storeIsAvailable())('a sandbox next to one that is reset', () =
     const { bizId: exported } = await post('/exports', { exportType: 'FLOWS', format: 'CSV' })
     const status = async () => (await get(`/exports/${exported}`)).exportStatus.code
     await expect.poll(status, { timeout: 20_000 }).toBe('COMPLETED')
-    const form = formOf([
+    const form = encodeMultipart([
       { name: 'purpose', content: 'DOCUMENT' },
       { name: 'file', content: 'a note', fileName: 'note.txt', type: 'text/plain' },
     ])

@@ -2,10 +2,10 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'vitest'
 import type { UpstreamConfiguration } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
-import { formOf, pdf } from '../harness/form.ts'
 import { requiredHeaders } from '../harness/http.ts'
-import { type Behaviour, startMisbehaving } from '../harness/misbehaving.ts'
+import { encodeMultipart, pdf } from '../harness/multipart.ts'
 import { startPortico } from '../harness/portico.ts'
+import { type Behaviour, startRawUpstream } from '../harness/raw-upstream.ts'
 import { signIn } from '../harness/sign-in.ts'
 
 const { workspace } = developmentIds
@@ -30,7 +30,7 @@ export const file = {
 /** A Portico whose file domain is an upstream that each test controls, and calls that stream to and from it. */
 export const startStreamsWorld = async () => {
   let behave: Behaviour = () => undefined
-  const upstream = await startMisbehaving((socket, request) => behave(socket, request))
+  const upstream = await startRawUpstream((socket, request) => behave(socket, request))
   let before = 0
 
   const configuration = (): UpstreamConfiguration => ({
@@ -65,7 +65,7 @@ export const startStreamsWorld = async () => {
     return fetch(url, { method, headers: { ...headers(), ...extra } })
   }
   const upload = (extra: Record<string, string> = {}) => {
-    const form = formOf([
+    const form = encodeMultipart([
       { name: 'file', content: pdf(), fileName: 'a.pdf', type: 'application/pdf' },
       { name: 'purpose', content: 'DOCUMENT' },
     ])

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ZodObject } from 'zod'
 import { pathParamNames } from '../../src/kernel/index.ts'
 import { routes, unknownId } from '../harness/catalogue.ts'
-import { formOf } from '../harness/form.ts'
 import type { Answer } from '../harness/http.ts'
 import { newcomer } from '../harness/identity.ts'
+import { encodeMultipart } from '../harness/multipart.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
@@ -37,7 +37,7 @@ const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorl
   const channel = await idOf('/withdrawal-channels', payoutAccount())
   const { accessToken: token } = await signIn(portico, 'operator@demo.test')
   await portico.call('POST', `/web/v1/system/withdrawal-channels/${channel}/verify`, { token })
-  const form = formOf([
+  const form = encodeMultipart([
     { name: 'purpose', content: 'DOCUMENT' },
     { name: 'file', content: 'a note', fileName: 'note.txt', type: 'text/plain' },
   ])

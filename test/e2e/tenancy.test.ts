@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { domainOf, pathParamNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
-import { formOf } from '../harness/form.ts'
 import type { Answer } from '../harness/http.ts'
+import { encodeMultipart } from '../harness/multipart.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
@@ -28,7 +28,7 @@ const withdrawalFrom = async (world: AccessWorld, workspace: string, walletBizId
 }
 
 const fileIn = async ({ owner, data }: AccessWorld, workspace: string): Promise<string> => {
-  const form = formOf([
+  const form = encodeMultipart([
     { name: 'purpose', content: 'DOCUMENT' },
     { name: 'file', content: 'a note', fileName: 'note.txt', type: 'text/plain' },
   ])

@@ -1,22 +1,22 @@
 import { gzipSync } from 'node:zlib'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Behaviour, json, type RawUpstream, rawResponse, startRawUpstream } from '../harness/raw-upstream.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 const secret = 'stack trace of the upstream'
 /** Compressed beforehand: the time that it takes does not count for the upstream. */
-const huge = Buffer.from(answer('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
+const huge = Buffer.from(rawResponse('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
 /** Faults of an upstream, and the response that the caller gets. */
 describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   let portico: Portico
   let session: Session
   let behave: Behaviour = () => undefined
-  let upstream: Misbehaving
+  let upstream: RawUpstream
 
   const configuration = (timeoutMs = 20_000) =>
     upstreamAt(`${upstream.url}/base`, {
@@ -30,7 +30,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     })
 
   beforeAll(async () => {
-    upstream = await startMisbehaving((socket, request) => behave(socket, request))
+    upstream = await startRawUpstream((socket, request) => behave(socket, request))
     portico = await startPortico({
       adjust: (settings) => {
         settings.backends = { ...settings.backends, constants: configuration(), profile: configuration() }
@@ -80,26 +80,26 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   test.each<[string, Behaviour, number, string]>([
     [
       'HTML',
-      (s) => s.write(answer('200 OK', { 'content-type': 'text/html' }, `<h1>${secret}</h1>`)),
+      (s) => s.write(rawResponse('200 OK', { 'content-type': 'text/html' }, `<h1>${secret}</h1>`)),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
       'an HTML 500',
-      (s) => s.write(answer('500 Oops', { 'content-type': 'text/html' }, secret)),
+      (s) => s.write(rawResponse('500 Oops', { 'content-type': 'text/html' }, secret)),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     ['a JSON 500', (s) => s.write(json({ error: secret }, '500 Oops')), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
       'invalid JSON',
-      (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, '{"a":')),
+      (s) => s.write(rawResponse('200 OK', { 'content-type': 'application/json' }, '{"a":')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     [
       'HTML with a JSON content type',
-      (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, secret)),
+      (s) => s.write(rawResponse('200 OK', { 'content-type': 'application/json' }, secret)),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
@@ -150,7 +150,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ['204 without a body', (s) => s.write('HTTP/1.1 204 No Content\r\n\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
       'a redirect to an internal address',
-      (s) => s.write(answer('302 Found', { location: 'http://169.254.169.254/' }, '')),
+      (s) => s.write(rawResponse('302 Found', { location: 'http://169.254.169.254/' }, '')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
@@ -163,7 +163,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ],
     [
       'a truncated body',
-      (s) => s.end(answer('200 OK', { 'content-type': 'application/json', 'content-length': '500' }, '[]')),
+      (s) => s.end(rawResponse('200 OK', { 'content-type': 'application/json', 'content-length': '500' }, '[]')),
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
@@ -174,7 +174,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'unrequested gzip',
       (s) =>
         s.write(
-          answer(
+          rawResponse(
             '200 OK',
             { 'content-type': 'application/json', 'content-encoding': 'gzip' },
             gzipSync('[]').toString('latin1'),
@@ -186,11 +186,11 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     ['503', (s) => s.write(json({}, '503 Later')), 503, 'SYSTEM.UNAVAILABLE'],
     [
       'a 503 page of a load balancer',
-      (s) => s.write(answer('503 Later', { 'content-type': 'text/html' }, secret)),
+      (s) => s.write(rawResponse('503 Later', { 'content-type': 'text/html' }, secret)),
       503,
       'SYSTEM.UNAVAILABLE',
     ],
-    ['a 503 without a body', (s) => s.write(answer('503 Later', {}, '')), 503, 'SYSTEM.UNAVAILABLE'],
+    ['a 503 without a body', (s) => s.write(rawResponse('503 Later', {}, '')), 503, 'SYSTEM.UNAVAILABLE'],
     [
       'a sentence as invalid field',
       (s) =>
@@ -236,7 +236,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     [{ 'retry-after': '17' }, '17'],
   ])('429 ACCESS.RATE_LIMITED of an upstream with %j has a Retry-After of %s s', async (fields, wait) => {
     const body = JSON.stringify({ success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null })
-    behave = (socket) => socket.write(answer('429 Slow', { 'content-type': 'application/json', ...fields }, body))
+    behave = (socket) => socket.write(rawResponse('429 Slow', { 'content-type': 'application/json', ...fields }, body))
     const { status, headers } = await get()
     expect([status, headers.get('retry-after')]).toEqual([429, wait])
   })

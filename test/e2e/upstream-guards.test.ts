@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
-import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Behaviour, json, type RawUpstream, rawResponse, startRawUpstream } from '../harness/raw-upstream.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
@@ -13,11 +13,11 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
   let portico: Portico
   let member: Session
   let behave: Behaviour = () => undefined
-  let upstream: Misbehaving
+  let upstream: RawUpstream
   let before = 0
 
   beforeAll(async () => {
-    upstream = await startMisbehaving((socket, request) => behave(socket, request))
+    upstream = await startRawUpstream((socket, request) => behave(socket, request))
     const place = upstreamAt(`${upstream.url}/base`, {
       timeoutMs: 20_000,
       maxReplyBytes: 100_000,
@@ -52,10 +52,10 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
 
   const announced = { 'content-type': 'application/json', 'content-length': '100001' }
   test.each<[string, () => Promise<Answer>, string]>([
-    ['a Content-Length above the limit', send, answer('200 OK', announced, '')],
+    ['a Content-Length above the limit', send, rawResponse('200 OK', announced, '')],
     ['a reply above the limit', send, json('x'.repeat(100_000))],
-    ['a file above the limit', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
-    ['413 without an envelope', send, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
+    ['a file above the limit', download, rawResponse('200 OK', { 'content-length': '9999999999' }, '')],
+    ['413 without an envelope', send, rawResponse('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
     ['400 with other JSON', send, json({ error: 'of the service' }, '400 Bad Request')],
   ])('%s fails this call only, with 502 and one attempt', async (_name, call, reply) => {
     behave = (socket) => socket.write(reply)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { answer, type Behaviour, json } from '../harness/misbehaving.ts'
+import { type Behaviour, json, rawResponse } from '../harness/raw-upstream.ts'
 import { codeOf, file, type StreamsWorld, secret, startStreamsWorld } from './streams-world.ts'
 
 /** Faults of an upstream during uploads and downloads, and the response that the caller gets. */
@@ -24,7 +24,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     ['Range', { range: `bytes=${'0-0,'.repeat(2_700)}1-1` }],
   ])('files.download 200: %s is dropped if it is too long for an upstream', async (_name, fields) => {
     const { respondWith, download } = world
-    respondWith(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
+    respondWith(rawResponse('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
     const response = await download({ ...wide, ...fields })
     expect([response.status, await response.text()]).toEqual([200, '%PDF'])
     expect(headAt().length).toBeLessThan(8_192)
@@ -87,7 +87,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   test('files.download 200: only headers of the file itself are relayed', async () => {
     const { upstream, respondWith, download } = world
     respondWith(
-      answer(
+      rawResponse(
         '200 OK',
         {
           'content-type': 'application/pdf',
@@ -134,7 +134,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     'files.download 200: the unsafe disposition %s becomes an attachment',
     async (disposition) => {
       const { respondWith, download } = world
-      respondWith(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
+      respondWith(rawResponse('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
       const response = await download()
       expect([response.status, response.headers.get('content-disposition')]).toEqual([200, 'attachment'])
       expect(await response.text()).toBe('abc')
@@ -151,17 +151,17 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
   })
 
   test.each<[string, string]>([
-    ['a redirect', answer('302 Found', { location: 'http://169.254.169.254/' }, '')],
-    ['an error page', answer('500 Oops', { 'content-type': 'text/html' }, secret)],
-    ['an invalid status', answer('099 Nothing', {}, secret)],
-    ['an HTML page with 404', answer('404 Not Found', { 'content-type': 'text/html' }, secret)],
+    ['a redirect', rawResponse('302 Found', { location: 'http://169.254.169.254/' }, '')],
+    ['an error page', rawResponse('500 Oops', { 'content-type': 'text/html' }, secret)],
+    ['an invalid status', rawResponse('099 Nothing', {}, secret)],
+    ['an HTML page with 404', rawResponse('404 Not Found', { 'content-type': 'text/html' }, secret)],
     ['data instead of a file', json({ secret }, '201 Created')],
-    ['an unrequested range', answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')],
+    ['an unrequested range', rawResponse('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')],
     ['an unrequested 304', 'HTTP/1.1 304 Not Modified\r\netag: "ab"\r\n\r\n'],
     ['not HTTP', `${secret}\r\n\r\n`],
     ['an undelimited stream', `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n${secret}`],
-    ['an unrequested encoding', answer('200 OK', { 'content-encoding': 'gzip' }, secret)],
-    ['a file above the limit', answer('200 OK', { 'content-length': '2000000' }, secret)],
+    ['an unrequested encoding', rawResponse('200 OK', { 'content-encoding': 'gzip' }, secret)],
+    ['a file above the limit', rawResponse('200 OK', { 'content-length': '2000000' }, secret)],
   ])('files.download 502: %s', async (_name, text) => {
     const { respondWith, download } = world
     respondWith(text)
@@ -203,7 +203,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     const behaviours: Behaviour[] = [
       (socket) => void socket.destroy(),
       (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{'),
-      (socket) => void socket.write(answer('200 OK', { 'content-type': 'text/html' }, secret)),
+      (socket) => void socket.write(rawResponse('200 OK', { 'content-type': 'text/html' }, secret)),
     ]
     for (const each of behaviours) {
       setBehavior(each)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { answer, json } from '../harness/misbehaving.ts'
+import { json, rawResponse } from '../harness/raw-upstream.ts'
 import { codeOf, type StreamsWorld, secret, soonMs, stallMs, startStreamsWorld } from './streams-world.ts'
 
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
@@ -46,7 +46,7 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
     setBehavior(() => undefined)
     const [head] = await once(beginUpload(), 'data')
     expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
-    respondWith(answer('200 OK', { 'content-type': 'text/plain' }, 'abc'))
+    respondWith(rawResponse('200 OK', { 'content-type': 'text/plain' }, 'abc'))
     expect((await download()).status).toBe(200)
   })
 
@@ -112,7 +112,7 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
     test('files.read 404: failed streams do not open it', async () => {
       const { respondWith, download, read, replaceFiles } = world
       await replaceFiles({ breaker: { failures: 1, openMs: 60_000 } })
-      respondWith(answer('500 Oops', { 'content-type': 'text/html' }, secret))
+      respondWith(rawResponse('500 Oops', { 'content-type': 'text/html' }, secret))
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
       respondWith(missing)
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])

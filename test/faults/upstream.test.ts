@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
-import { type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
 import type { Directory } from '../harness/prepared.ts'
 import type { PorticoProcess } from '../harness/process.ts'
+import { type RawUpstream, startRawUpstream } from '../harness/raw-upstream.ts'
 import { seededDirectory } from '../harness/template.ts'
 import { ask, createClient, signedIn, type User } from './client.ts'
 
@@ -12,13 +12,13 @@ const halfAnAnswer =
 
 describe('an upstream dies in mid-body', () => {
   let gateway: PorticoProcess
-  let upstream: Misbehaving
+  let upstream: RawUpstream
   let user: User
   let store: Directory
 
   beforeAll(async () => {
     store = await seededDirectory()
-    upstream = await startMisbehaving((socket) => socket.write(halfAnAnswer, () => socket.destroy()))
+    upstream = await startRawUpstream((socket) => socket.write(halfAnAnswer, () => socket.destroy()))
     const backends = { profile: { url: upstream.url }, constants: { url: upstream.url } }
     const variables = { PORTICO_DATA_DIR: store.directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'fatal' }
     gateway = await startConfigured(variables, { backends })

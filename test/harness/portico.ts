@@ -4,7 +4,7 @@ import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
 import { type Running, startServer } from '../../src/main.ts'
 import type { MailTemplate } from '../../src/platform/mail/index.ts'
-import { watchActs } from './acts.ts'
+import { watchAudit } from './audit-watch.ts'
 import { startConfigured } from './configured.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogCapture, type LogLine } from './log.ts'
@@ -101,7 +101,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []
-  const acts = watchActs(inject('topology') === 'replicas' ? store.variables.DATABASE_URL : undefined)
+  const acts = watchAudit(inject('topology') === 'replicas' ? store.variables.DATABASE_URL : undefined)
   return {
     get url() {
       return nextUrl()

@@ -24,8 +24,8 @@ import {
   call,
   codeOf,
   complete,
+  createRequestContext,
   credential,
-  facts,
   type Harness,
   harness,
   initiate,
@@ -53,11 +53,11 @@ describe('rows of other accounts stay unchanged', () => {
   }
   const as = (self: Caller) =>
     function invoke<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
-      return call(at.identity, operation, facts(at.clock), body, self)
+      return call(at.identity, operation, createRequestContext(at.clock), body, self)
     }
   const own: ReturnType<typeof as> = (operation, body) => as(caller)(operation, body)
   const anonymously = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
-    call(at.identity, operation, facts(at.clock), body)
+    call(at.identity, operation, createRequestContext(at.clock), body)
   const resetToken = (to: string) =>
     /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === to)?.text ?? '')?.[1]
   const requestLink = async (address: string) => {

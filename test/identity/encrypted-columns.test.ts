@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as auth from '../../src/identity/login/contract.ts'
 import { readPublicKey } from '../../src/identity/secure-channel/contract.ts'
-import { call, facts, type Harness, harness, signIn } from './harness.ts'
+import { call, createRequestContext, type Harness, harness, signIn } from './harness.ts'
 
 /** Encrypted values are bound to their row: an attacker with write access cannot use them in another row. */
 let at: Harness
@@ -10,7 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const refresh = (refreshToken: string) => call(at.identity, auth.refreshToken, facts(at.clock), { refreshToken })
+const refresh = (refreshToken: string) =>
+  call(at.identity, auth.refreshToken, createRequestContext(at.clock), { refreshToken })
 
 test('auth.refresh: fails if the successor of another token was copied into the row', async () => {
   const rows = () => at.ports.database.selectFrom('refresh_tokens').select(['token_digest', 'successor'])
@@ -30,7 +31,7 @@ test('auth.refresh: fails if the successor of another token was copied into the 
 })
 
 test('the private key of a channel key is encrypted for its key id', async () => {
-  const { keyId } = await call(at.identity, readPublicKey, facts(at.clock))
+  const { keyId } = await call(at.identity, readPublicKey, createRequestContext(at.clock))
   const { private_key } = await at.ports.database
     .selectFrom('channel_keys')
     .select('private_key')

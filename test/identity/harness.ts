@@ -23,11 +23,11 @@ import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
 import { createLocalPubSub } from '../../src/platform/pubsub.ts'
 import { systemIds, systemRandomness } from '../../src/platform/runtime/index.ts'
-import { facts, taken } from '../harness/facts.ts'
+import { createRequestContext, parseInput } from '../harness/request-context.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
-export { facts } from '../harness/facts.ts'
+export { createRequestContext } from '../harness/request-context.ts'
 
 /** Returns the settings of a gateway without configuration. */
 export const defaultSettings = (): IdentitySettings => identitySettings(loadConfiguration({}))
@@ -128,7 +128,7 @@ export const call = async <O extends Operation>(
   const full = {
     ...request,
     operationId: operation.id,
-    body: taken(operation.body, body),
+    body: parseInput(operation.body, body),
     params: {},
     query: {},
     caller,
@@ -168,7 +168,7 @@ export const codeOf = async (promise: Promise<unknown>): Promise<string> => (awa
 
 /** Runs the first step of a sign-in. */
 export const initiate = (at: Harness, email: string, more: Partial<RequestContext> = {}, pass = password) =>
-  call(at.identity, auth.initiateLogin, facts(at.clock, more), { email, password: pass })
+  call(at.identity, auth.initiateLogin, createRequestContext(at.clock, more), { email, password: pass })
 
 /** Returns the code in the newest mail to an address. */
 export const mailedCode = ({ outbox }: Harness, to: string): string => {
@@ -185,11 +185,11 @@ export const complete = (
   code: string,
   more: Partial<RequestContext> = {},
   identity = at.identity,
-) => call(identity, auth.completeLogin, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL', code })
+) => call(identity, auth.completeLogin, createRequestContext(at.clock, more), { sessionId, mfaMethod: 'EMAIL', code })
 
 /** Requests a mailed code for a sign-in. */
 export const send = (at: Harness, sessionId: string | null, more: Partial<RequestContext> = {}) =>
-  call(at.identity, auth.sendLoginCode, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
+  call(at.identity, auth.sendLoginCode, createRequestContext(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
 
 /** Starts a sign-in and returns the mailed code. */
 export const begin = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {

@@ -27,8 +27,8 @@ import {
   call,
   codeOf,
   complete,
+  createRequestContext,
   credential,
-  facts,
   type Harness,
   harness,
   initiate,
@@ -184,13 +184,13 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
       const { session, caller } = await signedIn(email)
       const tabs = await Promise.all(
         replicas(6).map((identity) =>
-          call(identity, refreshToken, facts(at.clock), { refreshToken: session.refreshToken }),
+          call(identity, refreshToken, createRequestContext(at.clock), { refreshToken: session.refreshToken }),
         ),
       )
       expect(new Set(tabs.map((tab) => tab.refreshToken)).size).toBe(1)
       const logins: Awaited<ReturnType<typeof begin>>[] = []
       for (let login = 0; login < 3; login++) logins.push(await begin(at, email))
-      const bound = call(other, configureSessions, facts(at.clock), { maxConcurrentSessions: 2 }, caller)
+      const bound = call(other, configureSessions, createRequestContext(at.clock), { maxConcurrentSessions: 2 }, caller)
       await Promise.all([bound, ...logins.map(({ sessionId, code }) => complete(at, sessionId, code))])
       expect(await openSessions(email)).toBeLessThanOrEqual(2)
     }
@@ -202,7 +202,7 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     const ended = { ended_at: toDate(at.clock.now()), end_reason: 'LOGOUT' } as const
     await tx.updateTable('sessions').set(ended).where('biz_id', '=', caller.sessionId).execute()
     const committed = pause(100).then(() => tx.commit().execute())
-    const refreshed = call(other, refreshToken, facts(at.clock), { refreshToken: session.refreshToken })
+    const refreshed = call(other, refreshToken, createRequestContext(at.clock), { refreshToken: session.refreshToken })
     expect(await codeOf(refreshed)).toBe('AUTH.SESSION_NOT_FOUND')
     await committed
   })
@@ -212,8 +212,10 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
       const email = `end${round}@demo.test`
       const { caller } = await signedIn(email)
       const second = await signIn(at, email)
-      const endings = replicas(3).map((identity) => call(identity, terminateAllSessions, facts(at.clock), null, caller))
-      const refresh = call(other, refreshToken, facts(at.clock), { refreshToken: second.refreshToken })
+      const endings = replicas(3).map((identity) =>
+        call(identity, terminateAllSessions, createRequestContext(at.clock), null, caller),
+      )
+      const refresh = call(other, refreshToken, createRequestContext(at.clock), { refreshToken: second.refreshToken })
       const [ended] = await Promise.all([Promise.all(endings), refresh.catch(() => undefined)])
       expect(ended.reduce((sum, { terminatedSessions }) => sum + terminatedSessions, 0)).toBe(1)
       expect(await openSessions(email)).toBe(1)
@@ -224,7 +226,7 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     for (let round = 0; round < rounds; round++) {
       const email = `once${round}@demo.test`
       const { caller } = await signedIn(email)
-      const request = facts(at.clock)
+      const request = createRequestContext(at.clock)
       const { secret } = await call(at.identity, setupOtp, request, null, caller)
       const otp = () => generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
       expect(
@@ -259,7 +261,7 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
   race('password.reset 404: during a password change, without a deadlock', async () => {
     const email = 'both-ways@demo.test'
     const id = await at.account(email)
-    const request = facts(at.clock)
+    const request = createRequestContext(at.clock)
     await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
     await at.background.idle()
     const link = at.outbox.list().find((mail) => mail.to === email)
@@ -280,7 +282,7 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     /** Creates an active authenticator, verified in the previous time step, and a pending one. */
     const prepareReplacement = async (email: string) => {
       const { caller } = await signedIn(email)
-      const request = facts(at.clock)
+      const request = createRequestContext(at.clock)
       const setup = async () => (await call(at.identity, setupOtp, request, null, caller)).secret
       const codeOfStep = (secret: string, steps: number) =>
         generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + steps * 30 })
@@ -351,7 +353,7 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     const { sessionId, code } = await begin(at, email)
     await at.identity.deleteExpired(at.ports.database)
     const { accessToken } = await complete(at, sessionId, code)
-    await call(at.identity, forgotPassword, facts(at.clock), { email, turnstileToken: '' })
+    await call(at.identity, forgotPassword, createRequestContext(at.clock), { email, turnstileToken: '' })
     await at.background.idle()
     const count = async (
       table: 'sessions' | 'refresh_tokens' | 'login_sessions' | 'one_time_codes' | 'password_tokens',

@@ -1,7 +1,7 @@
 import type { IdentityPorts } from '../../src/identity/index.ts'
 import { forgotPassword } from '../../src/identity/passwords/contract.ts'
 import { initiateRegistration } from '../../src/identity/registration/contract.ts'
-import { call, facts, type Harness, harness, mailedCode } from './harness.ts'
+import { call, createRequestContext, type Harness, harness, mailedCode } from './harness.ts'
 
 export const newPassword = 'violet-Anchor-Tundra-58'
 
@@ -14,7 +14,7 @@ export const recoveryHarness = (changePorts: (ports: IdentityPorts) => void): Pr
 
 /** Calls an operation without a caller. */
 export const callAnonymously = <O extends Parameters<typeof call>[1]>(at: Harness, operation: O, body: unknown) =>
-  call(at.identity, operation, facts(at.clock), body)
+  call(at.identity, operation, createRequestContext(at.clock), body)
 
 /** Requests a reset link and waits for its mail. */
 export const requestResetLink = async (at: Harness, email: string): Promise<void> => {

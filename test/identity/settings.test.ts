@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as auth from '../../src/identity/login/contract.ts'
 import { initiateRegistration } from '../../src/identity/registration/contract.ts'
-import { begin, call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
+import { begin, call, codeOf, createRequestContext, credential, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness
 beforeAll(async () => {
@@ -31,7 +31,7 @@ test('the mailed lifetime of a code does not exceed that of its sign-in or regis
   await at.account('short@demo.test')
   await begin(at, 'short@demo.test')
   const registering = { email: 'new@demo.test', turnstileToken: '' }
-  await call(at.identity, initiateRegistration, facts(at.clock), registering)
+  await call(at.identity, initiateRegistration, createRequestContext(at.clock), registering)
   await at.background.idle()
   const mails = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
   expect(mails.map(({ text }) => /in (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
@@ -39,7 +39,7 @@ test('the mailed lifetime of a code does not exceed that of its sign-in or regis
 
 test('auth.loginInitiate 429: failures count for a window of two days, across cleanups', async () => {
   const credentials = { email: 'guessed@demo.test', password: 'a wrong one' }
-  const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
+  const fail = () => codeOf(call(at.identity, auth.initiateLogin, createRequestContext(at.clock), credentials))
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'AUTH.INVALID_CREDENTIALS'])
   at.clock.advance(2 * 86_400_000 - 1)
   await at.identity.deleteExpired(at.ports.database)
@@ -48,7 +48,7 @@ test('auth.loginInitiate 429: failures count for a window of two days, across cl
 
 test('auth.loginInitiate 429: a cleanup does not end a lockout, even if its first failure is old', async () => {
   const credentials = { email: 'patiently@demo.test', password: 'a wrong one' }
-  const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
+  const fail = () => codeOf(call(at.identity, auth.initiateLogin, createRequestContext(at.clock), credentials))
   for (let times = 0; times < 2; times++) await fail()
   for (let times = 0; times < 3; times++) {
     expect(await fail()).toBe('AUTH.INVALID_CREDENTIALS')
@@ -66,7 +66,9 @@ test('auth.loginInitiate 401 and 200: with a limit above the range of the intege
   failures.limit = 10_000_000_000
   await at.account('loaded@demo.test')
   const wrong = { email: 'loaded@demo.test', password: 'a wrong one' }
-  expect(await codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), wrong))).toBe('AUTH.INVALID_CREDENTIALS')
+  expect(await codeOf(call(at.identity, auth.initiateLogin, createRequestContext(at.clock), wrong))).toBe(
+    'AUTH.INVALID_CREDENTIALS',
+  )
   await signIn(at, 'loaded@demo.test')
   failures.limit = limit
 })

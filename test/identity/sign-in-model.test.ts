@@ -8,7 +8,7 @@ import * as passwords from '../../src/identity/passwords/contract.ts'
 import * as contract from '../../src/identity/sessions/contract.ts'
 import { type Caller, type Operation, Refusal, type RequestContext } from '../../src/kernel/index.ts'
 import { createLocalPubSub } from '../../src/platform/pubsub.ts'
-import { call, credential, facts, harness, mailedCode } from './harness.ts'
+import { call, createRequestContext, credential, harness, mailedCode } from './harness.ts'
 import { type Command, createSignInModel, deviceOf, limits, type Proof, recent } from './sign-in-model.ts'
 
 const at = await harness(
@@ -84,7 +84,7 @@ const openWorld = async () => {
     more: Partial<RequestContext>,
     body: unknown = null,
     caller?: Caller,
-  ) => call(here, operation, facts(at.clock, more), body, caller ?? null)
+  ) => call(here, operation, createRequestContext(at.clock, more), body, caller ?? null)
 
   const begin = async (account: number, device: number, right: boolean): Promise<void> => {
     const { email, password } = personAt(account)

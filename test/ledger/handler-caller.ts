@@ -12,7 +12,7 @@ import type {
 } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { callerOf, type ReplyOf } from '../domains/world.ts'
-import { facts, taken } from '../harness/facts.ts'
+import { createRequestContext, parseInput } from '../harness/request-context.ts'
 
 export interface HandlerRequest {
   as: AccountId
@@ -34,11 +34,15 @@ export const handlerCaller =
       .update(JSON.stringify([params, body]))
       .digest('hex')
     const request = {
-      ...facts(clock, { operationId: operation.id, requestId, portal: workspace ? 'CONSUMER' : 'SYSTEM' }),
+      ...createRequestContext(clock, {
+        operationId: operation.id,
+        requestId,
+        portal: workspace ? 'CONSUMER' : 'SYSTEM',
+      }),
       clientIp: '203.0.113.7',
       params: parsePathParameters(operation, params),
-      query: taken(operation.query, query),
-      body: taken(operation.body, body),
+      query: parseInput(operation.query, query),
+      body: parseInput(operation.body, body),
       caller: callerOf(as, workspace ? 'CONSUMER' : 'SYSTEM'),
       workspace: workspace ? { id: workspace, isOwner: true, permissions: new Set() } : null,
       idempotency: operation.policy.idempotent ? { requestId, bodyHash } : null,

@@ -13,7 +13,7 @@ import { updateProfile } from '../../../src/domains/profile/contract.ts'
 import { StreamReply } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../domains/world.ts'
 import { arrivedCall } from '../../harness/call.ts'
-import { answer, json, startMisbehaving } from '../../harness/misbehaving.ts'
+import { json, rawResponse, startRawUpstream } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
 let silent: Server
@@ -49,7 +49,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
 })
 
 test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts', async () => {
-  const failing = await startMisbehaving((socket) => {
+  const failing = await startRawUpstream((socket) => {
     if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
   })
   const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
@@ -65,7 +65,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts
 test("a reply in the socket's buffer is read after the process was busy; an unsent request is not sent", async () => {
   const timeoutMs = 500
   const left = Promise.withResolvers<void>()
-  const prompt = await startMisbehaving((socket) => {
+  const prompt = await startRawUpstream((socket) => {
     socket.on('close', () => left.resolve())
     socket.write(json([]))
     const start = performance.now()
@@ -111,7 +111,9 @@ test('a request that was not sent before its deadline is not sent at the deadlin
 })
 
 test('the time of a stream starts after the queue', async () => {
-  const slow = await startMisbehaving((socket) => void setTimeout(() => socket.write(answer('200 OK', {}, 'x')), 150))
+  const slow = await startRawUpstream(
+    (socket) => void setTimeout(() => socket.write(rawResponse('200 OK', {}, 'x')), 150),
+  )
   const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
@@ -125,7 +127,7 @@ test('the time of a stream starts after the queue', async () => {
 
 test('the call assertion is signed after the queue, so that it has not expired', async () => {
   const held: Socket[] = []
-  const slow = await startMisbehaving((socket) => void held.push(socket))
+  const slow = await startRawUpstream((socket) => void held.push(socket))
   let current = 'an early assertion'
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
   const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()))
@@ -136,7 +138,7 @@ test('the call assertion is signed after the queue, so that it has not expired',
   current = 'a later assertion'
   for (const requests of [first, second]) {
     await expect.poll(() => held).not.toHaveLength(0)
-    held.shift()?.end(answer('200 OK', { connection: 'close' }, 'x'))
+    held.shift()?.end(rawResponse('200 OK', { connection: 'close' }, 'x'))
     const reply = await requests
     expect(reply instanceof StreamReply && String(await reply.body.toArray())).toBe('x')
   }
@@ -150,7 +152,7 @@ test('the call assertion is signed after the queue, so that it has not expired',
 
 test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async () => {
   const held: Socket[] = []
-  const slow = await startMisbehaving((socket) => void held.push(socket))
+  const slow = await startRawUpstream((socket) => void held.push(socket))
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
   const whole = upstream.handle(arrivedCall(listTimezones))
@@ -169,7 +171,7 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
 })
 
 test('a failure that opens the breaker is not retried', async () => {
-  const failing = await startMisbehaving((socket) => void socket.destroy())
+  const failing = await startRawUpstream((socket) => void socket.destroy())
   const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')

@@ -14,7 +14,7 @@ import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type Operation, Refusal, StreamReply } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../domains/world.ts'
 import { arrivedCall, headersOf } from '../../harness/call.ts'
-import { answer, json, type Misbehaving, startMisbehaving } from '../../harness/misbehaving.ts'
+import { json, type RawUpstream, rawResponse, startRawUpstream } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
 /** The maximum size of a reply, in bytes. */
@@ -24,10 +24,10 @@ const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
 let upstream: Upstream
 /** The same with a short stream timeout. */
 let hasty: Upstream
-let misbehaving: Misbehaving
+let misbehaving: RawUpstream
 let behave: (socket: Socket) => void = () => undefined
 beforeAll(async () => {
-  misbehaving = await startMisbehaving((socket) => behave(socket))
+  misbehaving = await startRawUpstream((socket) => behave(socket))
   const within = (streamTimeoutMs: number) => {
     const settings = upstreamAt(`${misbehaving.url}/base/`, {
       maxReplyBytes: maxBytes,
@@ -139,9 +139,9 @@ describe('a download', () => {
   const bytesOf = async ({ body }: StreamReply) => (await buffer(body)).length
 
   test('is limited in size', async () => {
-    expect(await bytesOf(await download(answer('200 OK', {}, 'x'.repeat(maxBytes))))).toBe(maxBytes)
+    expect(await bytesOf(await download(rawResponse('200 OK', {}, 'x'.repeat(maxBytes))))).toBe(maxBytes)
     expect(await bytesOf(await download(chunked(maxBytes)))).toBe(maxBytes)
-    expect(await refusalOf(download(answer('200 OK', {}, 'x'.repeat(maxBytes + 1))))).toBe(invalid)
+    expect(await refusalOf(download(rawResponse('200 OK', {}, 'x'.repeat(maxBytes + 1))))).toBe(invalid)
     const oversized = await download(chunked(maxBytes + 1))
     expect(await refusalOf(buffer(oversized.body))).toBe(invalid)
   })
@@ -162,12 +162,12 @@ describe('a download', () => {
 
   test('the encoding `identity` is accepted', async () => {
     for (const none of ['identity', 'Identity', ''])
-      expect(await bytesOf(await download(answer('200 OK', { 'content-encoding': none }, 'abc')))).toBe(3)
+      expect(await bytesOf(await download(rawResponse('200 OK', { 'content-encoding': none }, 'abc')))).toBe(3)
   })
 
   test('only the headers of its bytes are relayed', async () => {
     const fields = { 'content-type': 'text/plain', etag: '"a"', 'set-cookie': 'a=b', location: '/', 'x-odd': '1' }
-    const { headers } = await download(answer('200 OK', fields, 'abc'))
+    const { headers } = await download(rawResponse('200 OK', fields, 'abc'))
     expect(headers).toEqual({
       'content-type': 'text/plain',
       'content-length': '3',
@@ -195,7 +195,7 @@ describe('a download', () => {
   })
 
   test('206 for a requested range, never with HEAD', async () => {
-    const part = answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')
+    const part = rawResponse('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')
     const ranged = { range: 'bytes=0-2' }
     expect((await download(part, ranged)).headers).toMatchObject({ 'content-range': 'bytes 0-2/9' })
     expect(await refusalOf(download(part, { 'if-none-match': '"a"' }))).toBe(invalid)

@@ -11,7 +11,7 @@ import { Refusal, type Upload } from '../../../src/kernel/index.ts'
 import type { AuditContext } from '../../../src/platform/audit/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
-import { formOf } from '../../harness/form.ts'
+import { encodeMultipart } from '../../harness/multipart.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
@@ -25,7 +25,7 @@ const purposes = {
 const settings = { purposes, orphanAfterMs: hour, sweepEveryMs: 1_000 }
 
 const formFor = (purpose: string): Upload => {
-  const { headers, body } = formOf([
+  const { headers, body } = encodeMultipart([
     { name: 'file', content: 'plain text', fileName: 'a.txt', type: 'text/plain' },
     { name: 'purpose', content: purpose },
   ])

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enableIpWhitelist, readIpWhitelist, replaceIpWhitelist } from '../../../src/identity/ip-whitelist/contract.ts'
 import { containsAddress, parseRange } from '../../../src/platform/ip-ranges.ts'
-import { call, codeOf, credential, facts, type Harness, harness, signIn } from '../harness.ts'
+import { call, codeOf, createRequestContext, credential, type Harness, harness, signIn } from '../harness.ts'
 
 let at: Harness
 beforeAll(async () => {
@@ -20,7 +20,7 @@ test('a match is written at most once a minute; other replicas apply a change wi
   const caller = await authenticate('203.0.113.9')
   await authenticate('203.0.113.9', other)
   const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body?: unknown) =>
-    call(at.identity, operation, facts(at.clock), body, caller)
+    call(at.identity, operation, createRequestContext(at.clock), body, caller)
   await invoke(replaceIpWhitelist, { addresses: ['203.0.113.0/24'] })
   await invoke(enableIpWhitelist, {})
   expect(await codeOf(authenticate('198.51.100.1'))).toBe('ACCESS.IP_NOT_ALLOWED')
@@ -49,7 +49,7 @@ test('operations with a step-up use the current whitelist after another replica 
     identity.authentication.accessToken({ ...credential(accessToken), clientIp, bypassCache })
   const caller = await authenticate('203.0.113.9', false, at.identity)
   const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
-    call(at.identity, operation, { ...facts(at.clock), clientIp: '203.0.113.9' }, body, caller)
+    call(at.identity, operation, { ...createRequestContext(at.clock), clientIp: '203.0.113.9' }, body, caller)
   await invoke(replaceIpWhitelist, { addresses: ['203.0.113.9', '198.51.100.1'] })
   await invoke(enableIpWhitelist, {})
   expect(await authenticate('198.51.100.1', true)).toMatchObject({ accountId: caller.accountId })
@@ -63,8 +63,8 @@ test('with a read-only store, the whitelist still allows its addresses and no ot
   const authenticate = async (clientIp: string) =>
     at.identity.authentication.accessToken({ ...credential(accessToken), clientIp })
   const caller = await authenticate('203.0.113.9')
-  await call(at.identity, replaceIpWhitelist, facts(at.clock), { addresses: ['203.0.113.0/24'] }, caller)
-  await call(at.identity, enableIpWhitelist, facts(at.clock), {}, caller)
+  await call(at.identity, replaceIpWhitelist, createRequestContext(at.clock), { addresses: ['203.0.113.0/24'] }, caller)
+  await call(at.identity, enableIpWhitelist, createRequestContext(at.clock), {}, caller)
   const writable = (is: boolean) =>
     sql`SET default_transaction_read_only = ${sql.raw(is ? 'off' : 'on')}`.execute(at.ports.database)
   await writable(false)

@@ -8,8 +8,8 @@ import {
   call,
   codeOf,
   complete,
+  createRequestContext,
   credential,
-  facts,
   type Harness,
   harness,
   initiate,
@@ -250,7 +250,7 @@ describe('auth.mfaSend', () => {
     })
     await held.account('quo@demo.test')
     const caller = await signedIn(held, 'quo@demo.test')
-    await call(held.identity, sendStepUpCode, facts(held.clock), { mfaMethod: 'EMAIL' }, caller)
+    await call(held.identity, sendStepUpCode, createRequestContext(held.clock), { mfaMethod: 'EMAIL' }, caller)
     expect(counted).toBe(2)
     await held.close()
   })
@@ -258,7 +258,8 @@ describe('auth.mfaSend', () => {
   test('429: a request within 30 s does not count towards the quota, nor in mfa.stepUpSend', async () => {
     await at.account('soon@demo.test')
     const caller = await signedIn(at, 'soon@demo.test')
-    const stepUp = () => call(at.identity, sendStepUpCode, facts(at.clock), { mfaMethod: 'EMAIL' }, caller)
+    const stepUp = () =>
+      call(at.identity, sendStepUpCode, createRequestContext(at.clock), { mfaMethod: 'EMAIL' }, caller)
     const { sessionId } = await initiate(at, 'soon@demo.test')
     for (let round = 0; round < 2; round++) {
       await send(at, sessionId)
@@ -322,7 +323,9 @@ describe('auth.loginComplete', () => {
       expect(await codeOf(complete(at, first.sessionId, second.code))).toBe('AUTH.CODE_INVALID')
     for (const mfaMethod of ['OTP', 'BACKUP_CODE']) {
       const body = { sessionId: second.sessionId, mfaMethod, code: second.code }
-      expect(await codeOf(call(at.identity, completeLogin, facts(at.clock), body))).toBe('AUTH.CODE_INVALID')
+      expect(await codeOf(call(at.identity, completeLogin, createRequestContext(at.clock), body))).toBe(
+        'AUTH.CODE_INVALID',
+      )
     }
     at.clock.advance(600_000)
     expect(await codeOf(complete(at, second.sessionId, second.code))).toBe('AUTH.SESSION_NOT_FOUND')

@@ -15,8 +15,8 @@ import {
   begin,
   call,
   codeOf,
+  createRequestContext,
   credential,
-  facts,
   type Harness,
   harness,
   mailedCode,
@@ -45,7 +45,7 @@ afterAll(() => at.close())
 const otpAt = (secret: string, seconds = 0): string =>
   generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
 const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
-  call(at.identity, operation, facts(at.clock), body, caller)
+  call(at.identity, operation, createRequestContext(at.clock), body, caller)
 const verifyTotp = (code: string) => invoke(stepUp, { mfaMethod: 'OTP', code })
 /** Returns the texts of the security mails to the account's owner. */
 const securityMails = async (): Promise<string[]> => {
@@ -147,9 +147,9 @@ describe('a step-up', () => {
       await isolated.account('elsewhere@demo.test')
       const { accessToken } = await signIn(isolated, 'elsewhere@demo.test')
       const self = await identity.authentication.accessToken(credential(accessToken))
-      const { secret } = await call(identity, setupOtp, facts(clock), null, self)
+      const { secret } = await call(identity, setupOtp, createRequestContext(clock), null, self)
       const code = generateSync({ secret, epoch: Math.floor(clock.now() / 1_000) })
-      await call(identity, verifyOtp, facts(clock), { code }, self)
+      await call(identity, verifyOtp, createRequestContext(clock), { code }, self)
       clock.advance(settings.mfa.stepUpMs + 1)
       const other = await isolated.replica()
       const there = async (bypassCache: boolean) =>
@@ -157,15 +157,15 @@ describe('a step-up', () => {
       // The first call records activity and therefore does not cache the session.
       await there(false)
       const before = await there(false)
-      await call(identity, sendStepUpCode, facts(clock), { mfaMethod: 'EMAIL' }, self)
+      await call(identity, sendStepUpCode, createRequestContext(clock), { mfaMethod: 'EMAIL' }, self)
       const proof = { mfaMethod: 'EMAIL', code: mailedCode(isolated, 'elsewhere@demo.test') } as const
-      await call(identity, stepUp, facts(clock), proof, self)
+      await call(identity, stepUp, createRequestContext(clock), proof, self)
       expect((await there(false)).steppedUpAt).toBe(before.steppedUpAt)
-      await call(other, revokeOtp, facts(clock), {}, before)
+      await call(other, revokeOtp, createRequestContext(clock), {}, before)
       expect((await there(true)).steppedUpAt).toBe(clock.now())
       expect((await there(false)).steppedUpAt).toBe(clock.now())
       // An ended session is rejected with `bypassCache`, too.
-      await call(identity, logout, facts(clock), null, self)
+      await call(identity, logout, createRequestContext(clock), null, self)
       expect((await there(false)).steppedUpAt).toBe(clock.now())
       expect(await codeOf(there(true))).toBe('ACCESS.TOKEN_INVALID')
     } finally {
@@ -251,12 +251,13 @@ describe('a step-up', () => {
     try {
       await few.account('few@demo.test')
       const self = await signedIn(few, 'few@demo.test')
-      const sendOne = () => call(few.identity, sendStepUpCode, facts(few.clock), { mfaMethod: 'EMAIL' }, self)
+      const sendOne = () =>
+        call(few.identity, sendStepUpCode, createRequestContext(few.clock), { mfaMethod: 'EMAIL' }, self)
       await sendOne()
       few.clock.advance(30_000)
       expect(await codeOf(sendOne())).toBe('ACCESS.RATE_LIMITED')
       const proof = { mfaMethod: 'EMAIL', code: mailedCode(few, 'few@demo.test') }
-      await call(few.identity, stepUp, facts(few.clock), proof, self)
+      await call(few.identity, stepUp, createRequestContext(few.clock), proof, self)
     } finally {
       await few.close()
     }

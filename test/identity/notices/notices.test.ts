@@ -2,7 +2,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changePassword } from '../../../src/identity/passwords/contract.ts'
 import type { Caller } from '../../../src/kernel/index.ts'
 import type { Mailer } from '../../../src/platform/mail/index.ts'
-import { call, codeOf, credential, facts, type Harness, harness, jobRunner, runJobs, signIn } from '../harness.ts'
+import {
+  call,
+  codeOf,
+  createRequestContext,
+  credential,
+  type Harness,
+  harness,
+  jobRunner,
+  runJobs,
+  signIn,
+} from '../harness.ts'
 
 let at: Harness
 let isMailDown = false
@@ -34,7 +44,7 @@ const change = (caller: Caller, currentPassword: string) =>
   call(
     at.identity,
     changePassword,
-    facts(at.clock),
+    createRequestContext(at.clock),
     { currentPassword, newPassword: 'violet-Anchor-Tundra-58' },
     caller,
   )

@@ -5,7 +5,7 @@ import {
   initiateRegistration,
   verifyRegistrationEmail,
 } from '../../../src/identity/registration/contract.ts'
-import { call, codeOf, facts, type Harness, initiate } from '../harness.ts'
+import { call, codeOf, createRequestContext, type Harness, initiate } from '../harness.ts'
 import {
   beginRegistration,
   callAnonymously,
@@ -87,7 +87,9 @@ describe('registration', () => {
     const torn = await at.replica()
     at.ports.openWorkspace = open
     const body = { sessionId, accountName: 'Torn' }
-    await expect(call(torn, completeRegistration, facts(at.clock), body)).rejects.toThrow('workspace failed')
+    await expect(call(torn, completeRegistration, createRequestContext(at.clock), body)).rejects.toThrow(
+      'workspace failed',
+    )
     expect((await invoke(completeRegistration, body)).pendingApproval).toBe(false)
   })
 

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import type { Identity } from '../../../src/identity/index.ts'
 import * as contract from '../../../src/identity/secure-channel/contract.ts'
 import type { Portal } from '../../../src/kernel/index.ts'
-import { call, facts, harness } from '../harness.ts'
+import { call, createRequestContext, harness } from '../harness.ts'
 
 const at = await harness()
 afterAll(() => at.close())
@@ -70,7 +70,8 @@ const createWorld = async () => {
 
   const isOpenFor = ({ portal, device, until, closed }: Session, client: Client): boolean =>
     !closed && clock.now() < until && portal === client.portal && device === client.device
-  const requestOf = ({ portal, device }: Client) => facts(clock, { portal, clientHash: clientHash(device) })
+  const requestOf = ({ portal, device }: Client) =>
+    createRequestContext(clock, { portal, clientHash: clientHash(device) })
 
   const offer = async (client: Client): Promise<void> => {
     const { keyId, publicKey, expiresAt } = await call(here, contract.readPublicKey, requestOf(client))

@@ -3,7 +3,7 @@ import { CompactEncrypt, compactDecrypt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/identity/secure-channel/contract.ts'
 import { addMs, type RequestContext, toInstant } from '../../../src/kernel/index.ts'
-import { call, codeOf, facts, type Harness, harness, refusalOf } from '../harness.ts'
+import { call, codeOf, createRequestContext, type Harness, harness, refusalOf } from '../harness.ts'
 
 const invalid = 'SECURE_CHANNEL.INVALID_PAYLOAD'
 let at: Harness
@@ -12,9 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const publicKey = () => call(at.identity, contract.readPublicKey, facts(at.clock))
+const publicKey = () => call(at.identity, contract.readPublicKey, createRequestContext(at.clock))
 const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
-  call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
+  call(at.identity, contract.openSecureChannel, createRequestContext(at.clock, more), { payload })
 
 /** Returns the payload that opens a session with an offered key. */
 const openingWith = (
@@ -79,7 +79,7 @@ describe('secureChannel.publicKey', () => {
       createdAt: '2026-01-05T12:00:00.000000000Z',
       expiresAt: '2026-01-06T12:00:00.000Z',
     })
-    const other = await call(await at.replica(), contract.readPublicKey, facts(at.clock))
+    const other = await call(await at.replica(), contract.readPublicKey, createRequestContext(at.clock))
     expect(other).toEqual(key)
   })
 
@@ -89,9 +89,9 @@ describe('secureChannel.publicKey', () => {
       const other = await harness()
       try {
         other.clock.advance(-by)
-        const key = await call(other.identity, contract.readPublicKey, facts(other.clock))
+        const key = await call(other.identity, contract.readPublicKey, createRequestContext(other.clock))
         expect(Date.parse(key.createdAt)).toBeLessThanOrEqual(other.clock.now())
-        expect(await call(other.identity, contract.readPublicKey, facts(other.clock))).toEqual(key)
+        expect(await call(other.identity, contract.readPublicKey, createRequestContext(other.clock))).toEqual(key)
       } finally {
         await other.close()
       }
@@ -185,7 +185,9 @@ describe('secureChannel.open', () => {
 
   test('refuses a malformed body with the same code', async () => {
     for (const body of [5, null, [], {}, { payload: 5 }, { payload: 'x', extra: 1 }])
-      expect(await codeOf(call(at.identity, contract.openSecureChannel, facts(at.clock), body))).toBe(invalid)
+      expect(await codeOf(call(at.identity, contract.openSecureChannel, createRequestContext(at.clock), body))).toBe(
+        invalid,
+      )
   })
 })
 
@@ -264,7 +266,11 @@ describe('an encrypted body', () => {
 
   test('of an expired or closed session is refused', async () => {
     const closed = await openSession()
-    await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
+    await call(
+      at.identity,
+      contract.closeSecureChannel,
+      createRequestContext(at.clock, { channelSessionId: closed.sessionId }),
+    )
     expect(await tryOpen(closed.sessionId, await seal(closed, 1))).toBeUndefined()
     const session = await openSession()
     at.clock.advance(1_799_999)
@@ -311,14 +317,16 @@ describe('secureChannel.close', () => {
     const session = await openSession()
     const channelSessionId = session.sessionId
     for (const more of [{ clientHash: 'thief' }, { portal: 'SYSTEM' as const }]) {
-      const request = facts(at.clock, { channelSessionId, ...more })
+      const request = createRequestContext(at.clock, { channelSessionId, ...more })
       expect(await call(at.identity, contract.closeSecureChannel, request)).toBeNull()
     }
     await receive(session.sessionId, await seal(session, 1))
   })
 
   test('500 SYSTEM.INTERNAL_ERROR: without a session id', async () => {
-    expect(await codeOf(call(at.identity, contract.closeSecureChannel, facts(at.clock)))).toBe('SYSTEM.INTERNAL_ERROR')
+    expect(await codeOf(call(at.identity, contract.closeSecureChannel, createRequestContext(at.clock)))).toBe(
+      'SYSTEM.INTERNAL_ERROR',
+    )
   })
 })
 
@@ -336,7 +344,7 @@ describe('channel keys', () => {
   test('a key that another replica has just added is accepted', async () => {
     at.clock.advance(24 * 3_600_000)
     const other = await at.replica()
-    const offered = await call(other, contract.readPublicKey, facts(at.clock))
+    const offered = await call(other, contract.readPublicKey, createRequestContext(at.clock))
     at.clock.advance(1_000)
     const key = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
     const iat = Math.floor(at.clock.now() / 1_000)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
 import { listSessions } from '../../../src/identity/sessions/contract.ts'
 import { type AccountId, addMs, type Caller, type Instant, type SessionId, toIso } from '../../../src/kernel/index.ts'
-import { call, facts, type Harness, harness, signedIn } from '../harness.ts'
+import { call, createRequestContext, type Harness, harness, signedIn } from '../harness.ts'
 
 let at: Harness
 let accountId: AccountId
@@ -40,7 +40,7 @@ test('activity extends a session', async () => {
 test('sessions.list 200: returns the start and the last activity of a session', async () => {
   const later = addMs(at.clock.now(), 60_000)
   await record(later)
-  const [listed] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
+  const [listed] = await call(at.identity, listSessions, createRequestContext(at.clock), undefined, caller)
   expect(listed).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import * as auth from '../../../src/identity/login/contract.ts'
 import { type RequestContext, toInstant } from '../../../src/kernel/index.ts'
 import { keptPlainly } from '../../harness/rows.ts'
-import { call, codeOf, credential, facts, type Harness, harness, signIn } from '../harness.ts'
+import { call, codeOf, createRequestContext, credential, type Harness, harness, signIn } from '../harness.ts'
 
 let at: Harness
 let email: string
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterAll(() => at.close())
 
 const refresh = (refreshToken: string, more: Partial<RequestContext> = {}) =>
-  call(at.identity, auth.refreshToken, facts(at.clock, more), { refreshToken })
+  call(at.identity, auth.refreshToken, createRequestContext(at.clock, more), { refreshToken })
 const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
 
 test('auth.refresh 200: returns a new pair; only digests of tokens are stored', async () => {
@@ -124,7 +124,7 @@ test('auth.refresh 404: for a session that was idle for 30 minutes', async () =>
 test('auth.logout 200: invalidates access token and refresh token immediately', async () => {
   const { accessToken, refreshToken } = await signIn(at, email)
   const caller = await authenticate(accessToken)
-  const request = facts(at.clock)
+  const request = createRequestContext(at.clock)
   expect(await call(at.identity, auth.logout, request, null, caller)).toEqual({ success: true, terminatedSessions: 1 })
   expect(await codeOf(authenticate(accessToken))).toBe('ACCESS.TOKEN_INVALID')
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
@@ -135,7 +135,7 @@ test('auth.logout 200: other replicas reject the session within 1 second', async
   const { accessToken } = await signIn(at, email)
   const other = await at.replica()
   await other.authentication.accessToken(credential(accessToken))
-  await call(at.identity, auth.logout, facts(at.clock), null, await authenticate(accessToken))
+  await call(at.identity, auth.logout, createRequestContext(at.clock), null, await authenticate(accessToken))
   at.clock.advance(1_000)
   const read = async () => other.authentication.accessToken(credential(accessToken))
   expect(await codeOf(read())).toBe('ACCESS.TOKEN_INVALID')

@@ -3,7 +3,7 @@ import { logout } from '../../../src/identity/login/contract.ts'
 import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
 import { configureSessions } from '../../../src/identity/sessions/contract.ts'
 import { addMs } from '../../../src/kernel/index.ts'
-import { call, credential, facts, type Harness, harness, signIn } from '../harness.ts'
+import { call, createRequestContext, credential, type Harness, harness, signIn } from '../harness.ts'
 
 let at: Harness
 beforeAll(async () => {
@@ -16,7 +16,13 @@ const authenticate = async (token: string) => at.identity.authentication.accessT
 const signInTwice = async (email: string) => {
   await at.account(email)
   const { accessToken: older } = await signIn(at, email)
-  await call(at.identity, configureSessions, facts(at.clock), { maxConcurrentSessions: 2 }, await authenticate(older))
+  await call(
+    at.identity,
+    configureSessions,
+    createRequestContext(at.clock),
+    { maxConcurrentSessions: 2 },
+    await authenticate(older),
+  )
   at.clock.advance(30_000)
   const { accessToken: newer } = await signIn(at, email)
   at.clock.advance(30_000)
@@ -25,7 +31,7 @@ const signInTwice = async (email: string) => {
 
 test('auth.loginComplete 200: ended sessions do not count towards the limit', async () => {
   const { older, newer } = await signInTwice('ended@demo.test')
-  await call(at.identity, logout, facts(at.clock), null, await authenticate(newer))
+  await call(at.identity, logout, createRequestContext(at.clock), null, await authenticate(newer))
   const { accessToken } = await signIn(at, 'ended@demo.test')
   const callers = await Promise.all([older, accessToken].map(authenticate))
   expect(new Set(callers.map(({ sessionId }) => sessionId)).size).toBe(2)

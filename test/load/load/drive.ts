@@ -52,5 +52,5 @@ export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise
 }
 
 /** Formats the first failures for the fault list. */
-export const told = (name: string, { failures }: Driven): string[] =>
+export const formatFailures = (name: string, { failures }: Driven): string[] =>
   failures.length === 0 ? [] : [`${name}: ${failures.length} failed, first: ${failures[0]?.slice(0, 300)}`]

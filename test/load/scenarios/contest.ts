@@ -15,7 +15,7 @@ export interface Contender {
   check(text: string, status: number): void
 }
 
-const asked = async ({ process, shot, check }: Contender): Promise<void> => {
+const assertResponse = async ({ process, shot, check }: Contender): Promise<void> => {
   const { method, headers, body = null } = shot
   const response = await fetch(shot.url, { method, headers, body })
   const text = await response.text()
@@ -55,7 +55,7 @@ export const contest = async (
   const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }
   // A just-in-time compiler is not done with any of them before some ten thousand requests.
   for (const contender of contenders) {
-    await asked(contender)
+    await assertResponse(contender)
     await spray(contender.shot, connections, 2 * seconds)
   }
   const measure = async (contender: Contender): Promise<void> => {
@@ -71,7 +71,7 @@ export const contest = async (
     if (hits.failures > 0) outcome.faults.push(`${contender.process.name}: ${hits.failures} of ${hits.requests} failed`)
   }
   for (let round = 0; round < rounds; round++) for (const each of rotated(contenders, round)) await measure(each)
-  for (const contender of contenders) await asked(contender)
+  for (const contender of contenders) await assertResponse(contender)
   const [own, ...others] = rows.values()
   for (const other of others)
     if (own)

@@ -1,6 +1,6 @@
 import { developmentIds } from '../../../src/seed/development.ts'
 import { openChannel } from '../load/channel.ts'
-import { type Drive, drive, told } from '../load/drive.ts'
+import { type Drive, drive, formatFailures } from '../load/drive.ts'
 import type { Line } from '../load/line.ts'
 import { chain, signIn } from '../load/people.ts'
 import type { Options } from '../options.ts'
@@ -60,7 +60,9 @@ export const encryptedPost = async (rig: Rig, options: Options): Promise<Outcome
   for (const { step } of contenders) await once(step, 1)
   for (let round = 0; round < options.rounds; round++)
     for (const { row, step } of rotated(contenders, round))
-      outcome.faults.push(...told(row.contender, await measured(row, gateway, () => once(step, options.seconds))))
+      outcome.faults.push(
+        ...formatFailures(row.contender, await measured(row, gateway, () => once(step, options.seconds))),
+      )
   const [own, plain] = outcome.rows
   if (own && plain) outcome.figures.push({ id: `${scenario}/clear`, values: ratios(own.perSecond, plain.perSecond) })
   const [first] = contenders

@@ -1,4 +1,4 @@
-import { type Drive, drive, told } from '../load/drive.ts'
+import { type Drive, drive, formatFailures } from '../load/drive.ts'
 import { logIn } from '../load/login.ts'
 import { openMailbox } from '../load/mailbox.ts'
 import type { Options } from '../options.ts'
@@ -33,7 +33,8 @@ export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   await once(1)
   await runPeer(peer, 1)
   const rounds = [
-    async () => void outcome.faults.push(...told('portico', await measured(own, gateway, () => once(options.seconds)))),
+    async () =>
+      void outcome.faults.push(...formatFailures('portico', await measured(own, gateway, () => once(options.seconds)))),
     async () => void (await measured(alone, peer, () => runPeer(peer, options.seconds))),
   ]
   for (let round = 0; round < options.rounds; round++)

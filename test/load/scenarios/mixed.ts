@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { signInAll } from '../load/crowd.ts'
-import { drive, told } from '../load/drive.ts'
+import { drive, formatFailures } from '../load/drive.ts'
 import type { Line } from '../load/line.ts'
 import { logIn } from '../load/login.ts'
 import { type Mailbox, openMailbox } from '../load/mailbox.ts'
@@ -105,7 +105,7 @@ export const mixedDay = async (rig: Rig, options: Options): Promise<Outcome> => 
   const driven = await live(options.memorySeconds)
   const samples = await memory()
   addRound(row, driven, gateway.cpuSeconds() - before)
-  outcome.faults.push(...told('portico', driven))
+  outcome.faults.push(...formatFailures('portico', driven))
   const third = Math.floor(samples.length / 3)
   const [first, middle, last] = [0, 1, 2].map((part) => median(samples.slice(part * third, (part + 1) * third)))
   outcome.figures.push({ id: 'memory/middle-third', values: [(last ?? Number.NaN) / (middle ?? Number.NaN)] })

@@ -1,5 +1,5 @@
 import { signInAll } from '../load/crowd.ts'
-import { type Drive, type Driven, drive, told } from '../load/drive.ts'
+import { type Drive, type Driven, drive, formatFailures } from '../load/drive.ts'
 import { logIn } from '../load/login.ts'
 import { openMailbox } from '../load/mailbox.ts'
 import { chain } from '../load/people.ts'
@@ -36,7 +36,7 @@ export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> =
   const under = async (seconds: number): Promise<Driven> => {
     const logins = storm(seconds + 1)
     const during = await read(seconds)
-    outcome.faults.push(...told('logins', await logins))
+    outcome.faults.push(...formatFailures('logins', await logins))
     return during
   }
   const row = emptyRow(scenario, 'portico', 'requests')
@@ -51,7 +51,7 @@ export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> =
     ] as const) {
       const driven = await run(options.seconds)
       addRound(to, driven, Number.NaN)
-      outcome.faults.push(...told(to.contender, driven))
+      outcome.faults.push(...formatFailures(to.contender, driven))
     }
   }
   outcome.figures.push({ id: `${scenario}/quiet`, values: ratios(row.p99, quiet.p99) })

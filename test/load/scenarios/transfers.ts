@@ -1,5 +1,5 @@
 import { signInAll } from '../load/crowd.ts'
-import { type Drive, drive, told } from '../load/drive.ts'
+import { type Drive, drive, formatFailures } from '../load/drive.ts'
 import { openMailbox } from '../load/mailbox.ts'
 import { type Acknowledged, transferStep } from '../load/transfer.ts'
 import type { Options } from '../options.ts'
@@ -40,7 +40,8 @@ const transfers = async (rig: Rig, options: Options, store: Store, against: Agai
   await once(1)
   await against?.round(emptyRow('', '', ''), 1)
   const rounds = [
-    async () => void outcome.faults.push(...told('portico', await measured(own, gateway, () => once(options.seconds)))),
+    async () =>
+      void outcome.faults.push(...formatFailures('portico', await measured(own, gateway, () => once(options.seconds)))),
     async () => against?.round(other, options.seconds),
   ]
   for (let round = 0; round < options.rounds; round++)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 
-export interface Misbehaving {
+export interface RawUpstream {
   url: string
   /** Received text, per data chunk. */
   received: string[]
@@ -13,7 +13,7 @@ export interface Misbehaving {
 export type Behaviour = (socket: Socket, request: string) => void
 
 /** An upstream on raw sockets that can violate HTTP. */
-export const startMisbehaving = async (behave: Behaviour): Promise<Misbehaving> => {
+export const startRawUpstream = async (behave: Behaviour): Promise<RawUpstream> => {
   const received: string[] = []
   const sockets = new Set<Socket>()
   let count = 0
@@ -46,11 +46,11 @@ export const startMisbehaving = async (behave: Behaviour): Promise<Misbehaving> 
 }
 
 /** A well-formed HTTP response. */
-export const answer = (status: string, headers: Record<string, string>, body: string): string => {
+export const rawResponse = (status: string, headers: Record<string, string>, body: string): string => {
   const fields = { 'content-length': String(Buffer.byteLength(body)), ...headers }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`
 }
 
 export const json = (value: unknown, status = '200 OK', headers: Record<string, string> = {}): string =>
-  answer(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(value))
+  rawResponse(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(value))

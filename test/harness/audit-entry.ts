@@ -2,7 +2,7 @@ import type { Operation } from '../../src/kernel/index.ts'
 import { type Answer, type Call, requiredHeaders } from './http.ts'
 
 /** The checked fields of an audit entry. */
-export interface Line {
+export interface AuditEntry {
   actor: string | null
   clientIp: string
   workspace: string | null
@@ -10,7 +10,7 @@ export interface Line {
 }
 
 /** The expected audit facts of one command. */
-export interface Asked {
+export interface ExpectedAudit {
   clientIp: string | undefined
   /** User id of the session token, if any. */
   actor: string | undefined
@@ -37,7 +37,12 @@ const claimsOf = (token: unknown): string =>
 /** Normalizes an IPv4-mapped IPv6 address. */
 const oneSpelling = (address: string | null | undefined) => address?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 
-export const askedBy = ({ id, policy }: Operation, path: string, call: Call, { status, text, body }: Answer): Asked => {
+export const toExpectedAudit = (
+  { id, policy }: Operation,
+  path: string,
+  call: Call,
+  { status, text, body }: Answer,
+): ExpectedAudit => {
   const claims = claimsOf(call.token)
   const isSealed = call.headers?.['x-secure-channel-session-id'] != null
   const said = [path, call.workspace, JSON.stringify(call.body), claims, text, claimsOf(body?.data?.accessToken)]
@@ -53,7 +58,7 @@ export const askedBy = ({ id, policy }: Operation, path: string, call: Call, { s
 }
 
 /** Returns the audit fields that do not match the command. */
-export const untold = (asked: Asked, line: Line): string[] => {
+export const auditMismatches = (asked: ExpectedAudit, line: AuditEntry): string[] => {
   const { actor, clientIp, workspace, target } = line
   // A rate is named by its two currencies.
   const names = target?.toLowerCase().split('/') ?? []

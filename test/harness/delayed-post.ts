@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers'
 import { requiredHeaders } from './http.ts'
 
 /** Sends a POST and holds back its last byte until the promise resolves. */
-export const postKeptBack = (
+export const postWithDelayedEnd = (
   url: string,
   { headers, bytes }: { headers: Record<string, string>; bytes: Uint8Array },
   until: Promise<unknown>,

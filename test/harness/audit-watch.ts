@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { catalogue } from '../../src/contract/index.ts'
 import { createRouter } from '../../src/gateway/pipeline/router.ts'
-import { type Asked, askedBy, type Line, untold } from './act-line.ts'
+import { type AuditEntry, auditMismatches, type ExpectedAudit, toExpectedAudit } from './audit-entry.ts'
 import type { Answer, Call } from './http.ts'
 
 /** Commands that the audit log omits on success: they only start a flow or return a figure. */
@@ -34,26 +34,26 @@ const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'RE
 }
 
 /** Compares executed and denied commands with the audit log. Skips the check without a database URL. */
-export const watchActs = (databaseUrl: string | undefined) => {
-  const done = new Map<string, Asked>()
+export const watchAudit = (databaseUrl: string | undefined) => {
+  const done = new Map<string, ExpectedAudit>()
   return {
     saw: (method: string, path: string, answer: Answer, call: Call = {}): void => {
       if (method !== 'POST' || (answer.status !== 200 && answer.status !== 403)) return
       const { operation } = route(method, path)
       const outcome = outcomeOf(operation.id, answer)
       const auditContext = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
-      if (outcome && !done.has(auditContext)) done.set(auditContext, askedBy(operation, path, call, answer))
+      if (outcome && !done.has(auditContext)) done.set(auditContext, toExpectedAudit(operation, path, call, answer))
     },
     /** Commands without a complete audit entry. */
     missing: async (): Promise<string[]> => {
       if (databaseUrl === undefined) return []
       const client = new Client({ connectionString: databaseUrl })
       await client.connect()
-      const { rows } = await client.query<Line & { auditContext: string }>(lines).finally(() => client.end())
+      const { rows } = await client.query<AuditEntry & { auditContext: string }>(lines).finally(() => client.end())
       const told = new Map(rows.map((row) => [row.auditContext, row]))
       return [...done].flatMap(([auditContext, asked]) => {
         const line = told.get(auditContext)
-        return line ? untold(asked, line).map((what) => `${auditContext}: ${what}`) : [auditContext]
+        return line ? auditMismatches(asked, line).map((what) => `${auditContext}: ${what}`) : [auditContext]
       })
     },
   }

@@ -9,7 +9,7 @@ export interface Part {
 }
 
 /** Encodes a multipart form without escaping names. */
-export const formOf = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
+export const encodeMultipart = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
   const boundary = `----portico${randomUUID()}`
   const chunks = parts.flatMap(({ name, content, fileName, type }) => {
     const file = fileName === undefined ? [] : [Buffer.from('; filename="'), Buffer.from(fileName), Buffer.from('"')]

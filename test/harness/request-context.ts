@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Clock, fallbackLocale, invalid, type RequestContext } from '../../src/kernel/index.ts'
 
 /** A request context with defaults. */
-export const facts = (clock: Clock, more: Partial<RequestContext> = {}): RequestContext => ({
+export const createRequestContext = (clock: Clock, more: Partial<RequestContext> = {}): RequestContext => ({
   operationId: 'test',
   requestId: 'request-1',
   receivedAt: clock.now(),
@@ -21,7 +21,7 @@ export const facts = (clock: Clock, more: Partial<RequestContext> = {}): Request
 })
 
 /** Parses the input. Throws the same refusal as the pipeline. */
-export const taken = (schema: unknown, value: unknown): unknown => {
+export const parseInput = (schema: unknown, value: unknown): unknown => {
   if (!(schema instanceof z.ZodType)) return null
   const parsed = schema.safeParse(value)
   if (!parsed.success) throw invalid(String(parsed.error.issues[0]?.path[0] ?? 'body'))
