@@ -83,7 +83,7 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
         body: { payload: sealed },
       })
     },
-    keys: async () => Number((await redis?.ask('DBSIZE'))?.slice(1) ?? 0),
+    keys: async () => Number((await redis?.sendRequest('DBSIZE'))?.slice(1) ?? 0),
     faults: async () => {
       const health = await fetch(`${portico.operationsUrl}/health/ready`)
       const profiles = await Promise.all(portico.urls.map((url) => send(url, 'GET', `${chain}/profile`, { token })))
@@ -98,13 +98,13 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
 
 /** Floods with openings. Returns their statuses and the errors that signed-in users and readiness got meanwhile. */
 const flood = async ({ open, faults }: Scene) => {
-  const suffered: number[] = []
+  const failures: number[] = []
   const responses = await runLimited(openings, async (count) => {
-    if (count % 200 === 0) suffered.push(...(await faults()))
+    if (count % 200 === 0) failures.push(...(await faults()))
     return open(addressOf(count))
   })
-  suffered.push(...(await faults()))
-  return { responses, suffered }
+  failures.push(...(await faults()))
+  return { responses, failures }
 }
 
 // Remote domains make no difference to the channel.
@@ -118,13 +118,13 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   afterAll(() => scene?.stop())
 
   test('secureChannel.open 429 above 300 per minute: signed-in users get 200 and replicas stay ready', async () => {
-    const { responses, suffered } = await flood(scene)
+    const { responses, failures } = await flood(scene)
     const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(300)
     // The flood can last into a third minute.
     expect(counts[200]).toBeLessThanOrEqual(900)
-    expect(suffered).toEqual([])
+    expect(failures).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
     const elsewhere = await scene.open('2001:db8:1::1')
     expect(elsewhere.status).toBe(200)
@@ -143,12 +143,12 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   afterAll(() => scene?.stop())
 
   test('secureChannel.open 429 above maxSessions: an opening stores nothing in Redis', async () => {
-    const { responses, suffered } = await flood(scene)
+    const { responses, failures } = await flood(scene)
     const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(400)
     expect(counts[200]).toBeLessThanOrEqual(1_200)
-    expect(suffered).toEqual([])
+    expect(failures).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
     sessions = responses.flatMap(({ status, body }) => (status === 200 ? [String(body.data.sessionId)] : []))
   })
@@ -168,7 +168,7 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
     const invalid = [400, 'SECURE_CHANNEL.INVALID_PAYLOAD']
     expect(refusal(await send(used, 256))).toEqual(invalid)
     if (!scene.redis) return
-    await scene.redis.ask('FLUSHALL')
+    await scene.redis.sendRequest('FLUSHALL')
     for (const each of [await send(used, 256), await send(other, 257)]) expect(refusal(each)).toEqual(invalid)
     const { sessionId } = data(await scene.open(addressOf(0)))
     expect((await send(sessionId, 1)).body.code).toBe('VALIDATION.INVALID_PARAMETER')

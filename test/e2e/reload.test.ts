@@ -24,7 +24,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
 
   const slowly = (label: string) =>
     startRawUpstream((socket) => setTimeout(() => socket.write(json([timezone(label)])), 30))
-  const placed = (upstream: RawUpstream) => ({ backends: { constants: { url: upstream.url } } })
+  const withBackends = (upstream: RawUpstream) => ({ backends: { constants: { url: upstream.url } } })
 
   beforeAll(async () => {
     store = await createStore()
@@ -32,7 +32,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     second = await slowly('second')
     portico = await startConfigured(
       { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' },
-      { ...placed(first), shutdown: { delayMs: 3_000, timeoutMs: 20_000 } },
+      { ...withBackends(first), shutdown: { delayMs: 3_000, timeoutMs: 20_000 } },
       'gateway',
     )
   })
@@ -55,7 +55,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     const load = Array.from({ length: 8 }, async () => {
       while (!done) seen.push(await label())
     })
-    await writeFile(portico.file, dump(placed(second)))
+    await writeFile(portico.file, dump(withBackends(second)))
     await expect.poll(label).toBe('second')
     await expect.poll(() => seen.at(-1)).toBe('second')
     done = true
@@ -85,7 +85,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 
   test('SIGHUP reloads, too', async () => {
-    await writeFile(portico.file, dump(placed(first)))
+    await writeFile(portico.file, dump(withBackends(first)))
     portico.child.kill('SIGHUP')
     await expect.poll(label).toBe('first')
   })

@@ -46,15 +46,15 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     await upstream?.close()
   })
 
-  const placed = (timeoutMs?: number) => {
+  const withBackends = (timeoutMs?: number) => {
     const [constants, profile] = [configuration(timeoutMs), configuration(timeoutMs)]
     const { running, settings } = portico
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
   /** For requests that must time out. Others have more time than a slow machine needs. */
   const withShortTimeout = async <T>(send: () => Promise<T>): Promise<T> => {
-    await placed(700)
-    return send().finally(() => placed())
+    await withBackends(700)
+    return send().finally(() => withBackends())
   }
   let before = 0
   beforeEach(() => {

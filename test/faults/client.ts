@@ -46,7 +46,7 @@ export const signedIn = async (client: FaultClient, email?: string): Promise<Use
   token: (await signIn(client, email)).accessToken,
 })
 
-export const ask = (user: User, method: string, path: string, call: Call = {}): Promise<Answer> =>
+export const sendRequest = (user: User, method: string, path: string, call: Call = {}): Promise<Answer> =>
   user.client.call(method, `/web/v1/consumer${path}`, {
     token: user.token,
     workspace: developmentIds.workspace,
@@ -68,7 +68,7 @@ export const transfer = async (user: User, requestId: string = randomUUID()): Pr
     currency: 'USD',
   }
   const headers = { 'x-request-id': requestId }
-  const answer = await ask(user, 'POST', '/transfer/command/create', { headers, body }).catch(() => null)
+  const answer = await sendRequest(user, 'POST', '/transfer/command/create', { headers, body }).catch(() => null)
   return { requestId, status: answer?.status ?? 0, orderId: answer?.status === 200 ? answer.body.data.bizId : null }
 }
 

@@ -3,7 +3,7 @@ import { hours, minutes } from '../../src/kernel/index.ts'
 import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { ask, createClient, signedIn, transfer } from './client.ts'
+import { createClient, sendRequest, signedIn, transfer } from './client.ts'
 import { checkBook } from './invariants.ts'
 
 const postgres = await emptyPostgres()
@@ -39,8 +39,8 @@ describe.skipIf(!postgres).each([
     const login = await pendingLogin()
 
     gateway.child.kill('SIGUSR2')
-    await expect.poll(async () => (await ask(user, 'GET', '/profile')).status).toBe(401)
-    const refused = [await ask(user, 'GET', '/wallets'), await transfer(user)]
+    await expect.poll(async () => (await sendRequest(user, 'GET', '/profile')).status).toBe(401)
+    const refused = [await sendRequest(user, 'GET', '/wallets'), await transfer(user)]
     expect(refused.map(({ status }) => status)).toEqual([401, 401])
     const completed = await client.call('POST', '/web/v1/consumer/auth/login/complete', { body: login })
     // Later, the login has run out; earlier, it lies ahead by more than its whole time, and is good no more either.
@@ -55,19 +55,19 @@ describe.skipIf(!postgres).each([
 test.skipIf(!postgres).each([
   [0, /^(?!.*ANOTHER TIME)/s],
   [120_000, /"aheadMs":1(1\d|20)\d{3},"msg":"clock skew between this process and the database/],
-])('a clock that is %i ms ahead of PostgreSQL’s is logged when the process starts', async (shift, said) => {
+])('a clock that is %i ms ahead of PostgreSQL’s is logged when the process starts', async (shift, logged) => {
   const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
   const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
   const gateway = await startProcess(variables, 'gateway', ['--import', shifted])
   await gateway.stop()
-  expect(gateway.output()).toMatch(said)
+  expect(gateway.output()).toMatch(logged)
 })
 
 test.skipIf(!postgres).each([
   [hours(12) + minutes(1), /clock skew: this process is 43\d{6} ms ahead of the database/],
   [-hours(12) - minutes(1), /clock skew: this process is -43\d{6} ms ahead of the database/],
-])('a clock that is %i ms ahead of PostgreSQL’s ends the process as it starts', async (shift, said) => {
+])('a clock that is %i ms ahead of PostgreSQL’s ends the process as it starts', async (shift, logged) => {
   const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
   const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
-  await expect(startProcess(variables, 'gateway', ['--import', shifted])).rejects.toThrow(said)
+  await expect(startProcess(variables, 'gateway', ['--import', shifted])).rejects.toThrow(logged)
 })

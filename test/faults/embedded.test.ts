@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { seededDirectory } from '../harness/template.ts'
-import { ask, createClient, signedIn, transfer } from './client.ts'
+import { createClient, sendRequest, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-disk-'))
@@ -84,7 +84,7 @@ describe('the embedded store', () => {
       // So long that a session's activity would be written down.
       gateway.child.kill('SIGUSR2')
       for (const path of ['/wallets', '/profile', '/constants/timezones'])
-        expect((await ask(user, 'GET', path)).status, path).toBe(200)
+        expect((await sendRequest(user, 'GET', path)).status, path).toBe(200)
 
       expect(await gateway.stop()).toBe(0)
       await expect(startProcess(variables)).rejects.toThrow(/the disk of .* has 0 MB free/)

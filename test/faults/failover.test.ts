@@ -5,7 +5,7 @@ import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { startRelay } from '../harness/relay.ts'
-import { type Attempt, ask, burst, createClient, signedIn, transfer, type User } from './client.ts'
+import { type Attempt, burst, createClient, sendRequest, signedIn, transfer, type User } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const redis = await startRedis()
@@ -23,7 +23,7 @@ afterAll(async () => {
 const acknowledgedIn = ({ attempts }: ReturnType<typeof burst>): number =>
   attempts.filter(({ status }) => status === 200).length
 
-const tell = async (url: string, statements: string[]): Promise<unknown[]> => {
+const query = async (url: string, statements: string[]): Promise<unknown[]> => {
   const admin = new Client({ connectionString: url })
   admin.on('error', () => undefined)
   await admin.connect()
@@ -43,7 +43,7 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
     Promise.all(replicas.map(async ({ operationsUrl }) => (await fetch(`${operationsUrl}/health/ready`)).status))
 
   beforeAll(async () => {
-    await tell(primary?.url ?? '', ["ALTER SYSTEM SET synchronous_standby_names = '*'", 'SELECT pg_reload_conf()'])
+    await query(primary?.url ?? '', ["ALTER SYSTEM SET synchronous_standby_names = '*'", 'SELECT pg_reload_conf()'])
     const variables = {
       DATABASE_URL: url.href,
       REDIS_URL: redis?.url ?? '',
@@ -61,11 +61,11 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
     const run = burst(user, 8)
     await expect.poll(() => acknowledgedIn(run), { timeout: 60_000 }).toBeGreaterThan(100)
     await primary?.crash()
-    const during = await ask(user, 'GET', '/wallets')
+    const during = await sendRequest(user, 'GET', '/wallets')
     expect([during.status, during.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await readiness()).toEqual([503, 503])
     const before = acknowledgedIn(run)
-    await tell(standby?.url ?? '', ["ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_promote()'])
+    await query(standby?.url ?? '', ["ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_promote()'])
     relay?.leadTo(Number(new URL(standby?.url ?? '').port))
     await expect.poll(() => acknowledgedIn(run), { timeout: 60_000 }).toBeGreaterThan(before + 20)
     all.push(...(await run.stop()))
@@ -78,13 +78,13 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
     const next = await standby?.standby()
     if (!standby || !next) throw new Error('no standby')
     const connections = ({ url: server }: TestPostgres) =>
-      tell(server, ["SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'portico'"])
+      query(server, ["SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'portico'"])
     try {
-      await tell(standby.url, ['ALTER SYSTEM SET default_transaction_read_only = on', 'SELECT pg_reload_conf()'])
+      await query(standby.url, ['ALTER SYSTEM SET default_transaction_read_only = on', 'SELECT pg_reload_conf()'])
       await expect.poll(async () => (await transfer(user)).status).toBe(503)
-      for (let time = 0; time < 20; time++) expect((await ask(user, 'GET', '/wallets')).status).toBe(200)
+      for (let time = 0; time < 20; time++) expect((await sendRequest(user, 'GET', '/wallets')).status).toBe(200)
       const run = burst(user, 2)
-      await tell(next.url, ['SELECT pg_promote()'])
+      await query(next.url, ['SELECT pg_promote()'])
       relay?.leadTo(portOf(next))
       await expect.poll(() => acknowledgedIn(run)).toBeGreaterThan(20)
       await expect.poll(() => connections(standby)).toEqual([{ n: 0 }])

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { type DatabaseTarget, openDatabase } from '../../src/database/index.ts'
 import { verifyLedger } from '../../src/ledger/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
-import { type Attempt, ask, transfer, type User } from './client.ts'
+import { type Attempt, sendRequest, transfer, type User } from './client.ts'
 
 /** The allowed responses to a transfer during a fault. */
 const allowed = new Set([0, 200, 409, 502, 503, 504])
@@ -36,7 +36,7 @@ export const settleAll = async (user: User, attempts: readonly Attempt[]): Promi
   }
   await Promise.all(Array.from({ length: 8 }, hand))
   expect(orders.size).toBe(attempts.length)
-  const { body } = await ask(user, 'GET', `/wallets/${developmentIds.mainUsd}/balance`)
+  const { body } = await sendRequest(user, 'GET', `/wallets/${developmentIds.mainUsd}/balance`)
   expect(body.data).toMatchObject({
     availableBalance: (10_000 - attempts.length / 100).toFixed(2),
     heldBalance: '0.00',

@@ -4,7 +4,7 @@ import type { TestPostgres } from '../harness/postgres.ts'
 import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { seededDirectory } from '../harness/template.ts'
-import { ask, burst, createClient, signedIn } from './client.ts'
+import { burst, createClient, sendRequest, signedIn } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const postgres: TestPostgres | undefined = await seededPostgres({ synchronous_commit: 'on' })
@@ -35,7 +35,7 @@ describe.each(places)('the gateway is killed in a burst of transfers, on %s', (n
       const client = createClient(() => [gateway])
       const user = await signedIn(client)
       const gone = await signedIn(client, 'member@demo.test')
-      await ask(gone, 'POST', '/auth/logout')
+      await sendRequest(gone, 'POST', '/auth/logout')
       const run = burst(user, 8)
       for (const enough of [60, 140]) {
         await expect
@@ -48,7 +48,7 @@ describe.each(places)('the gateway is killed in a burst of transfers, on %s', (n
       const attempts = await run.stop()
       expect(attempts.some(({ status }) => status === 0)).toBe(true)
       const count = await settleAll(user, attempts)
-      expect((await ask(gone, 'GET', '/profile')).status).toBe(401)
+      expect((await sendRequest(gone, 'GET', '/profile')).status).toBe(401)
       expect(await gateway.stop()).toBe(0)
       await checkBook(place, count)
     },

@@ -3,7 +3,7 @@ import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { fillRedis, startRedis } from '../harness/redis.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { type Attempt, ask, createClient, signedIn, transfer } from './client.ts'
+import { type Attempt, createClient, sendRequest, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const postgres = await seededPostgres()
@@ -77,12 +77,12 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
   test('full: what takes credentials and money is 503, nothing is done, and all is back once there is room', async () => {
     const user = await signedIn(client)
     expect(await tried(user)).toBe(200)
-    expect(await redis?.ask('CONFIG SET maxmemory 16mb')).toBe('+OK')
+    expect(await redis?.sendRequest('CONFIG SET maxmemory 16mb')).toBe('+OK')
     const makeRoom = await fillRedis(redis)
     for (let time = 0; time < 3; time++) {
       expect((await initiate()).status).toBe(503)
       expect(await tried(user)).toBe(503)
-      expect((await ask(user, 'GET', '/profile')).status).toBe(503)
+      expect((await sendRequest(user, 'GET', '/profile')).status).toBe(503)
     }
     expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
@@ -90,7 +90,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
     expect((await initiate()).status).toBe(200)
     expect(await tried(user)).toBe(200)
-    await redis?.ask('CONFIG SET maxmemory 0')
+    await redis?.sendRequest('CONFIG SET maxmemory 0')
     await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
   })
 
@@ -104,10 +104,10 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
       const done = await complete()
       expect(done.status, done.text).toBe(200)
       const user = { client, token: done.body.data.accessToken }
-      await ask(user, 'POST', '/auth/logout')
-      expect(await redis?.ask(command)).toBe('+OK')
+      await sendRequest(user, 'POST', '/auth/logout')
+      expect(await redis?.sendRequest(command)).toBe('+OK')
       expect((await complete()).status).toBe(404)
-      expect((await ask(user, 'GET', '/profile')).status).toBe(401)
+      expect((await sendRequest(user, 'GET', '/profile')).status).toBe(401)
       expect((await initiate()).status).toBe(200)
     },
   )

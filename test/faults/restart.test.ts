@@ -9,7 +9,7 @@ import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { startRelay } from '../harness/relay.ts'
-import { ask, burst, createClient, signedIn } from './client.ts'
+import { burst, createClient, sendRequest, signedIn } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const postgres = await emptyPostgres({ synchronous_commit: 'on' })
@@ -32,12 +32,12 @@ const start = () =>
 const balance = (all: () => PorticoProcess[]) => {
   let ready: PorticoProcess[] = all()
   const look = async () => {
-    const asked = await Promise.all(
+    const requested = await Promise.all(
       all().map(async (each) =>
         (await fetch(`${each.operationsUrl}/health/ready`).catch(() => null))?.ok ? each : null,
       ),
     )
-    ready = asked.filter((each) => each !== null)
+    ready = requested.filter((each) => each !== null)
   }
   const timer = setInterval(() => void look(), 100)
   return { targets: () => ready, look, stop: () => clearInterval(timer) }
@@ -61,7 +61,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     let reading = true
     const reader = (async () => {
       while (reading) {
-        const answer = await ask(user, 'GET', '/wallets').catch(() => null)
+        const answer = await sendRequest(user, 'GET', '/wallets').catch(() => null)
         readers.push(answer?.status ?? 0)
       }
     })()
@@ -154,7 +154,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
       { shutdown: { delayMs: 0, timeoutMs: 500 } },
     )
     relay.silence()
-    const asked = fetch(`${gateway.operationsUrl}/health/ready`).catch(() => null)
+    const requested = fetch(`${gateway.operationsUrl}/health/ready`).catch(() => null)
     await pause(200)
     const start = performance.now()
     const closed = once(gateway.child, 'close')
@@ -162,7 +162,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await closed
     expect(performance.now() - start).toBeGreaterThan(5_000)
     expect(gateway.output().trim().split('\n').at(-1)).toContain('shutdown timed out')
-    await asked
+    await requested
     await relay.close()
   })
 })

@@ -4,7 +4,7 @@ import type { Directory } from '../harness/prepared.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { type RawUpstream, startRawUpstream } from '../harness/raw-upstream.ts'
 import { seededDirectory } from '../harness/template.ts'
-import { ask, createClient, signedIn, type User } from './client.ts'
+import { createClient, sendRequest, signedIn, type User } from './client.ts'
 
 /** Promises a body, sends the half of it and goes. */
 const halfAnAnswer =
@@ -31,18 +31,18 @@ describe('an upstream dies in mid-body', () => {
   })
 
   test('502 with nothing of its body; a GET is tried twice at most, a POST once', async () => {
-    const read = await ask(user, 'GET', '/constants/timezones')
+    const read = await sendRequest(user, 'GET', '/constants/timezones')
     expect([read.status, read.body.code]).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
     expect(read.text).not.toContain('secret')
     expect(upstream.requests()).toBeLessThanOrEqual(2)
     const before = upstream.requests()
-    const written = await ask(user, 'POST', '/profile/update', { body: { accountName: 'New name' } })
+    const written = await sendRequest(user, 'POST', '/profile/update', { body: { accountName: 'New name' } })
     expect([written.status, written.text.includes('secret')]).toEqual([502, false])
     expect(upstream.requests()).toBe(before + 1)
   })
 
   test('the gateway serves everything else meanwhile, and ends in good order', async () => {
-    expect((await ask(user, 'GET', '/wallets')).status).toBe(200)
+    expect((await sendRequest(user, 'GET', '/wallets')).status).toBe(200)
     expect(await gateway.stop()).toBe(0)
   })
 })

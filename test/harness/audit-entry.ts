@@ -19,7 +19,7 @@ export interface ExpectedAudit {
   isRefused: boolean
   workspace: string | undefined
   /** Request and response text, which must contain the target. Undefined if encrypted or authorized by a secret. */
-  said: string | undefined
+  logged: string | undefined
   /** Target id from the response, or from the path of a denied request. */
   target: string | null | undefined
 }
@@ -45,31 +45,31 @@ export const toExpectedAudit = (
 ): ExpectedAudit => {
   const claims = claimsOf(call.token)
   const isSealed = call.headers?.['x-secure-channel-session-id'] != null
-  const said = [path, call.workspace, JSON.stringify(call.body), claims, text, claimsOf(body?.data?.accessToken)]
+  const logged = [path, call.workspace, JSON.stringify(call.body), claims, text, claimsOf(body?.data?.accessToken)]
   return {
     clientIp: oneSpelling({ ...requiredHeaders(), ...call.headers }['cf-connecting-ip']),
     actor: JSON.parse(claims).sub,
     scope: policy.workspace,
     isRefused: status !== 200,
     workspace: call.workspace,
-    said: isSealed || bySecret.has(id) ? undefined : said.join(' ').toLowerCase(),
+    logged: isSealed || bySecret.has(id) ? undefined : logged.join(' ').toLowerCase(),
     target: status === 200 ? body?.data?.bizId : idIn(path),
   }
 }
 
 /** Returns the audit fields that do not match the command. */
-export const auditMismatches = (asked: ExpectedAudit, line: AuditEntry): string[] => {
+export const auditMismatches = (requested: ExpectedAudit, line: AuditEntry): string[] => {
   const { actor, clientIp, workspace, target } = line
   // A rate is named by its two currencies.
   const names = target?.toLowerCase().split('/') ?? []
   const isSomewhere =
-    workspace === null ? asked.isRefused : asked.workspace === undefined || workspace === asked.workspace
-  const isElsewhere = target === null || names.some((name) => asked.said?.includes(name) === false)
+    workspace === null ? requested.isRefused : requested.workspace === undefined || workspace === requested.workspace
+  const isElsewhere = target === null || names.some((name) => requested.logged?.includes(name) === false)
   const wrong = {
-    [`who: ${actor}`]: asked.actor !== undefined && actor !== asked.actor,
-    [`from where: ${clientIp}`]: clientIp !== asked.clientIp,
-    [`in which workspace: ${workspace}`]: asked.scope !== 'none' && !isSomewhere,
-    [`to what: ${target}`]: asked.target === undefined ? isElsewhere : target !== asked.target,
+    [`who: ${actor}`]: requested.actor !== undefined && actor !== requested.actor,
+    [`from where: ${clientIp}`]: clientIp !== requested.clientIp,
+    [`in which workspace: ${workspace}`]: requested.scope !== 'none' && !isSomewhere,
+    [`to what: ${target}`]: requested.target === undefined ? isElsewhere : target !== requested.target,
   }
   return Object.keys(wrong).filter((what) => wrong[what])
 }

@@ -37,7 +37,7 @@ const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'RE
 export const watchAudit = (databaseUrl: string | undefined) => {
   const done = new Map<string, ExpectedAudit>()
   return {
-    saw: (method: string, path: string, answer: Answer, call: Call = {}): void => {
+    recordCall: (method: string, path: string, answer: Answer, call: Call = {}): void => {
       if (method !== 'POST' || (answer.status !== 200 && answer.status !== 403)) return
       const { operation } = route(method, path)
       const outcome = outcomeOf(operation.id, answer)
@@ -50,10 +50,10 @@ export const watchAudit = (databaseUrl: string | undefined) => {
       const client = new Client({ connectionString: databaseUrl })
       await client.connect()
       const { rows } = await client.query<AuditEntry & { auditContext: string }>(lines).finally(() => client.end())
-      const told = new Map(rows.map((row) => [row.auditContext, row]))
-      return [...done].flatMap(([auditContext, asked]) => {
-        const line = told.get(auditContext)
-        return line ? auditMismatches(asked, line).map((what) => `${auditContext}: ${what}`) : [auditContext]
+      const reported = new Map(rows.map((row) => [row.auditContext, row]))
+      return [...done].flatMap(([auditContext, requested]) => {
+        const line = reported.get(auditContext)
+        return line ? auditMismatches(requested, line).map((what) => `${auditContext}: ${what}`) : [auditContext]
       })
     },
   }

@@ -7,7 +7,7 @@ export const headersOf = (headers: Record<string, string>): Headers =>
   new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
 
 /** A call as it comes in, nobody's yet, of which a test says what matters to it. */
-export const arrivedCall = (operation: Operation, said: Partial<IncomingRequest> = {}): Call =>
+export const arrivedCall = (operation: Operation, logged: Partial<IncomingRequest> = {}): Call =>
   new Call({
     operation,
     chainId: 'consumer',
@@ -20,5 +20,5 @@ export const arrivedCall = (operation: Operation, said: Partial<IncomingRequest>
     body: Readable.from([]),
     receivedAt: toInstant(0),
     requestId: 'one',
-    ...said,
+    ...logged,
   })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export const selfSigned = (folder: string, name: string) => {
   const [key, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const pair = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', file]
-  const told = ['-subj', '/CN=service', '-addext', `subjectAltName=${name}`, '-days', '2']
-  execFileSync('openssl', ['req', '-x509', ...pair, ...told], { stdio: 'ignore' })
+  const reported = ['-subj', '/CN=service', '-addext', `subjectAltName=${name}`, '-days', '2']
+  execFileSync('openssl', ['req', '-x509', ...pair, ...reported], { stdio: 'ignore' })
   return { file, key: readFileSync(key), cert: readFileSync(file) }
 }

@@ -18,7 +18,11 @@ const watchedFetch =
     const text = init?.method === 'POST' ? await response.clone().text() : ''
     const answer = { status: response.status, headers: response.headers, text, body: text && JSON.parse(text) }
     const call = { headers, ...(authorization && { token: authorization.slice('Bearer '.length) }) }
-    portico.saw(init?.method ?? 'GET', pathname, answer, { ...call, body: init?.body, ...(workspace && { workspace }) })
+    portico.recordCall(init?.method ?? 'GET', pathname, answer, {
+      ...call,
+      body: init?.body,
+      ...(workspace && { workspace }),
+    })
     return response
   }
 

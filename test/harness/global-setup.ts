@@ -52,7 +52,7 @@ const setUpPostgres = async (project: TestProject) => {
 
 const setUpRedis = async (project: TestProject) => {
   const redis = project.name === 'replicas' ? await startRedis() : undefined
-  await redis?.ask(`ACL SETUSER portico on nopass ${redisRights()} +select`)
+  await redis?.sendRequest(`ACL SETUSER portico on nopass ${redisRights()} +select`)
   project.provide('redisUrl', redis?.url.replace('//', '//portico:any@') ?? null)
   return async () => redis?.stop()
 }

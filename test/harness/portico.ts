@@ -39,7 +39,7 @@ export interface Portico {
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
   /** Records a request sent by other means, so that `stop` checks its audit entry. */
-  saw(method: string, path: string, answer: Answer, call?: Call): void
+  recordCall(method: string, path: string, answer: Answer, call?: Call): void
   /** The newest development mail to an address. Waits for one of the given template. */
   mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
   /** Every development mail to an address, newest first. */
@@ -115,10 +115,10 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     unserved: running.unserved,
     call: async (method, path, call) => {
       const answer = await send(nextUrl(), method, path, call)
-      acts.saw(method, path, answer, call)
+      acts.recordCall(method, path, answer, call)
       return answer
     },
-    saw: acts.saw,
+    recordCall: acts.recordCall,
     mailsTo,
     mailTo: async (address, template) => {
       for (let attempt = 1; ; attempt++) {

@@ -89,7 +89,7 @@ const versionOf = async (url: string): Promise<string> => {
   }
 }
 
-const whenReady = async (url: string, isGone: () => boolean): Promise<string> => {
+const waitUntilReady = async (url: string, isGone: () => boolean): Promise<string> => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await versionOf(url)
@@ -135,7 +135,7 @@ const launch = async (bin: string, directory: string, extra: Record<string, stri
   const kill = () => server.kill('SIGQUIT')
   process.once('exit', kill)
   const url = `postgres://portico@127.0.0.1:${port}/postgres`
-  const ready = () => whenReady(url, () => server.exitCode !== null)
+  const ready = () => waitUntilReady(url, () => server.exitCode !== null)
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     const gone = ended(server)
     server.kill(signal)

@@ -14,7 +14,7 @@ export interface PorticoProcess {
   stop(): Promise<number | null>
 }
 
-const whenReady = async (operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> => {
+const waitUntilReady = async (operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> => {
   for (let attempt = 0; attempt < 2_000; attempt++) {
     if (child.exitCode !== null || child.signalCode !== null) break
     const ready = await fetch(`${operationsUrl}/health/ready`).catch(() => null)
@@ -43,7 +43,7 @@ export const startProcess = async (
   child.stdout.on('data', collect)
   child.stderr.on('data', collect)
   const operationsUrl = `http://127.0.0.1:${variables.OPS_PORT ?? operationsPort}`
-  await whenReady(operationsUrl, child, () => text)
+  await waitUntilReady(operationsUrl, child, () => text)
   return {
     url: `http://127.0.0.1:${variables.PORT ?? port}`,
     operationsUrl,

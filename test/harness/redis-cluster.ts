@@ -13,7 +13,7 @@ const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | und
 
 /** Each master redirects slots it does not own once it knows the others. */
 const hasSettled = async (node: TestRedis): Promise<void> => {
-  for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.ask('SET probe 1')); attempt++) {
+  for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.sendRequest('SET probe 1')); attempt++) {
     if (attempt >= 1_000) throw new Error('the Redis cluster did not form')
     await pause(50)
   }
@@ -26,9 +26,9 @@ export const startRedisCluster = async (masters = 3): Promise<TestRedis[]> => {
   const [first] = all
   for (const [place, { node, busPort }] of all.entries()) {
     const [from, to] = [place, place + 1].map((each) => Math.ceil((each * slots) / masters))
-    await node.ask(`CLUSTER SET-CONFIG-EPOCH ${place + 1}`)
-    await node.ask(`CLUSTER ADDSLOTSRANGE ${from} ${(to ?? 0) - 1}`)
-    await first?.node.ask(`CLUSTER MEET 127.0.0.1 ${new URL(node.url).port} ${busPort}`)
+    await node.sendRequest(`CLUSTER SET-CONFIG-EPOCH ${place + 1}`)
+    await node.sendRequest(`CLUSTER ADDSLOTSRANGE ${from} ${(to ?? 0) - 1}`)
+    await first?.node.sendRequest(`CLUSTER MEET 127.0.0.1 ${new URL(node.url).port} ${busPort}`)
   }
   const nodes = all.map(({ node }) => node)
   await Promise.all(nodes.map(hasSettled))

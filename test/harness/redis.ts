@@ -13,9 +13,9 @@ export interface TestRedis {
   url: string
   child: ChildProcess
   /** Sends an inline command and returns the first response line. */
-  ask(command: string): Promise<string>
+  sendRequest(command: string): Promise<string>
   /** Sends an inline command and returns the full response. */
-  tell(command: string): Promise<string>
+  query(command: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ const program = (): string | undefined => {
   return undefined
 }
 
-const tellRedis = (port: number, command: string): Promise<string> =>
+const queryRedis = (port: number, command: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
     socket.setTimeout(20_000, () => socket.destroy(new Error('Redis is silent')))
@@ -44,7 +44,7 @@ const tellRedis = (port: number, command: string): Promise<string> =>
 
 /** Sends an inline command and returns the first response line. */
 export const askRedis = async (port: number, command: string): Promise<string> =>
-  (await tellRedis(port, command)).split('\r\n')[0] ?? ''
+  (await queryRedis(port, command)).split('\r\n')[0] ?? ''
 
 /** Starts one on a free port; undefined where there is none on PATH, which with CI=true is a failure. */
 export const startRedis = async (extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> => {
@@ -68,8 +68,8 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   return {
     url: `redis://127.0.0.1:${port}`,
     child,
-    ask: (command) => askRedis(port, command),
-    tell: (command) => tellRedis(port, command),
+    sendRequest: (command) => askRedis(port, command),
+    query: (command) => queryRedis(port, command),
     stop: async () => {
       process.off('exit', kill)
       if (child.exitCode === null && child.signalCode === null) {
@@ -86,7 +86,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
  * counts script memory and releases it late.
  */
 export const fillRedis = async (redis: TestRedis | undefined): Promise<() => Promise<void>> => {
-  await redis?.ask('SETRANGE junk 20000000 x')
-  if (!(await redis?.ask('SET junk:2 x'))?.startsWith('-OOM')) throw new Error('Redis is not full')
-  return async () => void (await redis?.ask('DEL junk'))
+  await redis?.sendRequest('SETRANGE junk 20000000 x')
+  if (!(await redis?.sendRequest('SET junk:2 x'))?.startsWith('-OOM')) throw new Error('Redis is not full')
+  return async () => void (await redis?.sendRequest('DEL junk'))
 }

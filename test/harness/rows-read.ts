@@ -21,17 +21,17 @@ export const rowsRead = async (
   database: Database,
   work: (watched: Database) => Promise<unknown>,
 ): Promise<(table: string) => number> => {
-  const asked: { node: RootOperationNode; queryId: QueryId }[] = []
+  const requested: { node: RootOperationNode; queryId: QueryId }[] = []
   const watched = database.withPlugin({
     transformQuery: ({ node, queryId }) => {
-      asked.push({ node, queryId })
+      requested.push({ node, queryId })
       return node
     },
     transformResult: async ({ result }) => result,
   })
   await work(watched)
   const rows = new Map<string, number>()
-  for (const { node, queryId } of asked) {
+  for (const { node, queryId } of requested) {
     const { sql, parameters } = database.getExecutor().compileQuery(node, queryId)
     const explained = CompiledQuery.raw(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`, [...parameters])
     const { rows: plans } = await database.executeQuery<{ 'QUERY PLAN': { Plan: Plan }[] }>(explained)

@@ -8,12 +8,12 @@ export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> =
   const each = tables.rows.map(
     ({ name }) => sql`SELECT ${name}::text || ' ' || to_jsonb(t)::text AS told FROM ${sql.table(name)} AS t`,
   )
-  const { rows } = await sql<{ told: string }>`${sql.join(each, sql` UNION ALL `)}`.execute(database)
-  return new Set(rows.map(({ told }) => told))
+  const { rows } = await sql<{ reported: string }>`${sql.join(each, sql` UNION ALL `)}`.execute(database)
+  return new Set(rows.map(({ reported }) => reported))
 }
 
 /** Of these the ones that a row anywhere has as they are, in text or in binary: they should be kept as a digest, or sealed. */
-export const keptPlainly = async (database: Database, ...secrets: string[]): Promise<string[]> => {
+export const storedInPlainText = async (database: Database, ...secrets: string[]): Promise<string[]> => {
   const rows = [...(await rowsOf(database))]
   const formsOf = (secret: string) => [secret, Buffer.from(secret).toString('hex')]
   return secrets.filter((secret) => rows.some((row) => formsOf(secret).some((form) => row.includes(form))))

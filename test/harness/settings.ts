@@ -22,5 +22,5 @@ export const testSettings = (
 }
 
 /** An upstream configuration with defaults. */
-export const upstreamAt = (url: string, said: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
-  upstream.parse({ ...said, url })
+export const upstreamAt = (url: string, logged: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
+  upstream.parse({ ...logged, url })

@@ -30,21 +30,28 @@ export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
       traceFlags: 1,
       ...(parent?.traceState && { traceState: parent.traceState }),
     }
-    const kept: EndedSpan = { name, context: own, parent, options, attributes: { ...options.attributes }, status: null }
+    const stored: EndedSpan = {
+      name,
+      context: own,
+      parent,
+      options,
+      attributes: { ...options.attributes },
+      status: null,
+    }
     let isRecording = true
     const span: Span = {
       spanContext: () => own,
       isRecording: () => isRecording,
       setAttribute: (key, value) => {
-        kept.attributes[key] = value
+        stored.attributes[key] = value
         return span
       },
       setAttributes: (attributes) => {
-        Object.assign(kept.attributes, attributes)
+        Object.assign(stored.attributes, attributes)
         return span
       },
       setStatus: (status) => {
-        kept.status = status
+        stored.status = status
         return span
       },
       addEvent: () => span,
@@ -54,7 +61,7 @@ export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
       recordException: () => undefined,
       end: () => {
         isRecording = false
-        ended.push(kept)
+        ended.push(stored)
       },
     }
     return span

@@ -5,14 +5,14 @@ import { generator } from './load/spray.ts'
 import { readOptions, usage } from './options.ts'
 import { chart } from './report/chart.ts'
 import type { Outcome } from './report/outcome.ts'
-import { judge, table, verdictTable } from './report/table.ts'
+import { evaluate, table, verdictTable } from './report/table.ts'
 import { pinning } from './rig/processes.ts'
 import { openRig } from './rig/workspace.ts'
 import { scenarios } from './scenarios/index.ts'
 import { closeStores } from './store/stores.ts'
 import { targets } from './targets.ts'
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`)
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const machine = (): string =>
   `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}, load by ${generator}; ${pinning}`
@@ -20,17 +20,17 @@ const machine = (): string =>
 const measure = async (args: string[]): Promise<number> => {
   const options = readOptions(args)
   if (!options) {
-    say(`${usage}\nscenarios: ${Object.keys(scenarios).join(', ')}`)
+    print(`${usage}\nscenarios: ${Object.keys(scenarios).join(', ')}`)
     return 0
   }
   const names = options.scenarios.length > 0 ? options.scenarios : Object.keys(scenarios)
   const outcomes: Outcome[] = []
-  say(machine())
+  print(machine())
   for (const name of names) {
     const scenario = scenarios[name]
     if (!scenario) throw new TypeError(`no scenario '${name}'; there are ${Object.keys(scenarios).join(', ')}`)
     if (performance.now() / 1000 > options.limitSeconds) {
-      say(`${name}: skipped, the time is up`)
+      print(`${name}: skipped, the time is up`)
       continue
     }
     const begun = performance.now()
@@ -38,17 +38,17 @@ const measure = async (args: string[]): Promise<number> => {
     const outcome = await scenario(rig, options)
     outcomes.push(outcome)
     process.stderr.write(`${name} took ${((performance.now() - begun) / 1000).toFixed(0)} s\n`)
-    for (const profile of outcome.profiles) say(`\n${profile}`)
+    for (const profile of outcome.profiles) print(`\n${profile}`)
   }
-  const verdicts = judge(targets, outcomes)
+  const verdicts = evaluate(targets, outcomes)
   const faults = outcomes.flatMap((outcome) => outcome.faults.map((fault) => `${outcome.scenario}: ${fault}`))
-  say(`\n${table(outcomes)}`)
-  for (const { scenario, notes } of outcomes) for (const note of notes) say(`${scenario}: ${note}`)
-  if (verdicts.length > 0) say(`\n${verdictTable(verdicts)}`)
+  print(`\n${table(outcomes)}`)
+  for (const { scenario, notes } of outcomes) for (const note of notes) print(`${scenario}: ${note}`)
+  if (verdicts.length > 0) print(`\n${verdictTable(verdicts)}`)
   if (options.json)
     writeFileSync(options.json, JSON.stringify({ machine: machine(), options, outcomes, verdicts }, null, 2))
   if (options.svg) writeFileSync(options.svg, chart(outcomes, machine()))
-  for (const fault of faults) say(`WRONG  ${fault}`)
+  for (const fault of faults) print(`WRONG  ${fault}`)
   return faults.length > 0 ? 1 : 0
 }
 

@@ -7,11 +7,11 @@ const isBound = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
 
 const numbers = ({ type, minimum, maximum, exclusiveMinimum }: Node): string => {
-  const [least, most] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
+  const [lowest, highest] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
   const kind = type === 'integer' ? 'integer' : 'number'
   if (typeof exclusiveMinimum === 'number') return `${kind} above ${exclusiveMinimum}`
-  if (least !== null && most !== null) return `${kind}, ${least} to ${most}`
-  return least !== null ? `${kind} from ${least}` : kind
+  if (lowest !== null && highest !== null) return `${kind}, ${lowest} to ${highest}`
+  return lowest !== null ? `${kind} from ${lowest}` : kind
 }
 
 export const alternatives = (node: Node): Node[] =>

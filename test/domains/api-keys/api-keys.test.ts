@@ -16,7 +16,7 @@ import {
 } from '../../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
-import { keptPlainly } from '../../harness/rows.ts'
+import { storedInPlainText } from '../../harness/rows.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
 
 let world: World
@@ -106,7 +106,7 @@ describe('API key', () => {
     expect(created.secret.endsWith(created.keyLast4)).toBe(true)
     const { secret, ...visible } = created
     expect(await read(created.bizId)).toEqual(visible)
-    expect(await keptPlainly(world.database, secret.slice(-43))).toEqual([])
+    expect(await storedInPlainText(world.database, secret.slice(-43))).toEqual([])
 
     const { caller, workspace: access } = await use(secret)
     expect(caller).toMatchObject({ accountId: owner, apiKeyId: created.bizId, sessionId: null, portal: 'CONSUMER' })

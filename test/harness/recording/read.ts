@@ -34,10 +34,10 @@ export const observationOf = ({ match, query, request, status, reply }: Seen): O
   const at = isJsonObject(reply) && typeof reply.timestamp === 'number' ? reply.timestamp : 0
   const normal = normaliser(at)
   const sent = toJsonObject({ params: some(params), query: some(parseQuery(query)), request })
-  const { params: inPath, query: asked, request: body } = toJsonObject(normal(sent))
+  const { params: inPath, query: requested, request: body } = toJsonObject(normal(sent))
   const exchanged: Exchanged = {
     ...(isJsonObject(inPath) && { params: inPath }),
-    ...(isJsonObject(asked) && { query: asked }),
+    ...(isJsonObject(requested) && { query: requested }),
     ...(body !== undefined && { request: body }),
     reply: normal(reply),
   }

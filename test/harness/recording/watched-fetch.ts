@@ -36,7 +36,7 @@ const replyOf = async (response: Response): Promise<Json> => {
 const isSealed = (request: Json | undefined): boolean => isJsonObject(request) && typeof request.payload === 'string'
 
 /** Wraps fetch and reports unencrypted requests and their English responses. */
-export const watchedFetch = (fetch: typeof globalThis.fetch, tell: (seen: Seen) => void) => {
+export const watchedFetch = (fetch: typeof globalThis.fetch, query: (seen: Seen) => void) => {
   const underWay = new Set<Promise<void>>()
 
   const watch = async (url: URL, init: RequestInit, response: Response): Promise<void> => {
@@ -47,7 +47,7 @@ export const watchedFetch = (fetch: typeof globalThis.fetch, tell: (seen: Seen) 
     const reply = await replyOf(response)
     const request = response.ok ? await requestOf(match, init) : undefined
     if (isSealed(request) && match.operation.policy.channel === 'optional') return
-    tell({ match, query: url.search.slice(1), request, status: response.status, reply })
+    query({ match, query: url.search.slice(1), request, status: response.status, reply })
   }
 
   const watched: typeof globalThis.fetch = async (input, init = {}) => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { completeLogin } from '../../../src/identity/login/contract.ts'
 import { sendStepUpCode } from '../../../src/identity/mfa/contract.ts'
-import { keptPlainly } from '../../harness/rows.ts'
+import { storedInPlainText } from '../../harness/rows.ts'
 import {
   begin,
   call,
@@ -25,12 +25,11 @@ let at: Harness
 const verified: (string | null)[] = []
 beforeAll(async () => {
   at = await harness(undefined, (ports) => {
-    const { passwords } = ports
-    const verify: typeof passwords.verify = (hashed, password) => {
-      verified.push(hashed)
-      return passwords.verify(hashed, password)
+    const { verify } = ports.passwords
+    ports.passwords = {
+      ...ports.passwords,
+      verify: (...input) => verify(...input).finally(() => verified.push(input[0])),
     }
-    ports.passwords = { ...passwords, verify }
   })
 })
 afterAll(() => at.close())
@@ -41,7 +40,7 @@ describe('auth.loginInitiate', () => {
     const reply = await initiate(at, 'ann@demo.test')
     expect(reply).toMatchObject({ expiresIn: 600, accountStatus: null, pendingApproval: false })
     expect(reply.mfaMethods.map((method) => method.value)).toEqual([10011001])
-    expect(await keptPlainly(at.ports.database, reply.sessionId ?? '')).toEqual([])
+    expect(await storedInPlainText(at.ports.database, reply.sessionId ?? '')).toEqual([])
   })
 
   test('200: ignores case, width and white space of the e-mail address', async () => {

@@ -10,7 +10,7 @@ import {
   verifyOtp,
 } from '../../../src/identity/mfa/contract.ts'
 import type { Caller } from '../../../src/kernel/index.ts'
-import { keptPlainly } from '../../harness/rows.ts'
+import { storedInPlainText } from '../../harness/rows.ts'
 import {
   begin,
   call,
@@ -201,7 +201,7 @@ describe('a step-up', () => {
     const { codes } = await invoke(generateBackupCodes)
     expect(codes).toHaveLength(10)
     const forms = codes.flatMap((code) => [code, code.replaceAll('-', '')])
-    expect(await keptPlainly(at.ports.database, ...forms)).toEqual([])
+    expect(await storedInPlainText(at.ports.database, ...forms)).toEqual([])
   })
 
   test('with a backup code is mailed to the owner', async () => {

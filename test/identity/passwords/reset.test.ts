@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { refreshToken as refreshOperation } from '../../../src/identity/login/contract.ts'
 import { resetPassword } from '../../../src/identity/passwords/contract.ts'
 import { verifyRegistrationEmail } from '../../../src/identity/registration/contract.ts'
-import { keptPlainly } from '../../harness/rows.ts'
+import { storedInPlainText } from '../../harness/rows.ts'
 import { begin as beginLogin, codeOf, complete, type Harness, initiate, signIn } from '../harness.ts'
 import { interceptVerify, type RunAfterVerify } from '../intercept-verify.ts'
 import {
@@ -39,7 +39,7 @@ describe('password reset', () => {
     await requestLink('link@demo.test')
     const token = resetToken('link@demo.test') ?? ''
     expect(token).toMatch(/^[\w-]{43}$/)
-    expect(await keptPlainly(at.ports.database, token)).toEqual([])
+    expect(await storedInPlainText(at.ports.database, token)).toEqual([])
     at.clock.advance(1_800_000)
     expect(await codeOf(invoke(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
     await requestLink('link@demo.test')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import * as auth from '../../../src/identity/login/contract.ts'
 import { type RequestContext, toInstant } from '../../../src/kernel/index.ts'
-import { keptPlainly } from '../../harness/rows.ts'
+import { storedInPlainText } from '../../harness/rows.ts'
 import { call, codeOf, createRequestContext, credential, type Harness, harness, signIn } from '../harness.ts'
 
 let at: Harness
@@ -29,7 +29,7 @@ test('auth.refresh 200: returns a new pair; only digests of tokens are stored', 
   expect(second.refreshToken).not.toBe(first.refreshToken)
   expect((await authenticate(second.accessToken)).sessionId).toBe(first.sessionId)
   const tokens = [first, second].flatMap(({ refreshToken, accessToken }) => [refreshToken, accessToken])
-  expect(await keptPlainly(at.ports.database, ...tokens)).toEqual([])
+  expect(await storedInPlainText(at.ports.database, ...tokens)).toEqual([])
 })
 
 test('auth.refresh 200: returns the same successor within 30 s of the first use, also in parallel', async () => {

@@ -15,7 +15,7 @@ interface Ask {
 
 /** A keep-alive connection with one request in flight. */
 export interface Line {
-  ask(ask: Ask): Promise<Reply>
+  sendRequest(sendRequest: Ask): Promise<Reply>
   close(): void
 }
 
@@ -68,11 +68,11 @@ export const openLine = async (url: string): Promise<Line> => {
     }
   })
   return {
-    ask: (ask) =>
+    sendRequest: (sendRequest) =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) return reject(new Error('the connection is closed'))
         waiting = { resolve, reject }
-        socket.write(headOf(ask, host) + (ask.body ?? ''))
+        socket.write(headOf(sendRequest, host) + (sendRequest.body ?? ''))
       }),
     close: () => socket.destroy(),
   }

@@ -4,8 +4,13 @@ import type { Mailbox } from './mailbox.ts'
 import { chain, password, perimeter } from './people.ts'
 
 const post = async (line: Line, path: string, body: object, headers: Record<string, string>) => {
-  const asked = { ...headers, 'x-request-id': randomUUID() }
-  const reply = await line.ask({ method: 'POST', path: chain + path, headers: asked, body: JSON.stringify(body) })
+  const requested = { ...headers, 'x-request-id': randomUUID() }
+  const reply = await line.sendRequest({
+    method: 'POST',
+    path: chain + path,
+    headers: requested,
+    body: JSON.stringify(body),
+  })
   if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${reply.body}`)
   const { data }: { data: { sessionId: string; accessToken: string } } = JSON.parse(reply.body)
   return data

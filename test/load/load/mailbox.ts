@@ -13,13 +13,13 @@ export interface Mailbox {
 
 /** A mail server that stores only the codes. */
 export const openMailbox = async (): Promise<Mailbox> => {
-  const come = new Map<string, string>()
+  const codes = new Map<string, string>()
   const waiting = new Map<string, (code: string) => void>()
   const deliver = (address: string, code: string): void => {
     const taker = waiting.get(address)
     waiting.delete(address)
     if (taker) taker(code)
-    else come.set(address, code)
+    else codes.set(address, code)
   }
   const server = new SMTPServer({
     authOptional: true,
@@ -42,8 +42,8 @@ export const openMailbox = async (): Promise<Mailbox> => {
   return {
     url: `smtp://127.0.0.1:${port}`,
     code: (address) => {
-      const found = come.get(address)
-      come.delete(address)
+      const found = codes.get(address)
+      codes.delete(address)
       if (found !== undefined) return Promise.resolve(found)
       return new Promise((resolve, reject) => {
         const late = setTimeout(() => reject(new Error(`no code for ${address}`)), 30_000)

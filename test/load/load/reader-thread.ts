@@ -18,7 +18,7 @@ const goFirst = (): void => {
 
 const { path, headers, ...pace }: Reading = workerData
 const step: Drive['step'] = async (line) => {
-  const { status, body } = await line.ask({ method: 'GET', path, headers })
+  const { status, body } = await line.sendRequest({ method: 'GET', path, headers })
   if (status !== 200) throw new Error(`${status} ${body}`)
 }
 

@@ -19,9 +19,9 @@ export interface Acknowledged {
 const oneIn = 50
 
 /** Transfers to a random wallet and occasionally replays the request. */
-export const transferStep = (people: readonly Person[], wallets: readonly SeededAccount[], told: Acknowledged) => {
+export const transferStep = (people: readonly Person[], wallets: readonly SeededAccount[], reported: Acknowledged) => {
   const send = async (line: Line, headers: Record<string, string>, body: string): Promise<string> => {
-    const reply = await line.ask({ method: 'POST', path: `${chain}/transfer/command/create`, headers, body })
+    const reply = await line.sendRequest({ method: 'POST', path: `${chain}/transfer/command/create`, headers, body })
     if (reply.status !== 200) throw new Error(`${reply.status} ${reply.body}`)
     const { data }: { data: { bizId: string; transferStatus: { code: string } } } = JSON.parse(reply.body)
     if (data.transferStatus.code !== 'COMPLETED') throw new Error(`not completed: ${reply.body}`)
@@ -40,9 +40,9 @@ export const transferStep = (people: readonly Person[], wallets: readonly Seeded
       currency: 'USD',
     })
     const order = await send(line, headers, body)
-    told.orders.push(order)
+    reported.orders.push(order)
     if (randomInt(oneIn) > 0) return
-    told.repeats += 1
+    reported.repeats += 1
     if ((await send(line, headers, body)) !== order) throw new Error('a repeated request was done twice')
   }
 }

@@ -11,15 +11,15 @@ const escaped = (text: string): string => text.replace(/[<>&"]/g, (char) => `&#$
 const text = (x: number, y: number, words: string, more = ''): string =>
   `<text x="${x}" y="${y}" ${more}>${escaped(words)}</text>`
 
-const barOf = (row: Row, longest: number, y: number): string => {
+const barOf = (row: Row, maximum: number, y: number): string => {
   const value = median(row.perSecond)
-  const length = Math.max(1, ((width - left - 130) * value) / longest)
+  const length = Math.max(1, ((width - left - 130) * value) / maximum)
   const fill = row.contender === 'portico' ? '#0b7a75' : '#b8c4ce'
-  const told = `${Math.round(value).toLocaleString('en')} ${row.unit}/s`
+  const reported = `${Math.round(value).toLocaleString('en')} ${row.unit}/s`
   return [
     text(left - 8, y + 12, row.contender, 'text-anchor="end"'),
     `<rect x="${left}" y="${y}" width="${length.toFixed(1)}" height="${bar}" rx="2" fill="${fill}"/>`,
-    text(left + length + 6, y + 12, told),
+    text(left + length + 6, y + 12, reported),
   ].join('')
 }
 
@@ -29,9 +29,9 @@ export const chart = (outcomes: readonly Outcome[], caption: string): string => 
   let y = 46
   for (const { scenario, rows } of outcomes.filter((outcome) => outcome.rows.length > 1)) {
     parts.push(text(12, y + 12, scenario, 'font-weight="600"'))
-    const longest = Math.max(...rows.map((row) => median(row.perSecond)))
+    const maximum = Math.max(...rows.map((row) => median(row.perSecond)))
     for (const row of rows) {
-      parts.push(barOf(row, longest, y))
+      parts.push(barOf(row, maximum, y))
       y += bar + gap
     }
     y += 14

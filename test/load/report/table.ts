@@ -52,7 +52,7 @@ export interface Verdict extends Target {
 }
 
 /** All targets measured in this run. */
-export const judge = (targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] =>
+export const evaluate = (targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] =>
   targets.flatMap((target) => {
     const figure = outcomes.flatMap(({ figures }) => figures).find(({ id }) => id === target.figure)
     if (!figure) return []
@@ -66,7 +66,7 @@ export const verdictTable = (verdicts: readonly Verdict[]): string =>
   aligned([
     ['target', 'reached', 'asked', 'measured', '±'],
     ...verdicts.map((verdict) => [
-      verdict.says,
+      verdict.description,
       verdict.reached ? 'yes' : 'no',
       bound(verdict),
       number(verdict.value, 2),

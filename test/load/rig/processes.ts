@@ -17,7 +17,7 @@ const canPin = last > 0 && isThere(taskset, '-c', `0,${last}`, 'true')
 const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
 /** Pins a command to its core, if the machine supports it and has two. */
-const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
+const withBackends = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
   canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
 
 /** Pins all threads of a process. */
@@ -75,7 +75,7 @@ const answers = (port: number): Promise<boolean> =>
     socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
   })
 
-const whenReady = async (port: number, name: string, log: string, child: ChildProcess): Promise<void> => {
+const waitUntilReady = async (port: number, name: string, log: string, child: ChildProcess): Promise<void> => {
   for (let attempt = 0; attempt < 1200; attempt++) {
     if (await answers(port)) return
     if (child.exitCode !== null) break
@@ -87,7 +87,7 @@ const whenReady = async (port: number, name: string, log: string, child: ChildPr
 /** Starts a process that listens on a port and ends with the benchmark. */
 export const start = async ({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> => {
   const file = openSync(log, 'a')
-  const [program, line] = placed(place, command, args)
+  const [program, line] = withBackends(place, command, args)
   const variables = { ...process.env, PORT: String(port), ...env, NODE_OPTIONS: '' }
   const child = spawn(program, line, { cwd: root, env: variables, stdio: ['ignore', file, file] })
   closeSync(file)
@@ -95,7 +95,7 @@ export const start = async ({ name, place, command, args, port, env = {}, log }:
   child.once('exit', () => running.delete(child))
   const { pid } = child
   if (pid === undefined) throw new Error(`${name} did not start`)
-  await whenReady(port, name, log, child)
+  await waitUntilReady(port, name, log, child)
   return {
     name,
     pid,
@@ -121,7 +121,7 @@ export const runToEnd = async (
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<string> => {
-  const [program, line] = placed(place, command, args)
+  const [program, line] = withBackends(place, command, args)
   const variables = { ...process.env, ...env, NODE_OPTIONS: '' }
   const child = spawn(program, line, { cwd: root, env: variables, stdio: ['ignore', 'pipe', 'pipe'] })
   running.add(child)

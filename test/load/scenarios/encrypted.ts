@@ -19,7 +19,7 @@ const scenario = 'encrypted-post'
 const path = `${chain}/transfer/command/create`
 
 const post = async (line: Line, headers: Record<string, string>, body: string, answer: string): Promise<void> => {
-  const reply = await line.ask({ method: 'POST', path, headers, body })
+  const reply = await line.sendRequest({ method: 'POST', path, headers, body })
   if (reply.status !== 200 || !reply.body.includes(answer)) throw new Error(`${reply.status} ${reply.body}`)
 }
 

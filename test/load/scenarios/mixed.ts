@@ -39,7 +39,7 @@ const read = async (line: Line, people: readonly Person[]): Promise<void> => {
   const path = paths[randomInt(paths.length)]
   if (!person || !path) throw new RangeError('nobody reads')
   const headers = { ...person.headers, 'x-workspace-id': person.workspace }
-  const { status, body } = await line.ask({ method: 'GET', path: chain + path, headers })
+  const { status, body } = await line.sendRequest({ method: 'GET', path: chain + path, headers })
   if (status !== 200) throw new Error(`${path}: ${status} ${body}`)
 }
 

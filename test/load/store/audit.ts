@@ -17,12 +17,12 @@ export const auditBook = async (variables: Variables, acknowledged: readonly str
       .where('order_type', '=', 'TRANSFER')
       .execute()
     const written = new Set<string>(rows.map(({ biz_id }) => biz_id))
-    const told = new Set(acknowledged)
-    if (told.size !== acknowledged.length)
-      faults.push(`${acknowledged.length - told.size} duplicate acknowledged orders`)
-    const lost = [...told].filter((id) => !written.has(id)).length
+    const reported = new Set(acknowledged)
+    if (reported.size !== acknowledged.length)
+      faults.push(`${acknowledged.length - reported.size} duplicate acknowledged orders`)
+    const lost = [...reported].filter((id) => !written.has(id)).length
     if (lost > 0) faults.push(`${lost} acknowledged orders are lost`)
-    if (written.size > told.size) faults.push(`${written.size - told.size} orders without an acknowledgement`)
+    if (written.size > reported.size) faults.push(`${written.size - reported.size} orders without an acknowledgement`)
     return faults
   } finally {
     await store.close()

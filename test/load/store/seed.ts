@@ -15,12 +15,12 @@ await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
 const opened = await openInfrastructure(settings, false, logger, stack)
 const hashed = opened.passwords.hash(password)
-const outside = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
-const identity = await composeIdentity(settings, outside, logger, () =>
+const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
+const identity = await composeIdentity(settings, beyond, logger, () =>
   Promise.reject(new Error('no registration here')),
 )
-const domains = await composeDomains(settings, outside, logger, identity)
-const { database, clock, ids } = outside
+const domains = await composeDomains(settings, beyond, logger, identity)
+const { database, clock, ids } = beyond
 
 const provide = (number: number): Promise<SeededAccount> =>
   inTransaction(database, async (tx) => {

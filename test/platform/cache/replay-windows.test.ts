@@ -29,7 +29,7 @@ describe.skipIf(!server).each([
     const [url = '', last = url] = [nodes.at(0)?.url, nodes.at(-1)?.url]
     connections = [await open(url, cluster), await open(last, cluster)]
   })
-  beforeEach(() => Promise.all(nodes.map((node) => node.ask('FLUSHALL'))))
+  beforeEach(() => Promise.all(nodes.map((node) => node.sendRequest('FLUSHALL'))))
   afterAll(async () => {
     for (const each of connections ?? []) await each.close()
   })

@@ -65,7 +65,7 @@ available.each([
 ])('openRedis on a cluster that is not ready: rejects if %s', async (_, make) => {
   const [server] = await startRedisCluster(1)
   if (!server) throw new Error('no Redis')
-  await server.ask(make)
+  await server.sendRequest(make)
   await expect(open(server.url, undefined, true)).rejects.toMatchObject({
     message: expect.stringContaining('REDIS_URL'),
     cause: { message: expect.stringContaining('CLUSTER INFO') },
@@ -144,7 +144,7 @@ available('check: its key expires within a second', async () => {
 
 available('close: leaves no connection', async () => {
   const server = await startServer()
-  const connected = async () => /connected_clients:(\d+)/.exec(await server.tell('INFO clients'))?.[1]
+  const connected = async () => /connected_clients:(\d+)/.exec(await server.query('INFO clients'))?.[1]
   const redis = await open(server.url)
   // Includes the connection of this query.
   expect(await connected()).toBe('3')
@@ -177,11 +177,11 @@ available.each([
   const [server, next] = [await startServer(), await startServer()]
   const relay = await startRelay(Number(new URL(server.url).port))
   const redis = await open(`redis://127.0.0.1:${relay.port}`)
-  for (const fault of faults) expect(await server.ask(fault)).toBe('+OK')
+  for (const fault of faults) expect(await server.sendRequest(fault)).toBe('+OK')
   relay.leadTo(Number(new URL(next.url).port))
   await expect.poll(() => failsUnavailable(redis.check())).toBe(false)
   await redis.command('SET', 'moved', 'there')
-  expect(await next.tell('GET moved')).toContain('there')
+  expect(await next.query('GET moved')).toContain('there')
   await redis.close()
   await relay.close()
   for (const each of [server, next]) await each.stop()
@@ -206,8 +206,8 @@ describe.skipIf(!probe)('a cluster with credentials', () => {
   }
   beforeAll(async () => {
     node = (await startRedisCluster(1))[0]
-    await node?.ask('ACL SETUSER a@b on >to/day ~* &* +@all')
-    await node?.ask('ACL SETUSER default resetpass >every:one')
+    await node?.sendRequest('ACL SETUSER a@b on >to/day ~* &* +@all')
+    await node?.sendRequest('ACL SETUSER default resetpass >every:one')
   })
   afterAll(() => node?.stop())
 

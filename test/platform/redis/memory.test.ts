@@ -14,7 +14,7 @@ describe.skipIf(!server)('a full Redis', () => {
   let redis: RedisConnection
   let cache: Cache
   beforeEach(async () => {
-    await server?.ask('FLUSHALL')
+    await server?.sendRequest('FLUSHALL')
     redis = await openRedis({
       url: server?.url ?? '',
       cluster: false,
@@ -31,7 +31,7 @@ describe.skipIf(!server)('a full Redis', () => {
   const outcome = (work: unknown): Promise<unknown> => Promise.resolve(work).then((value) => value, isRedisUnavailable)
 
   test('noeviction: writes are unavailable, and state is unchanged afterwards', async () => {
-    await server?.ask('CONFIG SET maxmemory-policy noeviction')
+    await server?.sendRequest('CONFIG SET maxmemory-policy noeviction')
     const limits = createLimits(1, systemClock, createRedisLimitStores(redis))
     const limited = () => outcome(limits.spend('test', 'somebody', { limit: 2, windowMs: 60_000 }))
     const options = { epoch: 'one', max: 100, ttl: 60_000 }
@@ -73,13 +73,13 @@ describe.skipIf(!server)('a full Redis', () => {
   })
 
   test('allkeys-lru: no number is spent twice, and a lost window stays closed', async () => {
-    await server?.ask('CONFIG SET maxmemory-policy allkeys-lru')
+    await server?.sendRequest('CONFIG SET maxmemory-policy allkeys-lru')
     const windows = Array.from({ length: 60 }, (_, each) => ({ group: `{w${each}}`, epoch: 'one', member: 'a' }))
     const join = (group: string, epoch: string) => cache.joinGroup(group, { epoch, max: 100, ttl: 60_000 })
     for (const { group } of windows) await join(group, 'one')
     const spent = new Map<string, number>()
     for (let round = 1; round <= 40; round++) {
-      await server?.ask(`SETRANGE junk:${round} 500000 x`)
+      await server?.sendRequest(`SETRANGE junk:${round} 500000 x`)
       // Every third window is used in each round, the others rarely.
       for (const [index, window] of windows.entries())
         for (const sequence of index % 3 === 0 || round % 20 === 0 ? [round, round, 20] : [])

@@ -79,7 +79,7 @@ describe.skipIf(!server).each([
   ['a cluster of three masters', masters, true],
 ] as const)('Redis, %s', (_, nodes: readonly TestRedis[], cluster) => {
   let connections: RedisConnection[]
-  const everywhere = (command: string) => Promise.all(nodes.map((node) => node.ask(command)))
+  const everywhere = (command: string) => Promise.all(nodes.map((node) => node.sendRequest(command)))
 
   beforeAll(async () => {
     const [url = '', last = url] = [nodes.at(0)?.url, nodes.at(-1)?.url]
@@ -215,18 +215,18 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
   /** Returns a key's slot, its master, and another master. */
   const locate = async (key: string) => {
     const owners: TestRedis[] = []
-    for (const node of masters) if (!(await node.ask(`EXISTS ${key}`)).startsWith('-MOVED')) owners.push(node)
+    for (const node of masters) if (!(await node.sendRequest(`EXISTS ${key}`)).startsWith('-MOVED')) owners.push(node)
     const [from] = owners
     const to = masters.find((node) => node !== from)
     if (!from || !to || owners.length > 1) throw new Error(`${owners.length} masters for ${key}`)
-    return { slot: (await from.ask(`CLUSTER KEYSLOT ${key}`)).slice(1), from, to }
+    return { slot: (await from.sendRequest(`CLUSTER KEYSLOT ${key}`)).slice(1), from, to }
   }
-  const idOf = async (node: TestRedis) => (await node.tell('CLUSTER MYID')).split('\r\n')[1]
+  const idOf = async (node: TestRedis) => (await node.query('CLUSTER MYID')).split('\r\n')[1]
 
   test('keys are spread over the masters; a command on two slots is refused', async () => {
     const everyKey = Array.from({ length: 60 }, (_, each) => `portico:spread-${each}`)
     await Promise.all(everyKey.map((key, each) => redis.command('SET', key, each, 'PX', 10_000)))
-    for (const node of masters) expect(Number((await node.ask('DBSIZE')).slice(1))).toBeGreaterThan(5)
+    for (const node of masters) expect(Number((await node.sendRequest('DBSIZE')).slice(1))).toBeGreaterThan(5)
     const found = await Promise.all(everyKey.map((key) => redis.command('GET', key)))
     expect(found).toEqual(Array.from({ length: 60 }, (_, each) => String(each)))
     expect(isRedisUnavailable(await failure(redis.command('MGET', 'spread-0', 'spread-1', 'spread-2')))).toBe(true)
@@ -238,23 +238,23 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
     await redis.command('DEL', 'portico:moved')
     const { slot, from, to } = await locate('portico:moved')
     const id = await idOf(to)
-    for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
-    expect(await from.ask('GET portico:moved')).toMatch(/^-MOVED/)
+    for (const node of [to, from, ...masters]) await node.sendRequest(`CLUSTER SETSLOT ${slot} NODE ${id}`)
+    expect(await from.sendRequest('GET portico:moved')).toMatch(/^-MOVED/)
     expect((await cache.increment('moved', 60_000)).count).toBe(1)
     expect((await cache.increment('moved', 60_000)).count).toBe(2)
-    expect(await to.ask('EXISTS portico:moved')).toBe(':1')
+    expect(await to.sendRequest('EXISTS portico:moved')).toBe(':1')
   })
 
   test('a migrating slot (ASK): new keys are created on the target, once', async () => {
     const cache = createRedisCache(redis)
     const { slot, from, to } = await locate('portico:asked')
-    await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${await idOf(from)}`)
-    await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${await idOf(to)}`)
+    await to.sendRequest(`CLUSTER SETSLOT ${slot} IMPORTING ${await idOf(from)}`)
+    await from.sendRequest(`CLUSTER SETSLOT ${slot} MIGRATING ${await idOf(to)}`)
     const counts = await Promise.all(Array.from({ length: 10 }, () => cache.increment('asked', 60_000)))
     expect(counts.map(({ count }) => count).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-    expect(await from.ask('GET portico:asked')).toMatch(/^-ASK/)
+    expect(await from.sendRequest('GET portico:asked')).toMatch(/^-ASK/)
     const id = await idOf(to)
-    for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
+    for (const node of [to, from, ...masters]) await node.sendRequest(`CLUSTER SETSLOT ${slot} NODE ${id}`)
     expect((await cache.increment('asked', 60_000)).count).toBe(11)
   })
 })
@@ -294,7 +294,7 @@ describe.skipIf(!server)('a Redis outage', () => {
     const second = await startRedis([], Number(new URL(first.url).port))
     await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
     await expect
-      .poll(() => second?.ask('PUBLISH portico:session-changed found').then(() => received))
+      .poll(() => second?.sendRequest('PUBLISH portico:session-changed found').then(() => received))
       .toContain('found')
     await redis.close()
     await second?.stop()
@@ -309,9 +309,9 @@ describe.skipIf(!server)('a Redis outage', () => {
     if (!own) throw new Error('no Redis')
     const redis = await open(own.url)
     await redis.check()
-    await own.ask(fault)
+    await own.sendRequest(fault)
     expect(isRedisUnavailable(await failure(redis.check()))).toBe(true)
-    await own.ask(end)
+    await own.sendRequest(end)
     await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
     await redis.close()
     await own.stop()
@@ -323,16 +323,16 @@ describe.skipIf(!server)('a Redis outage', () => {
     const policies: string[] = []
     const redis = await open(own.url, false, (policy) => policies.push(policy))
     const reconnect = async () => {
-      await own.ask('CLIENT KILL TYPE normal')
+      await own.sendRequest('CLIENT KILL TYPE normal')
       await expect.poll(() => redis.check().then(() => 'up', String)).toBe('up')
       await pause(50)
     }
     await reconnect()
     expect(policies).toEqual([])
-    await own.ask('CONFIG SET maxmemory-policy volatile-lru')
+    await own.sendRequest('CONFIG SET maxmemory-policy volatile-lru')
     await reconnect()
     expect(policies).toEqual(['volatile-lru'])
-    await own.ask('CONFIG SET maxmemory 0')
+    await own.sendRequest('CONFIG SET maxmemory 0')
     await reconnect()
     expect(policies).toEqual(['volatile-lru'])
     await redis.close()

@@ -103,19 +103,19 @@ describe('a body', () => {
 
 describe('a call with a slow body', () => {
   const settings = testSettings({}).requests
-  const judges = ['caller', 'rights'].map((name) => (call: Call) => {
+  const evaluators = ['caller', 'rights'].map((name) => (call: Call) => {
     call.userAgent += `${name} `
   })
   const refusing = () => Promise.reject(new Refusal('ACCESS.TOKEN_INVALID'))
 
   test('is authorized again in the same order; a fast one is not', async () => {
-    const judged = async (afterMs: number) => {
+    const evaluated = async (afterMs: number) => {
       const call = callOf(initiateLogin, chunked, Readable.from([Buffer.from('{}')]))
-      await bodyStage(settings, reauthorizeAfter(judges, afterMs))(call)
+      await bodyStage(settings, reauthorizeAfter(evaluators, afterMs))(call)
       return call.userAgent
     }
-    expect(await judged(0)).toBe('caller rights ')
-    expect(await judged(60_000)).toBe('')
+    expect(await evaluated(0)).toBe('caller rights ')
+    expect(await evaluated(60_000)).toBe('')
   })
 
   test('is refused by authorization before the body is parsed', async () => {

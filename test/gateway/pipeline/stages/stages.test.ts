@@ -188,8 +188,8 @@ describe('the required headers of a portal', () => {
     ['cf-connecting-ip', '203.0.113.7', '203.0.113.7\u00a0'],
     ['cf-connecting-ip', '203.0.113.7', '\u00a0203.0.113.7'],
     ['cf-connecting-ip', '::ffff:1.2.3.4', '::ffff:01.2.3.4'],
-  ])('%s has a maximum length: %s, %s', async (name, longest, more) => {
-    expect(await run({ [name]: longest })).not.toBe(invalid)
+  ])('%s has a maximum length: %s, %s', async (name, maximum, more) => {
+    expect(await run({ [name]: maximum })).not.toBe(invalid)
     expect(await run({ [name]: more })).toBe(invalid)
   })
 
