@@ -23,7 +23,7 @@ const unaudited = new Set([
 const route = createRouter(catalogue)
 
 const lines = `
-  SELECT outcome || ' ' || action || ' ' || request_id AS act, actor_biz_id AS actor, client_ip AS "clientIp",
+  SELECT outcome || ' ' || action || ' ' || request_id AS command, actor_biz_id AS actor, client_ip AS "clientIp",
     workspace_biz_id AS workspace, target_biz_id AS target
   FROM audit_log`
 
@@ -41,19 +41,19 @@ export const watchAudit = (databaseUrl: string | undefined) => {
       if (method !== 'POST' || (answer.status !== 200 && answer.status !== 403)) return
       const { operation } = route(method, path)
       const outcome = outcomeOf(operation.id, answer)
-      const auditContext = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
-      if (outcome && !done.has(auditContext)) done.set(auditContext, toExpectedAudit(operation, path, call, answer))
+      const command = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
+      if (outcome && !done.has(command)) done.set(command, toExpectedAudit(operation, path, call, answer))
     },
     /** Commands without a complete audit entry. */
     missing: async (): Promise<string[]> => {
       if (databaseUrl === undefined) return []
       const client = new Client({ connectionString: databaseUrl })
       await client.connect()
-      const { rows } = await client.query<AuditEntry & { auditContext: string }>(lines).finally(() => client.end())
-      const reported = new Map(rows.map((row) => [row.auditContext, row]))
-      return [...done].flatMap(([auditContext, requested]) => {
-        const line = reported.get(auditContext)
-        return line ? auditMismatches(requested, line).map((what) => `${auditContext}: ${what}`) : [auditContext]
+      const { rows } = await client.query<AuditEntry & { command: string }>(lines).finally(() => client.end())
+      const reported = new Map(rows.map((row) => [row.command, row]))
+      return [...done].flatMap(([command, requested]) => {
+        const line = reported.get(command)
+        return line ? auditMismatches(requested, line).map((what) => `${command}: ${what}`) : [command]
       })
     },
   }

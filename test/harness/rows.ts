@@ -6,7 +6,7 @@ export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> =
   const tables = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables
     WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`.execute(database)
   const each = tables.rows.map(
-    ({ name }) => sql`SELECT ${name}::text || ' ' || to_jsonb(t)::text AS told FROM ${sql.table(name)} AS t`,
+    ({ name }) => sql`SELECT ${name}::text || ' ' || to_jsonb(t)::text AS reported FROM ${sql.table(name)} AS t`,
   )
   const { rows } = await sql<{ reported: string }>`${sql.join(each, sql` UNION ALL `)}`.execute(database)
   return new Set(rows.map(({ reported }) => reported))
