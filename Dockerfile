@@ -44,7 +44,7 @@ RUN node --input-type=module -e "import { globSync } from 'node:fs'; \
 # Numeric, so that Kubernetes can verify that it is not root.
 USER 10001:10001
 ENV NODE_ENV=production PORTICO_PROFILE=production HOST=0.0.0.0 PORT=8080 OPS_PORT=9090 PORTICO_DATA_DIR=/data
-# The one place that is written to: the embedded store and uploaded files. On PostgreSQL and S3 nothing is.
+# The only writable folder: the embedded store and uploaded files. Unused with PostgreSQL and S3.
 VOLUME /data
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM

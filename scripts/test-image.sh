@@ -12,7 +12,7 @@ base=$(sed -n 's/^ARG BASE=//p' Dockerfile)
 image=localhost/portico:test
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs TMPDIR="$work"
 buildah() { command buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
-say() { echo "[$((SECONDS - start)) s] $*"; }
+log() { echo "[$((SECONDS - start)) s] $*"; }
 
 for program in buildah debootstrap; do
   command -v $program >/dev/null || { echo "needs $program (apt-get install --no-install-recommends buildah debootstrap)"; exit 2; }
@@ -28,7 +28,7 @@ cleanup() {
 trap cleanup EXIT
 
 if [ ! -x "$work/rootfs/usr/local/bin/node" ]; then
-  say "making a stand-in for $base"
+  log "creating a substitute for $base"
   [ -d "$work/rootfs/etc" ] || debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1 bookworm "$work/rootfs" >"$work/debootstrap.log"
   cp node_modules/node/bin/node "$work/rootfs/usr/local/bin/node"
   mkdir -p "$work/rootfs/usr/local/lib/node_modules"
@@ -47,7 +47,7 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
   container=''
 fi
 
-say "building $image"
+log "building $image"
 context="$work/context"
 rm -rf "$context" && mkdir -p "$context"
 cp -r Dockerfile .dockerignore package.json package-lock.json bin src config "$context"
@@ -64,23 +64,23 @@ node -e '
   writeFileSync(file, JSON.stringify(lock))' "$context/package-lock.json"
 buildah build -q --pull-never --format docker --network host --layers=false -t "$image" "$context" >/dev/null
 
-say 'looking at what came of it'
+log 'inspecting the image'
 fact() { buildah inspect --type image --format "$1" "$image"; }
 [ "$(fact '{{.Docker.Config.User}}')" = 10001:10001 ] || { echo 'the image runs as root'; exit 1; }
 [ -n "$(fact '{{.Docker.Config.Healthcheck}}')" ] || { echo 'no health check'; exit 1; }
-grep -q PORTICO_PROFILE=production <<<"$(fact '{{.Docker.Config.Env}}')" || { echo 'it is not production’s'; exit 1; }
+grep -q PORTICO_PROFILE=production <<<"$(fact '{{.Docker.Config.Env}}')" || { echo 'PORTICO_PROFILE is not production'; exit 1; }
 container=$(buildah from --pull-never "$image")
 root=$(buildah mount "$container")
 for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/src app/scripts app/node_modules/vitest app/node_modules/rolldown app/node_modules/node app/node_modules/typescript; do
-  [ ! -e "$root/$unwanted" ] || { echo "the image holds /$unwanted"; exit 1; }
+  [ ! -e "$root/$unwanted" ] || { echo "the image contains /$unwanted"; exit 1; }
 done
 size=$(du -sm "$root/app" | cut -f1)
 
-say 'starting it: its own user, nothing writable but /data'
+log 'starting the image: read-only except /data'
 view="$work/view"
 mkdir -p "$view"
 mount --bind "$root" "$view" && mounted="$view"
-# What is mounted below it from here on is not mounted in the image's own storage too.
+# Do not propagate the following mounts to the storage of the image.
 mount --make-rprivate "$view"
 mount -o remount,bind,ro "$view"
 mount -t tmpfs -o size=512m,mode=0700,uid=10001,gid=10001 tmpfs "$view/data"
@@ -91,7 +91,7 @@ port=$((20000 + RANDOM % 20000))
 as_user=(chroot --userspec=10001:10001 "$view" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/nonexistent NODE_ENV=production NODE_COMPILE_CACHE=/app/.compiled)
 if "${as_user[@]}" sh -c 'touch /app/x /tmp/x /etc/x' 2>/dev/null; then echo 'the root is writable'; exit 1; fi
 compiled=$("${as_user[@]}" node -p 'require("node:module").getCompileCacheDir()')
-grep -q '^/app/.compiled/' <<<"$compiled" || { echo "what Node made of the build is not read: $compiled"; exit 1; }
+grep -q '^/app/.compiled/' <<<"$compiled" || { echo "the compile cache is not used: $compiled"; exit 1; }
 cat >"$work/start.sh" <<'INNER'
 cd /app && exec node bin/portico.js serve
 INNER
@@ -103,13 +103,13 @@ for attempt in $(seq 1 300); do
   sleep 0.2
 done
 "${as_user[@]}" OPS_PORT=$((port + 1)) node -e 'fetch(`http://127.0.0.1:${process.env.OPS_PORT}/health/ready`).then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))' || { echo 'the health check fails'; exit 1; }
-[ "$(stat -c %u "/proc/$pid")" = 10001 ] || { echo 'it does not run as 10001'; exit 1; }
-answer=$(curl -fsS "http://127.0.0.1:$port/web/v1/consumer/constants/timezones" -H 'X-PORTAL-ACCESS-CODE: consumer-dev' \
+[ "$(stat -c %u "/proc/$pid")" = 10001 ] || { echo 'the process does not run as user 10001'; exit 1; }
+response=$(curl -fsS "http://127.0.0.1:$port/web/v1/consumer/constants/timezones" -H 'X-PORTAL-ACCESS-CODE: consumer-dev' \
   -H 'X-Request-Id: image-test-1' -H 'X-Client-Hash: image-test' -H 'X-Forwarded-Proto: https' -H 'CF-Connecting-IP: 203.0.113.7' \
   -H 'Cf-Ray: 8f2a1b3c4d5e6f70-FRA' -H 'cf-ipcountry: DE' -H 'X-LOCALE: en')
-grep -q '"success":true' <<<"$answer" || { echo "no proper answer: ${answer:0:200}"; exit 1; }
+grep -q '"success":true' <<<"$response" || { echo "unexpected response: ${response:0:200}"; exit 1; }
 kill -TERM "$pid"
 code=0; wait "$pid" || code=$?
 pid=''
-[ "$code" = 0 ] || { echo "SIGTERM ended it with $code"; tail -5 "$work/serve.log"; exit 1; }
-say "it serves, and ends with 0; /app is $size MB"
+[ "$code" = 0 ] || { echo "exit code $code after SIGTERM"; tail -5 "$work/serve.log"; exit 1; }
+log "passed; /app has $size MB"

@@ -1,6 +1,6 @@
 /*
- * What the renderer leaves out for whoever reads the page with a screen reader or without a mouse: names of its
- * controls, headings without a gap between their levels, and one control to a line.
+ * Completes the renderer for screen readers and keyboards: names its controls, closes gaps between heading levels, and
+ * leaves one control per line.
  */
 const named = {
   '#servers': 'Server',
@@ -11,13 +11,13 @@ const named = {
   '.close-modal': 'Close',
 }
 
-const tell = () => {
+const addLabels = () => {
   for (const [selector, name] of Object.entries(named))
     for (const element of document.querySelectorAll(`${selector}:not([aria-label])`))
       element.setAttribute('aria-label', name)
   for (const field of document.querySelectorAll('[data-param-name] select:not([aria-label])'))
     field.setAttribute('aria-label', field.closest('[data-param-name]').dataset.paramName)
-  // Said aloud it would be another button than the one to be seen.
+  // The label differs from the visible text of the button.
   for (const button of document.querySelectorAll('.auth-btn-wrapper [aria-label]')) button.removeAttribute('aria-label')
   for (const heading of document.querySelectorAll(':is(h3, h4, h5):not([aria-level])'))
     heading.setAttribute('aria-level', String(Number(heading.tagName.slice(1)) - 1))
@@ -26,9 +26,9 @@ const tell = () => {
     button.setAttribute('aria-label', button.closest('.opblock-tag').dataset.tag)
 }
 
-new MutationObserver(tell).observe(document.getElementById('reference'), { childList: true, subtree: true })
+new MutationObserver(addLabels).observe(document.getElementById('reference'), { childList: true, subtree: true })
 
-/** A line that opens is a button; without its own link, which led where the button leads, it is one control. */
+/** Removes the link inside the button of an operation: both lead to the same place. */
 export const accessible = ({ React }) => ({
   wrapComponents: {
     OperationSummaryPath: (Path) => (props) =>

@@ -1,6 +1,6 @@
 /*
- * The renderer's only dialog, which it shows without saying so: the keyboard goes into it, stays there while it is open, and
- * comes back to where it was; Escape closes it.
+ * Makes the renderer's dialog accessible: marks it as a dialog, traps the focus while it is open, restores the focus
+ * afterwards, and closes it on Escape.
  */
 const find = () => document.querySelector('.modal-ux')
 let isOpen = false
@@ -8,7 +8,7 @@ let outside = null
 
 const enter = () => find()?.querySelector('input, button')?.focus()
 
-const attend = () => {
+const update = () => {
   const dialog = find()
   if (dialog && !dialog.hasAttribute('role')) {
     dialog.setAttribute('role', 'dialog')
@@ -19,7 +19,7 @@ const attend = () => {
   isOpen = dialog !== null
 }
 
-new MutationObserver(attend).observe(document.getElementById('reference'), { childList: true, subtree: true })
+new MutationObserver(update).observe(document.getElementById('reference'), { childList: true, subtree: true })
 
 addEventListener('focusin', ({ target }) => {
   const dialog = find()

@@ -1,11 +1,11 @@
 import { accessible } from './accessible.js'
 import './dialog.js'
 
-/** The id that the document shows as an example; a request that still bears it gets one of its own. */
+/** The example id in the document. Requests with it get a random id. */
 const exampleId = '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11'
 
-/** Not by crypto.randomUUID, which a page of plain http has from localhost alone. */
-const freshId = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
+/** Without crypto.randomUUID, which requires https or localhost. */
+const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 window.SwaggerUIBundle({
   url: '/openapi.json',
@@ -19,7 +19,7 @@ window.SwaggerUIBundle({
   validatorUrl: null,
   requestInterceptor: (request) => {
     for (const [name, value] of Object.entries(request.headers ?? {}))
-      if (name.toLowerCase() === 'x-request-id' && value === exampleId) request.headers[name] = freshId()
+      if (name.toLowerCase() === 'x-request-id' && value === exampleId) request.headers[name] = randomId()
     return request
   },
 })

@@ -1,4 +1,4 @@
-/** The renderer is dark below this class alone; the page follows what the reader's system asks for, also when that changes. */
+/** Sets the dark theme of the renderer by the color scheme of the system. */
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)

@@ -48,7 +48,7 @@ describe.each(examples)('the example service $name', ({ command: [program = '', 
       },
     })
     service = spawn(program, args, {
-      // `go run` starts the service as a child: a group of their own ends both.
+      // `go run` starts the service as a child: a separate process group ends both.
       detached: true,
       cwd: root,
       env: {

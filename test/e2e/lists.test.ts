@@ -13,7 +13,7 @@ type Item = Record<string, unknown>
 
 const conventions = ['currentPage', 'pageSize', 'sortBy', 'sortOrder', 'startTime', 'endTime']
 
-/** Every list with a time interval, with the names of its own filters. */
+/** Every list with a time interval, with the names of its filters. */
 const lists = catalogue.flatMap(({ id, path, chains: on, query }) => {
   if (!(query instanceof z.ZodObject && 'startTime' in query.shape)) return []
   const filters = Object.keys(query.shape).filter((name) => !conventions.includes(name))

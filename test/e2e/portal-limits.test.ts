@@ -170,7 +170,7 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
       [403, 'ACCESS.PORTAL_MISMATCH'],
       (at) => at.get(publicKey, undefined, { 'x-portal-access-code': 'guess' }),
     ],
-  ])('429 ACCESS.RATE_LIMITED: %s spends the limit of its own address only', async (_name, refused, request) => {
+  ])('429 ACCESS.RATE_LIMITED: %s spends the limit of its address only', async (_name, refused, request) => {
     const at = client(portico)
     await times(40, async () => expect(refusal(await request(at))).toEqual(refused))
     const limitedAnswer = await request(at)

@@ -1,4 +1,4 @@
-// Loaded before the gateway (--import): from a signal on a library has failed where nobody waits for it.
+// Preloaded with --import. A signal triggers a failure in a library that no caller handles.
 process.on('SIGUSR2', () => {
   Promise.reject(Object.assign(new Error('a library failed'), { command: { name: 'auth', args: ['hidden'] } }))
 })

@@ -1,8 +1,7 @@
 import fs from 'node:fs'
 
 /*
- * Loaded before a gateway (node --import) by tests alone: from SIGUSR2 on the write-ahead log of the embedded store cannot be
- * written, as on a disk that fails.
+ * Preloaded with --import, in tests only. After SIGUSR2, writes to the write-ahead log of the embedded store fail.
  */
 const { openSync, writeSync } = fs
 const logs = new Set()

@@ -5,7 +5,7 @@ import { type Answer, type Call, send } from '../harness/http.ts'
 import type { DevelopmentMail } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 
-/** A process under test, by its two listeners. */
+/** The listeners of a process under test. */
 export interface Target {
   url: string
   operationsUrl: string
@@ -35,7 +35,7 @@ export const createClient = (targets: () => Target[]): FaultClient => {
   }
 }
 
-/** Somebody who is signed in. */
+/** A signed-in user. */
 export interface User {
   client: FaultClient
   token: string
@@ -53,7 +53,7 @@ export const sendRequest = (user: User, method: string, path: string, call: Call
     ...call,
   })
 
-/** What became of one transfer of 0.01 USD; status 0 where no answer came. */
+/** The outcome of a transfer of 0.01 USD. Status 0 means that no response arrived. */
 export interface Attempt {
   requestId: string
   status: number
@@ -73,18 +73,18 @@ export const transfer = async (user: User, requestId: string = randomUUID()): Pr
 }
 
 /** Makes concurrent transfers until stopped. Pauses for a moment after a failure. */
-export const burst = (user: User, hands: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } => {
+export const burst = (user: User, workers: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } => {
   const attempts: Attempt[] = []
   let stopped = false
-  const hand = async () => {
+  const work = async () => {
     while (!stopped) {
       const attempt = await transfer(user)
       attempts.push(attempt)
-      // A process that is not there is asked again in its own time: each try has to be settled afterwards.
+      // Retry a stopped process slowly: every attempt must be settled afterwards.
       if (attempt.status !== 200) await pause(attempt.status === 0 ? 400 : 20)
     }
   }
-  const all = Promise.all(Array.from({ length: hands }, hand))
+  const all = Promise.all(Array.from({ length: workers }, work))
   return {
     attempts,
     stop: async () => {

@@ -43,7 +43,7 @@ describe.skipIf(!postgres).each([
     const refused = [await sendRequest(user, 'GET', '/wallets'), await transfer(user)]
     expect(refused.map(({ status }) => status)).toEqual([401, 401])
     const completed = await client.call('POST', '/web/v1/consumer/auth/login/complete', { body: login })
-    // Later, the login has run out; earlier, it lies ahead by more than its whole time, and is good no more either.
+    // Forward: the sign-in has expired. Backward: it starts further ahead than its lifetime, so it is invalid, too.
     expect(completed.status, completed.text).toBe(404)
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
     const again = await transfer(await signedIn(client))

@@ -37,7 +37,7 @@ const fill = (file: string, leave: number): void => {
       writeSync(handle, chunk)
     }
   } catch {
-    // Full to the last byte.
+    // Fill the disk completely.
   } finally {
     closeSync(handle)
   }
@@ -58,7 +58,7 @@ describe('the embedded store', () => {
   })
   afterAll(() => gateway?.stop())
 
-  test('a second process on the same directory refuses to start, and the first one goes on', async () => {
+  test('a second process on the same directory refuses to start, and the first one keeps running', async () => {
     await expect(startProcess(variables)).rejects.toThrow('is in use by another process')
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
   })
@@ -81,7 +81,7 @@ describe('the embedded store', () => {
           { timeout: 60_000 },
         )
         .toBe(503)
-      // So long that a session's activity would be written down.
+      // Long enough to write the activity of a session.
       gateway.child.kill('SIGUSR2')
       for (const path of ['/wallets', '/profile', '/constants/timezones'])
         expect((await sendRequest(user, 'GET', path)).status, path).toBe(200)
@@ -125,7 +125,7 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
 test('an embedded store whose creation is killed before its last file: the next start creates it again', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-making-'))
   const variables = { PORTICO_DATA_DIR: directory, LOG_LEVEL: 'error' }
-  const shim = new URL('killed-in-making.mjs', import.meta.url).href
+  const shim = new URL('killed-during-creation.mjs', import.meta.url).href
   try {
     await expect(startProcess(variables, 'gateway', ['--import', shim])).rejects.toThrow('did not get ready')
     expect(existsSync(join(directory, 'pg', 'PG_VERSION'))).toBe(true)

@@ -57,7 +57,7 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
     for (const each of replicas ?? []) await each.stop()
   })
 
-  test('the primary dies in a burst: 503 with Retry-After, what was acknowledged is there, and the replicas go on', async () => {
+  test('the primary dies under load: 503 with Retry-After, acknowledged transfers exist, replicas keep running', async () => {
     const run = burst(user, 8)
     await expect.poll(() => acknowledgedIn(run), { timeout: 60_000 }).toBeGreaterThan(100)
     await primary?.crash()
@@ -74,7 +74,7 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
     await checkBook({ url: standby?.url ?? '' }, await settleAll(user, all))
   })
 
-  test('demoted, its connections left open: writes are 503, reads go on, and none of them is used once there is another', async () => {
+  test('demoted with open connections: writes are 503, reads work, and a new primary replaces all connections', async () => {
     const next = await standby?.standby()
     if (!standby || !next) throw new Error('no standby')
     const connections = ({ url: server }: TestPostgres) =>

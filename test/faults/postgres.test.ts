@@ -31,7 +31,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
   }
   const acknowledged = (run: ReturnType<typeof burst>) => run.attempts.filter(({ status }) => status === 200).length
 
-  /** The pool recovers unaided, and the book is whole. */
+  /** The pool recovers without a restart, and the ledger is consistent. */
   const settle = async (run: ReturnType<typeof burst>): Promise<number[]> => {
     const before = acknowledged(run)
     await expect.poll(() => acknowledged(run), { timeout: 60_000 }).toBeGreaterThan(before + 20)
@@ -56,7 +56,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
     await expect.poll(async () => (await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
   })
 
-  test('backends ended in mid-COMMIT', async () => {
+  test('backends terminated during COMMIT', async () => {
     const run = burst(user, 8)
     for (let round = 0; round < 40; round++) {
       await administrate([
@@ -67,7 +67,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
     expect(await settle(run)).toEqual([200, 503])
   })
 
-  test('a table locked for 10 s: 503 within the time of a statement, and unrelated routes answer', async () => {
+  test('a table locked for 10 s: 503 within the statement timeout, and unrelated routes respond', async () => {
     const admin = new Client({ connectionString: url })
     await admin.connect()
     await admin.query('BEGIN; LOCK TABLE orders IN ACCESS EXCLUSIVE MODE')

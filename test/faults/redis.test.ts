@@ -18,7 +18,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
   const client = createClient(() => [gateway])
   const chain = '/web/v1/consumer/auth/login'
   const credentials = { email: 'member@demo.test', password: 'Portico-demo-2026' }
-  /** Every transfer that was tried here: the wallet is settled by all of them. */
+  /** All attempted transfers, to settle the wallet. */
   const attempts: Attempt[] = []
   const tried = async (...by: Parameters<typeof transfer>): Promise<number> => {
     const attempt = await transfer(...by)
@@ -37,7 +37,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
   })
   afterAll(() => gateway?.stop())
 
-  /** How long it took to be back after a pause. */
+  /** The recovery time after a pause. */
   const pausedFor = async (work: () => Promise<void>): Promise<number> => {
     redis?.child.kill('SIGSTOP')
     try {
@@ -50,7 +50,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
     return performance.now() - resumed
   }
 
-  test('paused: what takes credentials is 503 within a second, money stays whole, and all is back within two', async () => {
+  test('paused: credential routes are 503 within 1 s, money stays consistent, and all recovers within 2 s', async () => {
     const user = await signedIn(client)
     expect(await tried(user)).toBe(200)
     const [refusals, returns]: [number[], number[]] = [[], []]
@@ -63,10 +63,10 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
       expect(await tried(user)).toBe(503)
       expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
       expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
-      // Long enough for a silent connection to be given up as well.
+      // Long enough to close a silent connection, too.
       await new Promise((resolve) => setTimeout(resolve, 5_000))
     }
-    // What else runs on the machine makes one or another slower: the fastest of three tells.
+    // Other load on the machine can slow a run: use the fastest of three.
     while (returns.length < 3 && Math.min(...returns) > 2_000) returns.push(await pausedFor(whilePaused))
     expect(Math.min(...refusals)).toBeLessThan(1_000)
     expect(Math.min(...returns)).toBeLessThan(2_000)
@@ -74,7 +74,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
     await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
   })
 
-  test('full: what takes credentials and money is 503, nothing is done, and all is back once there is room', async () => {
+  test('full: credential and money routes are 503 without effect, and recover once memory is free', async () => {
     const user = await signedIn(client)
     expect(await tried(user)).toBe(200)
     expect(await redis?.sendRequest('CONFIG SET maxmemory 16mb')).toBe('+OK')

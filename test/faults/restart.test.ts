@@ -53,7 +53,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     for (const each of replicas) await each.stop()
   })
 
-  test('one of two replicas restarts, then the other: no request fails, and each ends with 0', async () => {
+  test('two replicas restart one after the other: no request fails, and each exits with 0', async () => {
     const balancer = balance(() => replicas)
     const user = await signedIn(createClient(balancer.targets))
     const run = burst(user, 6)
@@ -89,7 +89,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
   })
 
-  test('while it drains it still answers, tells kept connections to close, and lets a request that has begun finish', async () => {
+  test('draining: requests are served, connections get `Connection: close`, and pending requests finish', async () => {
     const gateway = await start()
     const { hostname, port } = new URL(gateway.url)
     const body = JSON.stringify({ email: 'nobody@demo.test', password: 'no such password' })
@@ -110,7 +110,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     slow.write(body.slice(0, 10))
     const agent = new Agent({ connections: 1 })
     const get = async (init: object = {}) => {
-      // An agent is for the fetch of its own version: Node 24's own is of another.
+      // An agent works only with the fetch of the same undici version, and that of Node 24 differs.
       const response = await fetchBy(`${gateway.url}/openapi.json`, init)
       await response.arrayBuffer()
       return response.headers.get('connection')
@@ -118,7 +118,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     expect(await get({ dispatcher: agent })).not.toBe('close')
     const stopping = gateway.stop()
     await expect.poll(() => get({ dispatcher: agent })).toBe('close')
-    // The listener closes then, while the request that has begun goes on.
+    // The listener closes while the pending request continues.
     await expect.poll(() => get().catch(() => 'nobody listens')).toBe('nobody listens')
     slow.end(body.slice(10))
     expect(await answered).toBe(401)
@@ -126,7 +126,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await agent.close()
   })
 
-  test('what never finishes is cut off in time', async () => {
+  test('a request that never finishes is aborted by the shutdown timeout', async () => {
     const gateway = await startConfigured(variables, { shutdown: { delayMs: 0, timeoutMs: 500 } })
     const { hostname, port } = new URL(gateway.url)
     const endless = request({
@@ -168,7 +168,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
 })
 
 describe.skipIf(!postgres)('two gateways without Redis', () => {
-  test('the second one on a database refuses to start, and says why', async () => {
+  test('a second process on a database refuses to start with the reason', async () => {
     const { REDIS_URL: _, ...alone } = variables
     const first = await startConfigured(alone, {})
     await expect(startConfigured(alone, {})).rejects.toThrow(/another gateway runs on this database.*REDIS_URL/)

@@ -1,6 +1,6 @@
 /*
- * Loaded before the gateway (node --import) by tests alone: each SIGUSR2 moves the time that the process sees by
- * PORTICO_TEST_CLOCK_SHIFT milliseconds. The gateway asks for the time in one place, by Date.now.
+ * Preloaded with --import, in tests only. Each SIGUSR2 shifts Date.now, the only clock of the gateway, by
+ * PORTICO_TEST_CLOCK_SHIFT milliseconds.
  */
 const step = Number(process.env.PORTICO_TEST_CLOCK_SHIFT)
 const now = Date.now

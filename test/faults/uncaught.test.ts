@@ -24,12 +24,12 @@ const scene = async (LOG_LEVEL: string) => {
   })
   slow.write(body.slice(0, 10))
   const answered = once(slow, 'response')
-  // By the answer the first half has been read as well.
+  // A response proves that the first half was read, too.
   await (await fetch(`${gateway.url}/docs`)).text()
   const ended = once(gateway.child, 'close')
   return {
     gateway,
-    /** The status of the request, and how the process ended. */
+    /** The status of the request, and the exit code and signal of the process. */
     finish: async (): Promise<unknown[]> => {
       slow.end(body.slice(10))
       const [response] = await answered

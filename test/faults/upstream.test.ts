@@ -6,11 +6,11 @@ import { type RawUpstream, startRawUpstream } from '../harness/raw-upstream.ts'
 import { seededDirectory } from '../harness/template.ts'
 import { createClient, sendRequest, signedIn, type User } from './client.ts'
 
-/** Promises a body, sends the half of it and goes. */
+/** Sends half of the announced body and closes the connection. */
 const halfAnAnswer =
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n\r\n{"success":true,"data":["secret of the upstream"'
 
-describe('an upstream dies in mid-body', () => {
+describe('an upstream dies during the body', () => {
   let gateway: PorticoProcess
   let upstream: RawUpstream
   let user: User

@@ -142,7 +142,7 @@ describe('an operation', () => {
     expect(headersOf(operationOf('api', 'transfers.create'), true)).toEqual(['X-Request-Id'])
   })
 
-  it('has the access code of its own portal as example', () => {
+  it('has the access code of its portal as example', () => {
     const codeOf = (chain: ChainId, id: string) =>
       parametersOf(operationOf(chain, id)).find(({ name }) => name === 'X-PORTAL-ACCESS-CODE')?.example
     expect(codeOf('consumer', 'auth.loginInitiate')).toBe('consumer-dev')

@@ -82,8 +82,8 @@ export interface WalletChange {
 }
 
 /**
- * Freezes, unfreezes or closes a wallet. Only an empty wallet can be closed. Operators cannot unfreeze a wallet of their
- * own workspace.
+ * Freezes, unfreezes or closes a wallet. Only an empty wallet can be closed. Operators cannot unfreeze a wallet of a
+ * workspace that they belong to.
  */
 export const changeWalletStatus = (
   { database, ledger, members }: WalletsPorts,

@@ -26,7 +26,7 @@ async function drainAcceptBacklog(server: Server): Promise<void> {
 }
 
 /**
- * Closes a listener: accepts no new connection, lets requests in progress finish, and closes idle connections. After
+ * Closes a listener: accepts no new connection, completes pending requests, and closes idle connections. After
  * `timeoutMs` the remaining ones are destroyed. Resolves with the number of destroyed connections.
  */
 export async function closeListener(server: Server, timeoutMs: number): Promise<number> {
