@@ -18,7 +18,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the ledg
         url = settings.databaseUrl?.reveal() ?? ''
       },
     })
-    portico.expectFault(({ msg }) => msg === 'the book does not add up')
+    portico.expectFault(({ msg }) => msg === 'ledger check failed')
   })
   afterAll(() => portico?.stop())
 
