@@ -4,7 +4,7 @@ import { buildOpenApiDocument } from '../compose/catalogue.ts'
 import { storeName } from '../compose/store.ts'
 import { inPackage, readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { codedFamilies, codes } from '../contract/index.ts'
+import { bankingCatalogue } from '../contract/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
 import type { Command } from './command.ts'
 
@@ -26,8 +26,9 @@ export const openapi: Command = {
   help: 'The document that a running gateway serves at /openapi.json.',
   options: {},
   run: async () => {
+    const { codes, codedFamilies } = bankingCatalogue
     const words = createWords({ directory: inPackage('config/locales'), codes, families: codedFamilies })
-    stdout.write(`${JSON.stringify(await buildOpenApiDocument(words), null, 2)}\n`)
+    stdout.write(`${JSON.stringify(await buildOpenApiDocument(bankingCatalogue, words), null, 2)}\n`)
     return 0
   },
 }

@@ -1,11 +1,11 @@
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
-import { catalogue, isRoutable } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
 
 /** The OpenAPI document of this build, with the examples that the end-to-end tests recorded. */
-export const buildOpenApiDocument = (words: Words): Promise<JsonObject> =>
+export const buildOpenApiDocument = (catalogue: Catalogue, words: Words): Promise<JsonObject> =>
   openApiDocument(catalogue, {
     version: packageVersion(),
     examples: readExamples(inPackage('docs/examples.json')),
@@ -14,6 +14,7 @@ export const buildOpenApiDocument = (words: Words): Promise<JsonObject> =>
 
 /** The operations among `unserved` that no upstream serves either. They answer 501. */
 export const findUnservedOperations = (
+  { isRoutable }: Pick<Catalogue, 'isRoutable'>,
   unserved: readonly string[],
   settings: Pick<Configuration, 'backends'>,
 ): string[] => unserved.filter((id) => !isRoutable(domainOf(id)) || placeOf(settings, domainOf(id)) === 'in-process')

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
-import { apiKeyPermissions, permissionTable, workspacePermissions } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { createApiKeys } from '../domains/api-keys/index.ts'
 import { createConstants, isCountry } from '../domains/constants/index.ts'
 import { createExchanges } from '../domains/exchanges/index.ts'
@@ -27,6 +27,7 @@ import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
 /** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */
 export const composeDomains = async (
+  { apiKeyPermissions, permissionTable, workspacePermissions }: Catalogue,
   settings: Configuration,
   infrastructure: Infrastructure,
   logger: Logger,

@@ -7,7 +7,7 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
-import { catalogue } from '../contract/index.ts'
+import { bankingCatalogue } from '../contract/index.ts'
 import {
   buildSecurityHeaders,
   createExplainLog,
@@ -83,9 +83,11 @@ const buildBackends = ({ isGateway, settings, infrastructure, metrics, perimeter
   })
 
 /** Declared operations without a handler in this process. Warns about those that no upstream serves either. */
-const findUnserved = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
-  const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
-  const withoutBackend = isGateway ? findUnservedOperations(unserved, settings) : unserved
+const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domains }: Parts): string[] => {
+  const unserved = catalogue.operations
+    .map(({ id }) => id)
+    .filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
+  const withoutBackend = isGateway ? findUnservedOperations(catalogue, unserved, settings) : unserved
   if (withoutBackend.length > 0) logger.warn({ operations: withoutBackend }, 'operations without a handler or backend')
   return unserved
 }
@@ -98,27 +100,28 @@ const composeParts = async (
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
-  const infrastructure = await openInfrastructure(settings, !isGateway, logger, building)
+  const catalogue = bankingCatalogue
+  const infrastructure = await openInfrastructure(settings, catalogue, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, (tx, opening) =>
     domains.workspaces.openWithWallets(tx, opening),
   )
-  const domains = await composeDomains(settings, infrastructure, logger, identity)
+  const domains = await composeDomains(catalogue, settings, infrastructure, logger, identity)
   building.defer(() => domains.apiKeys.settle())
   building.defer(() => domains.rates.close())
-  return { isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }
+  return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains }
 }
 
 /** Builds every part once, in order; `close` disposes of them in reverse order. A failed start disposes of what it built. */
 export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
   const parts = await composeParts(settings, role, logger, building)
-  const { isGateway, infrastructure, metrics, perimeter, identity, domains } = parts
+  const { isGateway, catalogue, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') await assertNoSeededAccounts(infrastructure)
-  else if (isGateway) await composeSeed(infrastructure, identity, domains)
+  else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
   const backends = await buildBackends(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null

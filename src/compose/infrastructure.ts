@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { inPackage } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
-import { codedFamilies, codes } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import {
   assertWritable,
   createSnapshotReader,
@@ -52,6 +52,7 @@ const maxSkewMs = hours(12)
  */
 export const openInfrastructure = async (
   settings: Configuration,
+  catalogue: Catalogue,
   allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,
@@ -96,8 +97,8 @@ export const openInfrastructure = async (
     background,
     words: createWords({
       directory: inPackage('config/locales'),
-      codes,
-      families: codedFamilies,
+      codes: catalogue.codes,
+      families: catalogue.codedFamilies,
       codedOverrides: settings.codedValues,
     }),
     clock: systemClock,

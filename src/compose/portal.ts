@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLimit } from '../app.ts'
 import { type Backends, callAssertionStage } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
-import { catalogue } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { isDatabaseUnavailable } from '../database/index.ts'
 import {
   buildSecurityHeaders,
@@ -30,6 +30,7 @@ import type { Infrastructure } from './infrastructure.ts'
 
 /** The parts of a process before it serves. */
 export interface Parts {
+  catalogue: Catalogue
   isGateway: boolean
   settings: Configuration
   infrastructure: Infrastructure
@@ -82,7 +83,7 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
 
 /** The app of the portal listener: the chains, the request log, and the public pages of a gateway. */
 export function portalApp(
-  { isGateway, settings, infrastructure, logger, metrics, perimeter, domains }: Parts,
+  { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains }: Parts,
   pipeline: Pipeline,
   explain: { record(finished: FinishedRequest): void },
   tracing: Tracing | null,
@@ -91,14 +92,17 @@ export function portalApp(
   const responses = createResponseWriter({
     clock,
     words,
+    catalogue,
     securityHeaders: buildSecurityHeaders(),
     includesField: !isGateway,
     // The gateway in front of a service detects slow clients.
     stallMs: isGateway ? settings.requests.downloadStallMs : 0,
   })
-  const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
+  const router = createRouter(
+    isGateway ? catalogue.operations : catalogue.operations.filter(({ id }) => domains.handlers.has(id)),
+  )
   const stages = Object.values(pipeline)
-  const logRequest = createRequestLog(logger)
+  const logRequest = createRequestLog(logger, catalogue)
   const log = (finished: FinishedRequest): void => {
     logRequest(finished)
     explain.record(finished)
@@ -121,7 +125,7 @@ export function portalApp(
     log,
     isUnavailable,
   })
-  const pages = isGateway ? createReferencePages(() => buildOpenApiDocument(words)) : null
+  const pages = isGateway ? createReferencePages(() => buildOpenApiDocument(catalogue, words)) : null
   return createApp({
     ...requestHandler,
     pageLog: createPageLog(logger),

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../config/index.ts'
-import { operatorPermissions, workspacePermissions } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { accountByEmail, type Identity } from '../identity/index.ts'
 import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
@@ -7,6 +7,7 @@ import type { Infrastructure } from './infrastructure.ts'
 
 /** Runs the development seed with the functions that registration and the domains use. */
 export const composeSeed = (
+  { operatorPermissions, workspacePermissions }: Catalogue,
   infrastructure: Infrastructure,
   identity: Identity,
   { ledger, workspaces, members }: Domains,

@@ -1,4 +1,4 @@
-import { codedFamilies } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { SealedBody, SealedReply } from '../contract/policies.ts'
 import { type CodedFamily, chains, successCode, successMessage } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
@@ -22,7 +22,7 @@ const toFamilySchema = ({ codes, values }: CodedFamily): JsonObject => {
 }
 
 /** Returns a schema component per family of coded values. */
-export const codedComponents = (): Record<string, JsonObject> =>
+export const codedComponents = ({ codedFamilies }: Catalogue): Record<string, JsonObject> =>
   Object.fromEntries([...codedFamilies.values()].map((family) => [toPascalCase(family.name), toFamilySchema(family)]))
 
 const commonProperties: JsonObject = {
@@ -72,7 +72,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
 }
 
 /** The payloads of the secure channel. */
-export const sealedComponents: Record<string, JsonObject> = {
-  SealedBody: toJsonSchema(SealedBody, 'input'),
-  SealedReply: toJsonSchema(SealedReply, 'output'),
-}
+export const sealedComponents = (catalogue: Catalogue): Record<string, JsonObject> => ({
+  SealedBody: toJsonSchema(catalogue, SealedBody, 'input'),
+  SealedReply: toJsonSchema(catalogue, SealedReply, 'output'),
+})

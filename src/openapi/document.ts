@@ -1,4 +1,5 @@
-import { chains, type Operation } from '../kernel/index.ts'
+import type { Catalogue } from '../contract/index.ts'
+import { chains } from '../kernel/index.ts'
 import { codedComponents, envelopeComponents, sealedComponents } from './components.ts'
 import { type Examples, noExamples } from './examples.ts'
 import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
@@ -26,9 +27,9 @@ const introduction = [
 ].join('\n\n')
 
 /** Returns the Paths Object: each operation on each of its chains. */
-const buildPaths = async (catalogue: readonly Operation[], parts: OperationParts): Promise<JsonObject> => {
+const buildPaths = async (parts: OperationParts): Promise<JsonObject> => {
   const paths: JsonObject = {}
-  for await (const operation of inBatches(catalogue)) {
+  for await (const operation of inBatches(parts.catalogue.operations)) {
     for (const chainId of operation.chains) {
       const path = chains[chainId].prefix + operation.path
       const item = paths[path]
@@ -43,20 +44,17 @@ const buildPaths = async (catalogue: readonly Operation[], parts: OperationParts
 }
 
 /** Returns the operations of a catalogue as an OpenAPI 3.1 document. */
-export const openApiDocument = async (
-  catalogue: readonly Operation[],
-  options: DocumentOptions,
-): Promise<JsonObject> => {
+export const openApiDocument = async (catalogue: Catalogue, options: DocumentOptions): Promise<JsonObject> => {
   const { version, examples = noExamples, sentence = codeAsSentence } = options
   const ownSchemas = {
     ...envelopeComponents,
-    ...codedComponents(),
+    ...codedComponents(catalogue),
     ...(await bodyComponents(catalogue)),
-    ...sealedComponents,
+    ...sealedComponents(catalogue),
   }
   const schemas = await shareSchemas(catalogue, Object.keys(ownSchemas))
-  const refusals = createRefusalResponses(sentence, examples.refusals)
-  const paths = await buildPaths(catalogue, { examples, schemas, refusals })
+  const refusals = createRefusalResponses(catalogue, sentence, examples.refusals)
+  const paths = await buildPaths({ catalogue, examples, schemas, refusals })
   const body: JsonObject = { paths, responses: refusals.components }
   return {
     openapi: '3.1.1',

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
 import type { Examples } from './examples.ts'
@@ -9,6 +10,7 @@ import type { SharedSchemas } from './shared-schemas.ts'
 
 /** Parts that all operations of a document share. */
 export interface OperationParts {
+  catalogue: Catalogue
   examples: Examples
   schemas: SharedSchemas
   refusals: RefusalResponses
@@ -62,8 +64,8 @@ export const toOperationObject = (parts: OperationParts, operation: Operation, c
     summary: operation.summary,
     description: describePolicy(operation, chain),
     security: toSecurity(operation, chain),
-    parameters: listParameters(operation, chain, example),
-    ...toRequestBody(operation, chain, example),
+    parameters: listParameters(parts.catalogue, operation, chain, example),
+    ...toRequestBody(parts.catalogue, operation, chain, example),
     responses: {
       ...toSuccessResponses(operation, chain, parts.schemas.dataOf(operation), example),
       ...parts.refusals.of(operation, chainId),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pathParameterSchema } from '../contract/fields.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import { type Chain, type Operation, pathParamNames } from '../kernel/index.ts'
@@ -36,8 +37,13 @@ const listHeaders = (operation: Operation, chain: Chain): JsonObject[] =>
 
 const toArray = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 
-const toPathParameter = (operation: Operation, name: string, recorded: Json | undefined): JsonObject => {
-  const { description, examples, ...schema } = toJsonSchema(pathParameterSchema(operation, name), 'input')
+const toPathParameter = (
+  catalogue: Catalogue,
+  operation: Operation,
+  name: string,
+  recorded: Json | undefined,
+): JsonObject => {
+  const { description, examples, ...schema } = toJsonSchema(catalogue, pathParameterSchema(operation, name), 'input')
   const example = recorded ?? toArray(examples)[0]
   return {
     name,
@@ -60,10 +66,10 @@ const parseAs = (type: Json | undefined, text: Json | undefined): Json | undefin
 }
 
 /** Returns query parameters with their parsed types: a count is an integer. The input schema determines which are required. */
-const listQueryParameters = ({ query }: Operation, recorded: JsonObject): JsonObject[] => {
+const listQueryParameters = (catalogue: Catalogue, { query }: Operation, recorded: JsonObject): JsonObject[] => {
   if (!query) return []
-  const required = toArray(toJsonSchema(query, 'input').required)
-  return membersOf(toJsonSchema(query, 'output')).map(([name, schema]) => {
+  const required = toArray(toJsonSchema(catalogue, query, 'input').required)
+  return membersOf(toJsonSchema(catalogue, query, 'output')).map(([name, schema]) => {
     const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
     const example = parseAs(rest.type, recorded[name]) ?? toArray(examples)[0]
     return {
@@ -79,23 +85,25 @@ const listQueryParameters = ({ query }: Operation, recorded: JsonObject): JsonOb
 
 /** Returns the path, query and header parameters of an operation on a chain. */
 export const listParameters = (
+  catalogue: Catalogue,
   operation: Operation,
   chain: Chain,
   { params = {}, query = {} }: Example,
 ): JsonObject[] => [
-  ...pathParamNames(operation.path).map((name) => toPathParameter(operation, name, params[name])),
-  ...listQueryParameters(operation, query),
+  ...pathParamNames(operation.path).map((name) => toPathParameter(catalogue, operation, name, params[name])),
+  ...listQueryParameters(catalogue, operation, query),
   ...listHeaders(operation, chain),
 ]
 
-const componentName = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
+const componentName = (catalogue: Catalogue, operation: Operation): string =>
+  `${toPascalCase(exportNameOf(catalogue, operation))}Request`
 
 /** Returns a schema component per operation with a JSON body. */
-export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
+export const bodyComponents = async (catalogue: Catalogue): Promise<Record<string, JsonObject>> => {
   const components: Record<string, JsonObject> = {}
-  for await (const operation of inBatches(operations))
+  for await (const operation of inBatches(catalogue.operations))
     if (operation.body instanceof z.ZodType)
-      components[componentName(operation)] = toJsonSchema(operation.body, 'input')
+      components[componentName(catalogue, operation)] = toJsonSchema(catalogue, operation.body, 'input')
   return components
 }
 
@@ -110,14 +118,19 @@ const uploadForm: JsonObject = {
 }
 
 /** Returns the `requestBody` member of an operation; empty without a body. */
-export const toRequestBody = (operation: Operation, chain: Chain, example: Example): JsonObject => {
+export const toRequestBody = (
+  catalogue: Catalogue,
+  operation: Operation,
+  chain: Chain,
+  example: Example,
+): JsonObject => {
   const { body } = operation
   if (body === 'none') return {}
   const { request } = example
   const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
   if (body === 'multipart')
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm, ...examples } } } }
-  const plain = reference('schemas', componentName(operation))
+  const plain = reference('schemas', componentName(catalogue, operation))
   const schema = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
   const required = !(body instanceof z.ZodOptional)
   return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }

@@ -1,4 +1,4 @@
-import { numericCode, statusOf } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { isSealable, listRefusals, observedErrors } from '../contract/policies.ts'
 
 import { type Chain, type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
@@ -93,7 +93,7 @@ export interface RefusalResponses {
 }
 
 /** Returns the additional response headers of a refusal. */
-const headersOf = (code: Code): Record<string, string> => {
+const headersOf = ({ statusOf }: Catalogue, code: Code): Record<string, string> => {
   if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
   if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
   const hasRetryAfter = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || statusOf(code) === 503
@@ -106,7 +106,12 @@ const observedNotes = {
 } as const
 
 /** Returns refusals as shared components, named by their codes, with recorded envelopes as examples. */
-export const createRefusalResponses = (sentence: Sentence, recorded: ReadonlyMap<string, Json>): RefusalResponses => {
+export const createRefusalResponses = (
+  catalogue: Catalogue,
+  sentence: Sentence,
+  recorded: ReadonlyMap<string, Json>,
+): RefusalResponses => {
+  const { numericCode, statusOf } = catalogue
   const components: Record<string, JsonObject> = {}
 
   const examplesOf = (names: readonly string[]): JsonObject => {
@@ -121,7 +126,7 @@ export const createRefusalResponses = (sentence: Sentence, recorded: ReadonlyMap
     description: [...codes.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
       .filter(Boolean)
       .join('\n\n'),
-    ...responseHeaders(Object.fromEntries(codes.flatMap((code) => Object.entries(headersOf(code))))),
+    ...responseHeaders(Object.fromEntries(codes.flatMap((code) => Object.entries(headersOf(catalogue, code))))),
     content: {
       'application/json': {
         schema: {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { codedFamilies, permissionLists } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { toPascalCase } from './names.ts'
 
@@ -25,7 +25,7 @@ const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void
 }
 
 /** Replaces a coded value, whose title is its family's name, by a reference to the family's component. */
-const referToFamily = (schema: Record<string, unknown>): void => {
+const referToFamily = ({ codedFamilies }: Catalogue, schema: Record<string, unknown>): void => {
   const { title } = schema
   if (typeof title !== 'string' || !codedFamilies.has(title)) return
   for (const name of Object.keys(schema)) delete schema[name]
@@ -33,7 +33,7 @@ const referToFamily = (schema: Record<string, unknown>): void => {
 }
 
 /** Adds the permission codes to a list that the contract marks by its title. The catalogue has the codes. */
-const listPermissions = (schema: Record<string, unknown>): void => {
+const listPermissions = ({ permissionLists }: Catalogue, schema: Record<string, unknown>): void => {
   const codes = Object.entries(permissionLists).find(([name]) => name === schema.title)?.[1]
   if (!codes) return
   delete schema.title
@@ -55,15 +55,15 @@ export const foldNullable = (schema: JsonObject): JsonObject | undefined => {
 }
 
 /** Returns a zod schema as JSON Schema 2020-12: `input` for requests, `output` for replies. */
-export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
+export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
   const { $schema: _, ...rest } = toJsonObject(
     z.toJSONSchema(schema, {
       io,
       target: 'draft-2020-12',
       override: ({ jsonSchema }) => {
         simplify(jsonSchema, io)
-        referToFamily(jsonSchema)
-        listPermissions(jsonSchema)
+        referToFamily(catalogue, jsonSchema)
+        listPermissions(catalogue, jsonSchema)
       },
     }),
   )

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Catalogue } from '../contract/index.ts'
 import type { Operation } from '../kernel/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
 import { exportNameOf, toPascalCase } from './names.ts'
@@ -31,8 +32,12 @@ const verbs: readonly [RegExp, (rest: string) => string][] = [
 ]
 
 /** Returns the shortest unused name for the record that these operations return. */
-const chooseRecordName = (operations: readonly Operation[], taken: ReadonlySet<string>): string => {
-  const names = operations.map(exportNameOf)
+const chooseRecordName = (
+  catalogue: Catalogue,
+  operations: readonly Operation[],
+  taken: ReadonlySet<string>,
+): string => {
+  const names = operations.map((operation) => exportNameOf(catalogue, operation))
   const candidates = verbs.flatMap(([verb, shape]) =>
     names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),
   )
@@ -56,19 +61,16 @@ const hoistDefinition = (reply: JsonObject, name: string): { data: JsonObject; n
  * Finds the schemas that replies share and names them. Two schemas are equal if their JSON is, so the contract needs no
  * annotations. `reserved` names are not used.
  */
-export const shareSchemas = async (
-  operations: readonly Operation[],
-  reserved: Iterable<string>,
-): Promise<SharedSchemas> => {
+export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<string>): Promise<SharedSchemas> => {
   const components: Record<string, JsonObject> = {}
   const data = new Map<Operation, JsonObject>()
   const records = new Map<string, { record: JsonObject; operations: Operation[] }>()
   const names = new Map<string, string>()
 
-  for await (const operation of inBatches(operations)) {
+  for await (const operation of inBatches(catalogue.operations)) {
     if (!(operation.reply instanceof z.ZodType)) continue
-    const nodeName = `${toPascalCase(exportNameOf(operation))}Node`
-    const hoisted = hoistDefinition(toJsonSchema(operation.reply, 'output'), nodeName)
+    const nodeName = `${toPascalCase(exportNameOf(catalogue, operation))}Node`
+    const hoisted = hoistDefinition(toJsonSchema(catalogue, operation.reply, 'output'), nodeName)
     if (hoisted.node) components[nodeName] = hoisted.node
     data.set(operation, hoisted.data)
     const { record, pagination } = splitRecord(hoisted.data)
@@ -82,7 +84,7 @@ export const shareSchemas = async (
   }
   const taken = new Set([...reserved, ...Object.keys(components)])
   for (const [text, { operations: returning }] of records) {
-    const name = chooseRecordName(returning, taken)
+    const name = chooseRecordName(catalogue, returning, taken)
     taken.add(name)
     names.set(text, name)
   }

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { catalogue } from '../../src/contract/index.ts'
+import { bankingCatalogue, catalogue } from '../../src/contract/index.ts'
 import { createReferencePages } from '../../src/gateway/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
-const described = await openApiDocument(catalogue, { version: '1.0.0' })
+const described = await openApiDocument(bankingCatalogue, { version: '1.0.0' })
 
 describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
   let browser: Browser

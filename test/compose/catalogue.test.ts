@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { findUnservedOperations } from '../../src/compose/catalogue.ts'
+import { bankingCatalogue } from '../../src/contract/index.ts'
 import { upstreamAt } from '../harness/settings.ts'
 
 const at = upstreamAt('http://127.0.0.1:9')
 const unserved = ['auth.renew', 'profile.erase', 'wallets.close']
 
-test.each<[string, Parameters<typeof findUnservedOperations>[1]['backends'], string[]]>([
+test.each<[string, Parameters<typeof findUnservedOperations>[2]['backends'], string[]]>([
   ['without a backend', {}, unserved],
   ['in process', { default: 'in-process', profile: 'in-process' }, unserved],
   ['one domain with an upstream', { default: 'in-process', profile: at }, ['auth.renew', 'wallets.close']],
@@ -16,5 +17,5 @@ test.each<[string, Parameters<typeof findUnservedOperations>[1]['backends'], str
   ],
   ['an upstream by default, except for domains of the gateway itself', { default: at }, ['auth.renew']],
 ])('findUnservedOperations: %s', (_name, backends, expected) => {
-  expect(findUnservedOperations(unserved, { backends })).toEqual(expected)
+  expect(findUnservedOperations(bankingCatalogue, unserved, { backends })).toEqual(expected)
 })

@@ -1,11 +1,11 @@
-import { catalogue } from '../../src/contract/index.ts'
+import { bankingCatalogue, catalogue } from '../../src/contract/index.ts'
 import { type ChainId, chains } from '../../src/kernel/index.ts'
 import { type Examples, openApiDocument, readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 
 const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
 /** The document of this catalogue, with the recorded examples by default. */
-export const make = (examples: Examples = recorded) => openApiDocument(catalogue, { version: '1.0.0', examples })
+export const make = (examples: Examples = recorded) => openApiDocument(bankingCatalogue, { version: '1.0.0', examples })
 export const document = await make()
 /** The member at a path of names. Follows references. */
 export const at = (value: Json | undefined, ...names: string[]): Json | undefined => {

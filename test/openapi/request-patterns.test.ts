@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { catalogue } from '../../src/contract/index.ts'
+import { bankingCatalogue, catalogue } from '../../src/contract/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 import { toJsonSchema } from '../../src/openapi/schemas.ts'
 
@@ -10,7 +10,8 @@ interface Field {
 }
 
 const isText = (schema: z.ZodType): boolean =>
-  toJsonSchema(schema, 'input').type === 'string' && toJsonSchema(schema, 'output').type === 'string'
+  toJsonSchema(bankingCatalogue, schema, 'input').type === 'string' &&
+  toJsonSchema(bankingCatalogue, schema, 'output').type === 'string'
 
 /** Every text field of a request, including those in lists and nested objects. */
 const textsIn = (name: string, schema: unknown): Field[] => {
@@ -48,7 +49,7 @@ const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', '
 it("a text that the document's schema allows is refused only if a description gives a stricter rule", () => {
   expect(texts.length).toBeGreaterThan(100)
   const undocumented = texts.flatMap(({ name, schema }) => {
-    const json = toJsonSchema(schema, 'input')
+    const json = toJsonSchema(bankingCatalogue, schema, 'input')
     if (typeof json.description === 'string') return []
     const refused = probes.filter((probe) => allows(json, probe) && !schema.safeParse(probe).success)
     return refused.map((probe) => `${name}: ${JSON.stringify(probe)}`)

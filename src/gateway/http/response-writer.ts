@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { numericCode, statusOf } from '../../contract/index.ts'
+import type { Catalogue } from '../../contract/index.ts'
 import type { SealedReply } from '../../contract/policies.ts'
 import {
   type ChainId,
@@ -41,6 +41,7 @@ export interface ResponseWriter {
 export interface ResponseWriterPorts {
   clock: Clock
   words: Words
+  catalogue: Pick<Catalogue, 'numericCode' | 'statusOf'>
   securityHeaders: HeaderRecord
   /** Whether refusals name the invalid field separately, for a gateway that calls this service. */
   includesField: boolean
@@ -58,11 +59,18 @@ const rateLimitHeaders = (spent: Call['limit']): string[] => {
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`]
 }
 
-const refusalBody = (chainId: ChainId, refusal: Refusal, at: Instant, message: string, field?: string): string => {
+const refusalBody = (
+  catalogue: ResponseWriterPorts['catalogue'],
+  chainId: ChainId,
+  refusal: Refusal,
+  at: Instant,
+  message: string,
+  field?: string,
+): string => {
   const { envelope } = chains[chainId]
   if (chainId !== 'self') return failureEnvelope(envelope, at, refusal.code, message, field)
-  const code = numericCode(refusal.code)
-  return statusOf(refusal.code) === 401
+  const code = catalogue.numericCode(refusal.code)
+  return catalogue.statusOf(refusal.code) === 401
     ? JSON.stringify({ success: false, code, message })
     : failureEnvelope(envelope, at, code, message)
 }
@@ -78,11 +86,11 @@ const renderSuccess = ({ clock }: ResponseWriterPorts, call: Call, data: string)
 }
 
 const renderRefusal = (
-  { clock, words, includesField }: ResponseWriterPorts,
+  { clock, words, catalogue, includesField }: ResponseWriterPorts,
   refusal: Refusal,
   { chainId, locale, limit }: RefusalContext,
 ): EnvelopeResponse => {
-  const status = statusOf(refusal.code)
+  const status = catalogue.statusOf(refusal.code)
   const { field, retryAfter, headers: extra, limit: refusing } = refusal.detail
   // The self chain has one message for every 401.
   const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
@@ -91,7 +99,7 @@ const renderRefusal = (
   if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
   // RFC 9110, 15.5.2 requires a challenge. Browsers show no password prompt for Bearer.
   if (status === 401) headers.push('www-authenticate', 'Bearer')
-  const body = refusalBody(chainId, refusal, clock.now(), message, includesField ? field : undefined)
+  const body = refusalBody(catalogue, chainId, refusal, clock.now(), message, includesField ? field : undefined)
   return { status, headers, body }
 }
 

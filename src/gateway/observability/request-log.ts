@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
-import { statusOf } from '../../contract/index.ts'
+import type { Catalogue } from '../../contract/index.ts'
 import type { Refusal } from '../../kernel/index.ts'
 import type { Call } from '../pipeline/call.ts'
 
@@ -15,8 +15,8 @@ export interface FinishedRequest {
   ms: number
 }
 
-const isServerError = ({ code, detail }: Refusal): boolean =>
-  statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
+const isServerError = (catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean =>
+  catalogue.statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
 
 /** The only fields that a line may contain: never a body, a query, a token, an access code or a client hash. */
 const requestFields = ({ requestId, call, status, ms }: FinishedRequest) => ({
@@ -37,7 +37,10 @@ const requestFields = ({ requestId, call, status, ms }: FinishedRequest) => ({
 })
 
 /** Returns the listener that logs one flat line per finished request of the chains. */
-export function createRequestLog(logger: Logger): (finished: FinishedRequest) => void {
+export function createRequestLog(
+  logger: Logger,
+  catalogue: Pick<Catalogue, 'statusOf'>,
+): (finished: FinishedRequest) => void {
   return (finished) => {
     const fields = requestFields(finished)
     const { refusal } = finished
@@ -46,7 +49,7 @@ export function createRequestLog(logger: Logger): (finished: FinishedRequest) =>
       return
     }
     const refused = { ...fields, code: refusal.code, internal: refusal.detail.internal }
-    if (isServerError(refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
+    if (isServerError(catalogue, refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
     else logger.info(refused, 'request refused')
   }
 }

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import express from 'express'
 import request from 'supertest'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { catalogue } from '../../../src/contract/index.ts'
+import { bankingCatalogue, catalogue } from '../../../src/contract/index.ts'
 import {
   createErrorHandler,
   createRequestHandler,
@@ -36,7 +36,14 @@ beforeEach(() => {
 
 const clock = { now: () => toInstant(0) }
 const words = { refusal: (code: Code) => `said of ${code}`, coded: () => expect.fail(), text: () => expect.fail() }
-const responses = createResponseWriter({ clock, words, securityHeaders: {}, includesField: false, stallMs: 0 })
+const responses = createResponseWriter({
+  clock,
+  words,
+  catalogue: bankingCatalogue,
+  securityHeaders: {},
+  includesField: false,
+  stallMs: 0,
+})
 const handler = createRequestHandler({
   router: createRouter(catalogue),
   stages: [(call) => behave(call)],

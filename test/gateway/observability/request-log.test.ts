@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler } from 'express'
 import { pino } from 'pino'
 import request from 'supertest'
 import { expect, test } from 'vitest'
-import { statusOf } from '../../../src/contract/index.ts'
+import { bankingCatalogue, statusOf } from '../../../src/contract/index.ts'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { createRequestLog, type FinishedRequest } from '../../../src/gateway/index.ts'
 import { createPageLog } from '../../../src/gateway/observability/request-log.ts'
@@ -23,7 +23,10 @@ const workspace = { id: systemIds.next<'workspace'>(), isOwner: false, permissio
 
 const lineOf = (finished: Partial<FinishedRequest>) => {
   const { logger, lines } = captureLog()
-  createRequestLog(logger)({ requestId: 'one', call: null, refusal: null, status: 200, ms: 1.234, ...finished })
+  createRequestLog(
+    logger,
+    bankingCatalogue,
+  )({ requestId: 'one', call: null, refusal: null, status: 200, ms: 1.234, ...finished })
   return { ...lines[0], time: undefined }
 }
 

@@ -5,6 +5,7 @@ import { composeIdentity } from '../../../src/compose/identity.ts'
 import { openInfrastructure } from '../../../src/compose/infrastructure.ts'
 import { readVariables } from '../../../src/config/env.ts'
 import { loadConfiguration } from '../../../src/config/index.ts'
+import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { password } from '../load/people.ts'
@@ -13,13 +14,13 @@ import { people, type SeededAccount } from './accounts.ts'
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
-const opened = await openInfrastructure(settings, false, logger, stack)
+const opened = await openInfrastructure(settings, bankingCatalogue, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const identity = await composeIdentity(settings, beyond, logger, () =>
   Promise.reject(new Error('no registration here')),
 )
-const domains = await composeDomains(settings, beyond, logger, identity)
+const domains = await composeDomains(bankingCatalogue, settings, beyond, logger, identity)
 const { database, clock, ids } = beyond
 
 const provide = (number: number): Promise<SeededAccount> =>
