@@ -1,15 +1,16 @@
 import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { catalogueOf } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
-import { operatorPermissions } from '../contract/index.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
+import { loadExtensions } from '../extensions/index.ts'
 import { assertPasswordAllowed, disableWhitelistByEmail, provideAccount } from '../identity/index.ts'
 import { type Permission, portals, Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
@@ -39,7 +40,11 @@ const OperatorOptions = z.object({
 const generatedBytes = 18
 
 /** The permissions of a role, or the listed ones. Throws a UsageError for an unknown role or permission. */
-const selectPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
+const selectPermissions = (
+  operatorPermissions: readonly Permission[],
+  role: string | undefined,
+  list: string | undefined,
+): Permission[] => {
   if (list === undefined) {
     const name = role ?? 'administrator'
     const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
@@ -123,8 +128,9 @@ export const operatorCreate: Command = {
   },
   run: async (values) => {
     const { email, name, role, permissions: list, 'password-stdin': usesStdin } = parseOptions(OperatorOptions, values)
-    const permissions = selectPermissions(role, list)
     const settings = loadConfiguration(readVariables())
+    const { operatorPermissions } = catalogueOf(await loadExtensions(settings.extensions))
+    const permissions = selectPermissions(operatorPermissions, role, list)
     const password = usesStdin
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')

@@ -1,8 +1,10 @@
 import { stderr, stdout } from 'node:process'
+import { schemaOwnersOf } from '../compose/extensions.ts'
 import { identitySettings } from '../compose/identity.ts'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
+import { loadExtensions } from '../extensions/index.ts'
 import { SigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
@@ -17,8 +19,9 @@ export const migrate: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
+    const extensions = await loadExtensions(settings.extensions)
     const done = await withStore(settings, (store) =>
-      withSpinner(stderr, 'migrating', () => store.migrate(schemaOwners)),
+      withSpinner(stderr, 'migrating', () => store.migrate(schemaOwnersOf(extensions))),
     )
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0

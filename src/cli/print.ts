@@ -1,11 +1,11 @@
 import { stdout } from 'node:process'
 import { dump } from 'js-yaml'
-import { buildOpenApiDocument } from '../compose/catalogue.ts'
+import { buildOpenApiDocument, wordsOf } from '../compose/catalogue.ts'
+import { assertExtensionSettings, catalogueOf } from '../compose/extensions.ts'
 import { storeName } from '../compose/store.ts'
-import { inPackage, readVariables } from '../config/env.ts'
+import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { bankingCatalogue } from '../contract/index.ts'
-import { createWords } from '../platform/i18n/index.ts'
+import { loadExtensions } from '../extensions/index.ts'
 import type { Command } from './command.ts'
 
 export const configCheck: Command = {
@@ -15,6 +15,9 @@ export const configCheck: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
+    const extensions = await loadExtensions(settings.extensions)
+    catalogueOf(extensions)
+    assertExtensionSettings(extensions, settings)
     stdout.write(dump(JSON.parse(JSON.stringify({ ...settings, store: storeName(settings) }))))
     return 0
   },
@@ -26,9 +29,10 @@ export const openapi: Command = {
   help: 'The document that a running gateway serves at /openapi.json.',
   options: {},
   run: async () => {
-    const { codes, codedFamilies } = bankingCatalogue
-    const words = createWords({ directory: inPackage('config/locales'), codes, families: codedFamilies })
-    stdout.write(`${JSON.stringify(await buildOpenApiDocument(bankingCatalogue, words), null, 2)}\n`)
+    const extensions = await loadExtensions(loadConfiguration(readVariables()).extensions)
+    const catalogue = catalogueOf(extensions)
+    const words = wordsOf(catalogue, extensions)
+    stdout.write(`${JSON.stringify(await buildOpenApiDocument(catalogue, words), null, 2)}\n`)
     return 0
   },
 }

@@ -18,9 +18,11 @@ import { createWallets } from '../domains/wallets/index.ts'
 import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, freezeOwnWorkspace, hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
+import type { Domain } from '../extensions/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
+import { composeExtensions } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
@@ -32,6 +34,7 @@ export const composeDomains = async (
   infrastructure: Infrastructure,
   logger: Logger,
   identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
+  extensions: readonly Domain[],
 ) => {
   const { words } = infrastructure
   const { currencies, transferFee, transferApprovalFrom } = settings.money
@@ -77,7 +80,8 @@ export const composeDomains = async (
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
-  const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
+  const extended = composeExtensions(extensions, settings, infrastructure, ledger, logger)
+  const cleaners = [...[files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean), ...extended.cleaners]
   const sandbox = createSandbox({ ...infrastructure, ledger, members: memberships, cleaners })
   const workspaces = createWorkspaces({
     ...infrastructure,
@@ -141,13 +145,14 @@ export const composeDomains = async (
     exports,
     operators,
   ]
-  const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
+  const tables: HandlerTable[] = [...served.map(({ handlers }) => handlers), extended.handlers]
   const jobs = {
     files: files.jobs,
     exports: exports.jobs,
     recharges: recharges.jobs,
     exchanges: exchanges.jobs,
     operators: operators.jobs,
+    extensions: extended.jobs,
     ledger: [
       resultCleanupJob(ledger, expiryMs),
       ledgerCheckJob({

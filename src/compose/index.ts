@@ -7,7 +7,7 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
-import { bankingCatalogue } from '../contract/index.ts'
+import { loadExtensions } from '../extensions/index.ts'
 import {
   buildSecurityHeaders,
   createExplainLog,
@@ -27,6 +27,7 @@ import {
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
+import { catalogueOf } from './extensions.ts'
 import { composeIdentity } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
@@ -100,15 +101,16 @@ const composeParts = async (
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
-  const catalogue = bankingCatalogue
-  const infrastructure = await openInfrastructure(settings, catalogue, !isGateway, logger, building)
+  const extensions = await loadExtensions(settings.extensions)
+  const catalogue = catalogueOf(extensions)
+  const infrastructure = await openInfrastructure(settings, catalogue, extensions, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, (tx, opening) =>
     domains.workspaces.openWithWallets(tx, opening),
   )
-  const domains = await composeDomains(catalogue, settings, infrastructure, logger, identity)
+  const domains = await composeDomains(catalogue, settings, infrastructure, logger, identity, extensions)
   building.defer(() => domains.apiKeys.settle())
   building.defer(() => domains.rates.close())
   return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains }

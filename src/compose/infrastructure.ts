@@ -9,11 +9,11 @@ import {
   measureClockSkew,
   openDatabase,
 } from '../database/index.ts'
+import type { Domain } from '../extensions/index.ts'
 import { hours } from '../kernel/index.ts'
 import { createBackgroundWork } from '../platform/background-work.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { createWords } from '../platform/i18n/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
 import {
   createOutbox,
@@ -23,7 +23,8 @@ import {
   readMailTexts,
 } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
-import { schemaOwners } from './migrations.ts'
+import { wordsOf } from './catalogue.ts'
+import { schemaOwnersOf } from './extensions.ts'
 import { openSharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
@@ -53,6 +54,7 @@ const maxSkewMs = hours(12)
 export const openInfrastructure = async (
   settings: Configuration,
   catalogue: Catalogue,
+  extensions: readonly Domain[],
   allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,
@@ -69,7 +71,7 @@ export const openInfrastructure = async (
   const aheadMs = -(await measureClockSkew(store.database, systemClock))
   if (Math.abs(aheadMs) >= maxSkewMs) throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
   if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
-  const migrated = await store.migrate(schemaOwners)
+  const migrated = await store.migrate(schemaOwnersOf(extensions))
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
   const shared = await openSharedState(settings, allowReplicas, systemClock, logger, stack)
   const limits = createLimits(settings.limits.scale, systemClock, shared.counters)
@@ -95,12 +97,7 @@ export const openInfrastructure = async (
     mailer,
     outbox,
     background,
-    words: createWords({
-      directory: inPackage('config/locales'),
-      codes: catalogue.codes,
-      families: catalogue.codedFamilies,
-      codedOverrides: settings.codedValues,
-    }),
+    words: wordsOf(catalogue, extensions, settings.codedValues),
     clock: systemClock,
     ids: systemIds,
     randomness: systemRandomness,

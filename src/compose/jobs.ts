@@ -48,7 +48,7 @@ const kindsOf = ({ settings, infrastructure, isGateway, identity, domains }: Par
     ...(isHere('recharges') ? jobs.recharges : []),
     ...(isHere('exchanges') ? jobs.exchanges : []),
     ...jobs.ledger,
-    ...(isGateway ? [...identity.jobs, ...jobs.operators] : []),
+    ...(isGateway ? [...identity.jobs, ...jobs.operators, ...jobs.extensions] : []),
   ]
 }
 

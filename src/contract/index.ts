@@ -62,7 +62,7 @@ export const resources = {
 }
 
 /** The catalogue of Portico's own operations together with those of `extensions`, by the name of their domain. */
-const catalogueWith = (extensions: Contracts): Catalogue =>
+export const catalogueWith = (extensions: Contracts): Catalogue =>
   buildCatalogue({ kernel, ledger }, { ...resources, ...extensions })
 
 /** The catalogue of Portico's own operations. */

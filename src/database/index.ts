@@ -5,11 +5,12 @@
  * statements with Kysely and the helpers in predicates.ts and queries.ts. Depends on the kernel only.
  */
 
+export { sql } from 'kysely'
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
 export { vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
 export { hasSchema } from './migrator/migrate.ts'
-export { type SchemaOwner, sqlMigration } from './migrator/migration.ts'
+export { type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
 export { assertWritable, type DatabaseTarget, measureClockSkew, openDatabase } from './open-database.ts'
 export type { OpenDatabase } from './port.ts'
 export { acquireSingletonLock } from './postgres/singleton-lock.ts'

@@ -6,7 +6,7 @@ export interface Session {
   sessionId: string
 }
 
-const password = 'Portico-demo-2026'
+const developmentPassword = 'Portico-demo-2026'
 
 export const codeIn = (text: string): string => {
   const code = /\b\d{6}\b/.exec(text)?.[0]
@@ -14,11 +14,12 @@ export const codeIn = (text: string): string => {
   return code
 }
 
-/** Signs a seeded account in as a client does: password, mailed code, tokens. */
+/** Signs an account in as a client does: password, mailed code, tokens. The default password is that of the seed. */
 export const signIn = async (
   portico: Pick<Portico, 'call' | 'mailTo'>,
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
+  password = developmentPassword,
 ): Promise<Session> => {
   const chain = /^(operator|checker)/.test(email) ? '/web/v1/system' : '/web/v1/consumer'
   const post = async (path: string, body: object) => {

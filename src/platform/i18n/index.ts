@@ -3,4 +3,4 @@
  * `createWords` in words.ts. Depends on the kernel only.
  */
 
-export { createWords } from './words.ts'
+export { createWords, readTexts } from './words.ts'

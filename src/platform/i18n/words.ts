@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import i18next, { type i18n as I18n } from 'i18next'
 import { load } from 'js-yaml'
@@ -60,6 +60,8 @@ const codedValues = (
 export interface WordsOptions {
   /** Contains `<locale>.yaml` for each language: config/locales. */
   directory: string
+  /** Directories of extensions. Only English is required there. */
+  extensionDirectories?: readonly string[]
   /** All refusal codes and families of coded values. */
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
@@ -69,9 +71,24 @@ export interface WordsOptions {
 /** The placeholder of a field's name while a sentence is prepared. No text contains it. */
 const fieldPlaceholder = '\u0000'
 
-const loadTranslations = (directory: string): I18n => {
+/** Joins the texts of all directories. Throws if an extension replaces a text. */
+const joinTexts = (directory: string, extensionDirectories: readonly string[], locale: Locale): Texts => {
+  const texts: Record<string, string> = { ...readTexts(directory, locale) }
+  for (const extension of extensionDirectories) {
+    if (locale !== fallbackLocale && !existsSync(join(extension, `${locale}.yaml`))) continue
+    for (const [key, text] of Object.entries(readTexts(extension, locale))) {
+      if (Object.hasOwn(texts, key)) throw new Error(`${extension} declares the text ${key}, which exists already`)
+      texts[key] = text
+    }
+  }
+  return texts
+}
+
+const loadTranslations = ({ directory, extensionDirectories = [] }: WordsOptions): I18n => {
   const i18n = i18next.createInstance({
-    resources: Object.fromEntries(locales.map((locale) => [locale, { translation: readTexts(directory, locale) }])),
+    resources: Object.fromEntries(
+      locales.map((locale) => [locale, { translation: joinTexts(directory, extensionDirectories, locale) }]),
+    ),
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
@@ -114,7 +131,7 @@ const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides =
  * Missing texts fall back to English. Other languages are prepared at their first use, because that is the slow part.
  */
 export const createWords = (options: WordsOptions): Words => {
-  const i18n = loadTranslations(options.directory)
+  const i18n = loadTranslations(options)
   const languages = new Map([[fallbackLocale, prepare(i18n, fallbackLocale, options)]])
   const prepared = (locale: Locale) => {
     const language = languages.get(locale) ?? prepare(i18n, locale, options)

@@ -14,13 +14,13 @@ import { people, type SeededAccount } from './accounts.ts'
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
-const opened = await openInfrastructure(settings, bankingCatalogue, false, logger, stack)
+const opened = await openInfrastructure(settings, bankingCatalogue, [], false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const identity = await composeIdentity(settings, beyond, logger, () =>
   Promise.reject(new Error('no registration here')),
 )
-const domains = await composeDomains(bankingCatalogue, settings, beyond, logger, identity)
+const domains = await composeDomains(bankingCatalogue, settings, beyond, logger, identity, [])
 const { database, clock, ids } = beyond
 
 const provide = (number: number): Promise<SeededAccount> =>

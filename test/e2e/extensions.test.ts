@@ -1,0 +1,283 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { dump } from 'js-yaml'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { Variables } from '../../src/config/env.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { startConfigured } from '../harness/configured.ts'
+import { type Answer, type Call, send } from '../harness/http.ts'
+import type { DevelopmentMail } from '../harness/portico.ts'
+import type { PorticoProcess } from '../harness/process.ts'
+import { root } from '../harness/settings.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { createStore, type TestStore } from '../harness/store.ts'
+
+const workspace = developmentIds.workspace
+const approver = { email: 'operator.of.loans@example.test', password: 'a-long-enough-passphrase-7' }
+const loans = { extensions: ['examples/loans/index.js'], domains: { loans: { maxAmount: '5000.00' } } }
+
+/** Runs a command of `portico` with a configuration. */
+const portico = async (args: string[], configuration: object, variables: Variables = {}, input = '') => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-extension-'))
+  const file = join(folder, 'portico.yaml')
+  await writeFile(file, dump(configuration))
+  const env = {
+    ...process.env,
+    PORTICO_CONFIG: file,
+    PORTICO_DATA_DIR: join(folder, 'data'),
+    ...variables,
+    NODE_OPTIONS: '',
+  }
+  const child = spawn(process.execPath, ['bin/portico.js', ...args], { cwd: root, env })
+  child.stdin.end(input)
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  await rm(folder, { recursive: true, force: true })
+  return { code: child.exitCode, out, err }
+}
+
+// Extensions do not depend on the topology, and `serve` of other topologies may not create tables.
+describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
+  let store: TestStore
+  let gateway: PorticoProcess
+  let owner: string
+  let member: string
+  let operator: string
+  const call = (method: string, path: string, options?: Call): Promise<Answer> =>
+    send(gateway.url, method, path, options)
+  const mailTo = async (address: string): Promise<DevelopmentMail> => {
+    const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
+    const found = mails.find(({ to }) => to === address)
+    if (!found) throw new Error(`no mail to ${address}`)
+    return found
+  }
+  const apply = (options: Call = {}) =>
+    call('POST', '/web/v1/consumer/loans', {
+      token: owner,
+      workspace,
+      body: { amount: '100.00', currency: 'USD' },
+      ...options,
+    })
+
+  beforeAll(async () => {
+    store = await createStore()
+    // The operators of the seeded store have Portico's own permissions only.
+    const create = ['operator', 'create', '--email', approver.email, '--name', 'Approver']
+    const options = ['--permissions', 'loan:approve', '--password-stdin']
+    const created = await portico([...create, ...options], loans, store.variables, approver.password)
+    expect(created.code, created.err).toBe(0)
+    gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, loans)
+    const tokenOf = async (email: string) => (await signIn({ call, mailTo }, email)).accessToken
+    owner = await tokenOf('owner@demo.test')
+    member = await tokenOf('member@demo.test')
+    const signedIn = await signIn({ call, mailTo }, approver.email, {}, approver.password)
+    operator = signedIn.accessToken
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await store?.remove()
+  })
+
+  test('loans.apply 200: returns the loan, and loans.list contains it', async () => {
+    const applied = await apply()
+    expect(applied.status, applied.text).toBe(200)
+    expect(applied.body.data).toMatchObject({
+      amount: '100.00',
+      loanStatus: { code: 'REQUESTED', value: 20000101, label: 'Requested' },
+    })
+    const listed = await call('GET', '/web/v1/consumer/loans', { token: owner, workspace })
+    expect(listed.body.data).toContainEqual(applied.body.data)
+  })
+
+  test('loans.apply 200: takes effect once per X-Request-Id', async () => {
+    const headers = { 'x-request-id': 'loan-once' }
+    const [first, second] = await Promise.all([apply({ headers }), apply({ headers })])
+    const again = await apply({ headers })
+    const replies = [first, second, again].filter(({ status }) => status === 200)
+    expect(new Set(replies.map(({ body }) => body.data.bizId)).size).toBe(1)
+    expect([first, second, again].filter(({ status }) => status !== 200).map(({ body }) => body.code)).toEqual(
+      replies.length === 3 ? [] : ['REQUEST.IN_PROGRESS'],
+    )
+  })
+
+  test('loans.apply 422 REQUEST.ID_REUSED: the same X-Request-Id with another body', async () => {
+    const headers = { 'x-request-id': 'loan-reused' }
+    expect((await apply({ headers })).status).toBe(200)
+    const reused = await apply({ headers, body: { amount: '101.00', currency: 'USD' } })
+    expect([reused.status, reused.body.code]).toEqual([422, 'REQUEST.ID_REUSED'])
+  })
+
+  test('loans.apply 422 LOAN.NOT_ELIGIBLE: above the configured maximum, with the sentence of the extension', async () => {
+    const body = { amount: '5000.01', currency: 'USD' }
+    const refused = await apply({ body })
+    expect([refused.status, refused.body.code]).toEqual([422, 'LOAN.NOT_ELIGIBLE'])
+    expect(refused.body.message).toBe('the workspace is not eligible for this loan')
+    const japanese = await apply({ body, headers: { 'x-locale': 'ja' } })
+    expect(japanese.body.message).toBe('このワークスペースは融資の対象外です')
+    const vietnamese = await apply({ body, headers: { 'x-locale': 'vi' } })
+    expect(vietnamese.body.message).toBe('the workspace is not eligible for this loan')
+  })
+
+  test.each([
+    [
+      'an unknown field',
+      { body: { amount: '1.00', currency: 'USD', extra: true } },
+      400,
+      'VALIDATION.INVALID_PARAMETER',
+    ],
+    ['a malformed amount', { body: { amount: '1e3', currency: 'USD' } }, 400, 'VALIDATION.INVALID_PARAMETER'],
+    ['no access code', { headers: { 'x-portal-access-code': null } }, 403, 'ACCESS.PORTAL_MISMATCH'],
+    ['no token', { token: '' }, 401, 'ACCESS.TOKEN_MISSING'],
+    ['a foreign workspace', { workspace: '01990000-0000-7000-8000-0000000000ff' }, 403, 'ACCESS.PERMISSION_DENIED'],
+  ] satisfies [string, Call, number, string][])(
+    'loans.apply: the pipeline refuses %s',
+    async (_name, options, status, code) => {
+      const refused = await apply(options)
+      expect([refused.status, refused.body.code]).toEqual([status, code])
+    },
+  )
+
+  test('loans.apply 403 ACCESS.PERMISSION_DENIED: a member without loan:create', async () => {
+    const refused = await apply({ token: member })
+    expect([refused.status, refused.body.code]).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+  })
+
+  test('loans.approve: 200 once, then 409 STATE.CONFLICT; 404 RESOURCE.NOT_FOUND for an unknown loan', async () => {
+    const { body } = await apply()
+    const approve = (id: string) => call('POST', `/web/v1/system/loans/${id}/approve`, { token: operator })
+    const first = await approve(body.data.bizId)
+    expect(first.status, first.text).toBe(200)
+    expect(first.body.data.loanStatus.code).toBe('APPROVED')
+    expect((await approve(body.data.bizId)).body.code).toBe('STATE.CONFLICT')
+    expect((await approve('01990000-0000-7000-8000-0000000000ff')).body.code).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('the permission tree and the OpenAPI document contain the declarations of the extension', async () => {
+    const document = await (await fetch(`${gateway.url}/openapi.json`)).json()
+    const { post } = document.paths['/web/v1/consumer/loans']
+    expect(post).toMatchObject({ summary: 'Apply for a loan', tags: ['loans'] })
+    expect(document.components.schemas.LoanStatus.properties.code.enum).toEqual(['REQUESTED', 'APPROVED'])
+    expect(JSON.stringify(document.components.responses)).toContain('LOAN.NOT_ELIGIBLE')
+    const tree = await call('GET', '/web/v1/consumer/roles/permissions/tree', { token: owner, workspace })
+    expect(tree.text).toContain('"loan:create"')
+    const { out } = await portico(['openapi'], loans)
+    expect(JSON.parse(out).paths).toEqual(document.paths)
+  })
+
+  test('a restart finds the migration applied', async () => {
+    await gateway.stop()
+    gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, loans)
+    expect((await call('GET', '/web/v1/consumer/loans', { token: owner, workspace })).body.data).not.toEqual([])
+  })
+})
+
+describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portico-broken-'))
+    await mkdir(join(folder, 'locales'))
+    await writeFile(join(folder, 'locales', 'en.yaml'), 'refusal:\n  CARD.BLOCKED: the card is blocked\n')
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** An extension with one operation; `change` is a statement about its definition `d` and operation `o`. */
+  const extension = async (change: string, handlers = '{ readCard: async () => true }'): Promise<string> => {
+    const file = join(folder, `${crypto.randomUUID()}.js`)
+    await writeFile(
+      file,
+      `import { domain } from 'portico'
+      import { member, operation, z } from 'portico/contract'
+      const o = { id: 'cards.read', method: 'GET', path: '/cards', chains: ['consumer'], summary: 'Read a card',
+        policy: { ...member, workspace: 'required', permission: null }, body: 'none', reply: z.boolean(), refuses: [] }
+      const d = { name: 'cards', summary: 'Cards.', operations: { readCard: o },
+        create: () => ({ handlers: ${handlers} }) }
+      ${change}
+      export default domain(d)`,
+    )
+    return file
+  }
+
+  test.each([
+    ['a missing policy field', 'delete o.policy.rate', 'operations.readCard.policy.rate: '],
+    ['an unknown rate group', "o.policy.rate = 'cards'", 'operations.readCard.policy.rate: '],
+    ['a wrong id', "o.id = 'loans.read'", 'operations.readCard.id: must be cards. and a name'],
+    ['an unknown permission', "o.policy.permission = 'card:read'", 'cards.read of cards requires card:read'],
+    ['an unknown code', "o.refuses = ['CARD.LOST']", 'cards.read of cards refuses with CARD.LOST'],
+    ['a code without locales', "d.codes = { 'CARD.LOST': { status: 422 } }", 'locales: is missing'],
+    [
+      'a code without text',
+      "d.codes = { 'CARD.LOST': { status: 422 } }; d.locales = new URL('./locales/', import.meta.url)",
+      'en.yaml has no text refusal.CARD.LOST',
+    ],
+    ['a route of Portico', "o.path = '/wallets'", 'route GET /wallets on consumer is declared by wallets and by cards'],
+    ['a name of Portico', "d.name = 'wallets'; o.id = 'wallets.card'", 'the name wallets is used twice'],
+    ['a permission of Portico', "d.permissions = { workspace: { wallet: ['read'] } }", 'locales: is missing'],
+    ['no reply schema', 'o.reply = {}', 'operations.readCard.reply: must be a zod schema'],
+    ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
+  ])('config check names the file and the field of %s: exit code 2', async (_name, change, message) => {
+    const file = await extension(change)
+    const { code, out, err } = await portico(['config', 'check'], { extensions: [file] })
+    expect(err).toContain(message)
+    expect([code, out]).toEqual([2, ''])
+  })
+
+  test('config check reports a missing file, and settings of no extension: exit code 2', async () => {
+    const missing = await portico(['config', 'check'], { extensions: ['no-such.js'] })
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('extensions: no-such.js: ')])
+    const settings = await portico(['config', 'check'], { domains: { cards: {} } })
+    expect([settings.code, settings.err]).toEqual([2, expect.stringContaining('domains.cards: no extension')])
+    const invalid = await portico(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
+    expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
+  })
+
+  test('serve refuses an operation without a handler and starts nothing: exit code 2', async () => {
+    const { code, err } = await portico(['serve'], { extensions: [await extension('', '{}')] })
+    expect([code, err]).toEqual([2, expect.stringContaining('extensions: cards: readCard has no handler')])
+  })
+})
+
+describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
+  let folder: string
+  let store: TestStore
+  let gateway: PorticoProcess
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portico-failing-'))
+    const file = join(folder, 'index.js')
+    await writeFile(
+      file,
+      `import { domain } from 'portico'
+      import { anonymous, operation, z } from 'portico/contract'
+      const get = (name) => operation({ id: 'faults.' + name, method: 'GET', path: '/faults/' + name, chains: ['consumer'],
+        summary: 'Fail', policy: anonymous, body: 'none', reply: z.object({ ok: z.boolean() }), refuses: [] })
+      export default domain({ name: 'faults', summary: 'Faults.',
+        operations: { throws: get('throws'), lies: get('lies'), works: get('works') },
+        create: () => ({ handlers: {
+          throws: async () => { throw new Error('secret detail') },
+          lies: async () => ({ ok: 'maybe' }),
+          works: async () => ({ ok: true, hidden: 'undeclared' }),
+        } }) })`,
+    )
+    store = await createStore()
+    gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, { extensions: [file] })
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await store?.remove()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test.each(['throws', 'lies'])(
+    '500 SYSTEM.INTERNAL_ERROR: a handler that %s affects its own request only',
+    async (name) => {
+      const failed = await send(gateway.url, 'GET', `/web/v1/consumer/faults/${name}`)
+      expect([failed.status, failed.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
+      expect(failed.text).not.toContain('secret detail')
+      const fine = await send(gateway.url, 'GET', '/web/v1/consumer/faults/works')
+      expect(fine.body.data).toEqual({ ok: true })
+    },
+  )
+})
