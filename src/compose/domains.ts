@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { createApiKeys } from '../domains/api-keys/index.ts'
+import { type ApiKeys, createApiKeys } from '../domains/api-keys/index.ts'
 import { createConstants, isCountry } from '../domains/constants/index.ts'
 import { createExchanges } from '../domains/exchanges/index.ts'
 import { createExports } from '../domains/exports/index.ts'
 import { createFiles } from '../domains/files/index.ts'
 import { createInvitations } from '../domains/invitations/index.ts'
-import { createMembers } from '../domains/members/index.ts'
+import { createMembers, type Members } from '../domains/members/index.ts'
 import { createOperators } from '../domains/operators/index.ts'
 import { createProfile } from '../domains/profile/index.ts'
 import { createRecharges } from '../domains/recharges/index.ts'
@@ -17,15 +17,39 @@ import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
 import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
-import { createWorkspaces, freezeOwnWorkspace, hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
+import {
+  createWorkspaces,
+  freezeOwnWorkspace,
+  hasWorkspace,
+  lockWorkspace,
+  type Workspaces,
+} from '../domains/workspaces/index.ts'
 import type { Domain } from '../extensions/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
+import type { Rates } from '../platform/exchange-rates.ts'
+import type { JobKind } from '../platform/jobs/index.ts'
 import { composeExtensions } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
+
+/** The domains of one process. */
+export interface Domains {
+  ledger: Ledger
+  workspaces: Workspaces
+  members: Members
+  apiKeys: ApiKeys
+  rates: Rates
+  /** The background jobs by the part that runs them. */
+  jobs: Readonly<Record<JobOwner, readonly JobKind[]>>
+  /** Number of accounts per portal that wait for approval. */
+  countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
+  handlers: HandlerTable
+}
+
+type JobOwner = 'files' | 'exports' | 'recharges' | 'exchanges' | 'operators' | 'ledger' | 'extensions'
 
 /** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */
 export const composeDomains = async (
@@ -35,7 +59,7 @@ export const composeDomains = async (
   logger: Logger,
   identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
   extensions: readonly Domain[],
-) => {
+): Promise<Domains> => {
   const { words } = infrastructure
   const { currencies, transferFee, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
@@ -176,5 +200,3 @@ export const composeDomains = async (
     handlers: new Map(tables.flatMap((table) => [...table])),
   }
 }
-
-export type Domains = Awaited<ReturnType<typeof composeDomains>>

@@ -7,25 +7,38 @@ import {
   createSnapshotReader,
   type Database,
   measureClockSkew,
+  type OpenDatabase,
   openDatabase,
+  type ReadSnapshot,
 } from '../database/index.ts'
 import type { Domain } from '../extensions/index.ts'
-import { hours } from '../kernel/index.ts'
-import { createBackgroundWork } from '../platform/background-work.ts'
-import { openBlobs } from '../platform/blobs/index.ts'
-import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { createLimits } from '../platform/limits/index.ts'
+import { type Clock, hours, type Ids, type Randomness, type Words } from '../kernel/index.ts'
+import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
+import { type Blobs, openBlobs } from '../platform/blobs/index.ts'
+import type { Cache } from '../platform/cache/index.ts'
+import {
+  createKeyedDigest,
+  createPasswordHasher,
+  createSecretBox,
+  type KeyedDigest,
+  type PasswordHasher,
+  type SecretBox,
+} from '../platform/crypto/index.ts'
+import { createLimits, type Limits } from '../platform/limits/index.ts'
 import {
   createOutbox,
   createSharedOutbox,
+  type Mailer,
   type MailTexts,
   openSmtpMailer,
+  type ReadableOutbox,
   readMailTexts,
 } from '../platform/mail/index.ts'
+import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { wordsOf } from './catalogue.ts'
 import { schemaOwnersOf } from './extensions.ts'
-import { openSharedState } from './shared-state.ts'
+import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
 /** Mail over SMTP, or the development outbox: in memory for the embedded store, in the database for several replicas. */
@@ -47,6 +60,32 @@ const warnSkewMs = 1_000
 /** A clock that is a day ahead expires every session and key, and uses the limits of another day. */
 const maxSkewMs = hours(12)
 
+/** The stores, mail, caches and other ports of one process. */
+export interface Infrastructure {
+  database: Database
+  waitingForDatabase: OpenDatabase['waiting']
+  withoutTimeouts: OpenDatabase['withoutTimeouts']
+  /** Resolves with the reason once the embedded store has failed. */
+  storeFailure: OpenDatabase['fatal']
+  inSnapshot: ReadSnapshot
+  blobs: Blobs
+  probes: SharedState['probes']
+  cache: Cache
+  pubsub: PubSub
+  limits: Limits
+  mailer: Mailer
+  /** The development outbox; null if mail is sent over SMTP. */
+  outbox: ReadableOutbox | null
+  background: BackgroundWork
+  words: Words
+  clock: Clock
+  ids: Ids
+  randomness: Randomness
+  secretBox: SecretBox
+  digest: KeyedDigest
+  passwords: PasswordHasher
+}
+
 /**
  * Opens the stores, mail and caches behind their ports; `stack` closes them in reverse order. `allowReplicas` allows
  * other processes of this kind without Redis.
@@ -58,7 +97,7 @@ export const openInfrastructure = async (
   allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,
-) => {
+): Promise<Infrastructure> => {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
   const onDiskFull = (isFull: boolean) =>
     isFull
@@ -109,5 +148,3 @@ export const openInfrastructure = async (
     ),
   }
 }
-
-export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>

@@ -169,11 +169,11 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
 
 describe.skipIf(!postgres)('two gateways without Redis', () => {
   test('a second process on a database refuses to start with the reason', async () => {
-    const { REDIS_URL: _, ...alone } = variables
-    const first = await startConfigured(alone, {})
-    await expect(startConfigured(alone, {})).rejects.toThrow(/another gateway runs on this database.*REDIS_URL/)
+    const { REDIS_URL: _, ...withoutRedis } = variables
+    const first = await startConfigured(withoutRedis, {})
+    await expect(startConfigured(withoutRedis, {})).rejects.toThrow(/another gateway runs on this database.*REDIS_URL/)
     expect(await first.stop()).toBe(0)
-    const second = await startConfigured(alone, {})
+    const second = await startConfigured(withoutRedis, {})
     expect(await second.stop()).toBe(0)
   })
 })

@@ -42,7 +42,7 @@ describe('the audit chain', () => {
   each('verification ignores entries sealed after its start', async (database) => {
     await write(database, 2_500)
     let isRead = false
-    const meanwhile = database.withPlugin({
+    const intercepted = database.withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
         if (!isRead) {
@@ -52,7 +52,7 @@ describe('the audit chain', () => {
         return result
       },
     })
-    expect(await verifyAuditLog(meanwhile)).toEqual({ entriesChecked: 1_204, broken: null })
+    expect(await verifyAuditLog(intercepted)).toEqual({ entriesChecked: 1_204, broken: null })
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_205, broken: null })
   })
 

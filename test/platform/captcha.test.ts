@@ -48,7 +48,7 @@ const atLength =
   }
 
 /** Sends the body after the client's timeout. */
-const late =
+const afterTimeout =
   (body: string): Respond =>
   async (response) => {
     await pause(600)
@@ -97,7 +97,7 @@ describe('the breach check', () => {
   test.each<[string, Respond]>([
     ['a fault', respondWith(`${rest}:42`, 500)],
     ['a redirect', redirected(`${rest}:42`)],
-    ['a late response', late(`${rest}:42`)],
+    ['a late response', afterTimeout(`${rest}:42`)],
     ['a response above the maximum size', atLength(`${rest}:42`, 1_000_000)],
     ['a reset', (response) => response.destroy()],
   ])('%s: the password is accepted and a warning logged', async (name, handler) => {
@@ -169,7 +169,7 @@ describe('Turnstile', () => {
     ['null', respondWith(null)],
     ['HTML', (response) => response.end('<h1>success</h1>')],
     ['a redirect', redirected(good)],
-    ['a late response', late(good)],
+    ['a late response', afterTimeout(good)],
     ['a response above the maximum size', atLength(good, 65_536)],
     ['a reset', (response) => response.destroy()],
   ])('%s SYSTEM.UNAVAILABLE: the token does not pass', async (name, handler) => {

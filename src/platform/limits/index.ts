@@ -3,5 +3,5 @@
  * one process (limits.ts) or in Redis for all replicas (redis-limit-store.ts). Depends on the kernel and platform/redis.
  */
 
-export { createLimits, type StoreFactory, scaledLimit } from './limits.ts'
+export { createLimits, type Limits, type StoreFactory, scaledLimit } from './limits.ts'
 export { createRedisLimitStores } from './redis-limit-store.ts'

@@ -5,7 +5,7 @@
  */
 
 export type { Mailer, MailTemplate } from './mailer.ts'
-export { createOutbox, type Outbox, outboxPage } from './outbox.ts'
+export { createOutbox, type Outbox, outboxPage, type ReadableOutbox } from './outbox.ts'
 export { createSharedOutbox } from './outbox-store.ts'
 export { openSmtpMailer } from './smtp.ts'
 export { type MailTexts, readMailTexts } from './templates.ts'

@@ -134,11 +134,13 @@ describe.each([
 
   test('a single statement that fails at its commit has failed', async () => {
     const store = await open(target.url)
-    await sql`CREATE TABLE IF NOT EXISTS late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`.execute(store.database)
-    await sql`DELETE FROM late`.execute(store.database)
-    await sql`INSERT INTO late VALUES (1)`.execute(store.database)
-    expect(sqlState(await failure(sql`INSERT INTO late VALUES (1)`.execute(store.database)))).toBe('23505')
-    expect((await sql`SELECT n FROM late`.execute(store.database)).rows).toEqual([{ n: 1 }])
+    await sql`CREATE TABLE IF NOT EXISTS deferred_rows (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`.execute(
+      store.database,
+    )
+    await sql`DELETE FROM deferred_rows`.execute(store.database)
+    await sql`INSERT INTO deferred_rows VALUES (1)`.execute(store.database)
+    expect(sqlState(await failure(sql`INSERT INTO deferred_rows VALUES (1)`.execute(store.database)))).toBe('23505')
+    expect((await sql`SELECT n FROM deferred_rows`.execute(store.database)).rows).toEqual([{ n: 1 }])
     await store.close()
   })
 })

@@ -12,7 +12,7 @@ import { watchedFetch } from './watched-fetch.ts'
 const folder = inject('recordings')
 const observations: Observation[] = []
 
-const keep = (seen: Seen): void => {
+const record = (seen: Seen): void => {
   const observation = observationOf(seen)
   if (observation) observations.push(observation)
 }
@@ -24,7 +24,7 @@ export const recordSealed = ({ method, path, request, status, reply, sealed }: E
   if (folder === null || !sealed || reply === null) return
   const { pathname, search } = new URL(path, 'http://gateway')
   const json = toJsonObject({ request: request ?? undefined, reply })
-  keep({
+  record({
     match: route(method, pathname),
     query: search.slice(1),
     request: json.request,
@@ -36,7 +36,7 @@ export const recordSealed = ({ method, path, request, status, reply, sealed }: E
 /** With RECORD_EXAMPLES=1 every request of a test file is watched; what is worth keeping is left in the run's folder. */
 if (folder !== null) {
   const usual = globalThis.fetch
-  const watched = watchedFetch(usual, keep)
+  const watched = watchedFetch(usual, record)
   beforeAll(() => {
     globalThis.fetch = watched.fetch
   })

@@ -46,9 +46,9 @@ export const openMailbox = async (): Promise<Mailbox> => {
       codes.delete(address)
       if (found !== undefined) return Promise.resolve(found)
       return new Promise((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error(`no code for ${address}`)), 30_000)
+        const timer = setTimeout(() => reject(new Error(`no code for ${address}`)), 30_000)
         waiting.set(address, (code) => {
-          clearTimeout(late)
+          clearTimeout(timer)
           resolve(code)
         })
       })

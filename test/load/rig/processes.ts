@@ -107,9 +107,9 @@ export const start = async ({ name, place, command, args, port, env = {}, log }:
       if (child.exitCode !== null || child.signalCode !== null) return
       const gone = once(child, 'exit')
       child.kill('SIGTERM')
-      const late = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
       await gone
-      clearTimeout(late)
+      clearTimeout(timer)
     },
   }
 }

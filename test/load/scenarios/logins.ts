@@ -14,7 +14,7 @@ import { emptyRow, measured, runPeer } from './rows.ts'
 const scenario = 'logins'
 const loops = 16
 
-/** Compares complete logins with argon2id alone on the same core. */
+/** Compares complete logins with argon2id hashing on the same core. */
 export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.keep(await openMailbox())
@@ -28,18 +28,18 @@ export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   }
   const once = (seconds: number) => drive({ url: gateway.url, loops, seconds, step })
   const own = emptyRow(scenario, 'portico', 'logins')
-  const alone = emptyRow(scenario, 'argon2id', 'hashes')
-  const outcome: Outcome = { scenario, rows: [own, alone], figures: [], notes: [], faults: [], profiles: [] }
+  const hashing = emptyRow(scenario, 'argon2id', 'hashes')
+  const outcome: Outcome = { scenario, rows: [own, hashing], figures: [], notes: [], faults: [], profiles: [] }
   await once(1)
   await runPeer(peer, 1)
   const rounds = [
     async () =>
       void outcome.faults.push(...formatFailures('portico', await measured(own, gateway, () => once(options.seconds)))),
-    async () => void (await measured(alone, peer, () => runPeer(peer, options.seconds))),
+    async () => void (await measured(hashing, peer, () => runPeer(peer, options.seconds))),
   ]
   for (let round = 0; round < options.rounds; round++)
     for (const each of round % 2 === 0 ? rounds : rounds.toReversed()) await each()
-  outcome.figures.push({ id: `${scenario}/argon2id`, values: ratios(own.perSecond, alone.perSecond) })
+  outcome.figures.push({ id: `${scenario}/argon2id`, values: ratios(own.perSecond, hashing.perSecond) })
   outcome.notes.push(`on ${store.kind}, ${store.accounts.length} accounts, codes by SMTP`)
   await keepProfile(outcome, gateway, options, () => once(options.seconds))
   return outcome

@@ -22,10 +22,10 @@ test('read: cached for exactly the TTL, and not if the clock was set back', asyn
 
 test('read: the TTL starts when the load starts', async () => {
   const { clock, cache, load } = created()
-  const late = Promise.withResolvers<number>()
-  const read = cache.read('a', () => late.promise)
+  const pending = Promise.withResolvers<number>()
+  const read = cache.read('a', () => pending.promise)
   clock.advance(900)
-  late.resolve(7)
+  pending.resolve(7)
   expect(await read).toBe(7)
   expect(cache.read('a', load)).toBe(7)
   clock.advance(100)
