@@ -74,7 +74,7 @@ export const jobSettings = z.strictObject({
   leaseMs: timeoutMs(300).describe(
     'Time in milliseconds after which another process takes over the job of a process that was killed.',
   ),
-  failedKeptMs: lifetimeMs(days(1))
+  failedRetentionMs: lifetimeMs(days(1))
     .multipleOf(days(1))
     .describe('Time in milliseconds that a failed job stays in the table `jobs`. Whole days.'),
 })

@@ -116,13 +116,13 @@ describe('a command that needs an existing store', () => {
   afterAll(() => rm(directory, { recursive: true }))
 
   test('does not create one: exit code 1', async () => {
-    const nowhere = join(directory, 'nowhere')
+    const missing = join(directory, 'missing')
     const results = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
-      (command) => portico(command.split(' '), { PORTICO_DATA_DIR: nowhere }),
+      (command) => portico(command.split(' '), { PORTICO_DATA_DIR: missing }),
     )
     for (const { code, out, err } of await Promise.all(results))
-      expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
-    expect(existsSync(nowhere)).toBe(false)
+      expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${missing}\n`])
+    expect(existsSync(missing)).toBe(false)
   })
 
   test('reports an empty one: exit code 1', async () => {

@@ -54,11 +54,11 @@ describe('the exported client package', () => {
   it("is tree-shakable: an error check bundles no operation, and a client disables zod's compiler", async () => {
     const packaged = await readFile(join(root, 'package.json'), 'utf8')
     await writeFile(join(folder, 'package.json'), packaged.replaceAll('./dist/', './'))
-    const telling = await bundleOf(
+    const bundled = await bundleOf(
       folder,
       `import { isPorticoError } from 'portico/client'; console.log(isPorticoError(0))`,
     )
-    expect(telling.length).toBeLessThan(2_000)
+    expect(bundled.length).toBeLessThan(2_000)
     const calling = await bundleOf(folder, `import { createClient } from 'portico/client'; console.log(createClient)`)
     const disabledAt = calling.indexOf('jitless:!0')
     expect(disabledAt).toBeGreaterThan(0)

@@ -287,7 +287,7 @@ test.each<[string, object]>([
   ['files.purposes.AVATAR.types.0', purposes('image')],
   ['files.purposes.AVATAR.types.0', purposes('image/png; charset=x')],
   ['exports.pageSize', { exports: { pageSize: 10_001 } }],
-  ['jobs.failedKeptMs', { jobs: { failedKeptMs: day + 1 } }],
+  ['jobs.failedRetentionMs', { jobs: { failedRetentionMs: day + 1 } }],
 ])('%s: an invalid value is refused: %j', (name, settings) => {
   const errors = errorsOf(settings)
   expect(errors).toHaveLength(1)

@@ -40,7 +40,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('cleanup 
     await expect.poll(() => left('idempotency')).toEqual(['young'])
   })
 
-  test('jobs.forgetFailed: deletes a failed job after 30 days, not a younger or a pending one', async () => {
+  test('jobs.deleteFailed: deletes a failed job after 30 days, not a younger or a pending one', async () => {
     const job = (name: string, status: string, age: string) =>
       client.query(
         `INSERT INTO jobs (biz_id, kind, payload, status, run_at, created_at)
@@ -50,7 +50,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('cleanup 
     await job('test.old', 'FAILED', '31 days')
     await job('test.young', 'FAILED', '29 days')
     await job('test.waiting', 'WAITING', '31 days')
-    await client.query(`UPDATE jobs SET run_at = now() WHERE kind = 'jobs.forgetFailed'`)
+    await client.query(`UPDATE jobs SET run_at = now() WHERE kind = 'jobs.deleteFailed'`)
     const jobs = async () =>
       (await client.query(`SELECT kind FROM jobs WHERE kind LIKE 'test.%' ORDER BY kind`)).rows.map(({ kind }) => kind)
     await expect.poll(jobs).toEqual(['test.waiting', 'test.young'])

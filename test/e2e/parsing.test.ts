@@ -178,8 +178,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect(odd.body.message).toBe(english.body.message)
     for (const inherited of ['constructor', 'toString', 'valueOf-x', '__proto__', 'hasOwnProperty;q=1, ja;q=0.1'])
       expect([inherited, (await request(inherited)).status]).toEqual([inherited, 401])
-    const nowhere = { headers: { 'x-locale': 'constructor' } }
-    expect((await portico.call('GET', '/web/v1/consumer/nowhere', nowhere)).body.code).toBe('ROUTE.NOT_FOUND')
+    const unknownLocale = { headers: { 'x-locale': 'constructor' } }
+    expect((await portico.call('GET', '/web/v1/consumer/nowhere', unknownLocale)).body.code).toBe('ROUTE.NOT_FOUND')
     const self = { headers: { 'accept-language': 'constructor' } }
     const session = await portico.call('GET', '/web/v1/users/self/security/sessions/config', self)
     expect([session.status, session.body]).toMatchObject([401, { code: '4010' }])

@@ -31,13 +31,13 @@ interface Ports {
   database: Database
   clock: Clock
   /** How long failed jobs stay in the table for inspection, in milliseconds. */
-  failedKeptMs: number
+  failedRetentionMs: number
 }
 
 /** The recurring job that deletes old failed jobs. */
-export const failedJobCleanup = ({ database, clock, failedKeptMs }: Ports): JobKind => ({
-  name: 'jobs.forgetFailed',
+export const failedJobCleanup = ({ database, clock, failedRetentionMs }: Ports): JobKind => ({
+  name: 'jobs.deleteFailed',
   attempts: 1,
   everyMs: hours(1),
-  work: () => deleteFailedJobs(database, addMs(clock.now(), -failedKeptMs)),
+  work: () => deleteFailedJobs(database, addMs(clock.now(), -failedRetentionMs)),
 })

@@ -89,15 +89,15 @@ describe('a rejected value', () => {
       await leaves.promise
       items.delete(key)
     }
-    let isKept = false
+    let isStored = false
     const keep = async () => {
       await anyway.setItem('k', 'own')
-      isKept = true
+      isStored = true
     }
     const keeping = keep()
     const read = anyway.getItem('k')
     await new Promise(setImmediate)
-    expect(isKept).toBe(false)
+    expect(isStored).toBe(false)
     leaves.resolve()
     await keeping
     expect(await read).toBe('own')

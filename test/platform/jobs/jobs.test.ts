@@ -235,7 +235,7 @@ describe('jobs on the database', () => {
     expect(failures).toHaveLength(2)
   })
 
-  each('failedJobCleanup: deletes failed jobs after failedKeptMs, and no waiting ones', async (world) => {
+  each('failedJobCleanup: deletes failed jobs after failedRetentionMs, and no waiting ones', async (world) => {
     const { database, clock, enqueue, replica, left } = world
     await enqueue({ job: 'failing' })
     const failing = replica(
@@ -246,8 +246,8 @@ describe('jobs on the database', () => {
     )
     await failing.runOne()
     await enqueue({ job: 'waiting' })
-    const failedKeptMs = 86_400_000
-    const { name, ...cleanup } = failedJobCleanup({ database, clock, failedKeptMs })
+    const failedRetentionMs = 86_400_000
+    const { name, ...cleanup } = failedJobCleanup({ database, clock, failedRetentionMs })
     const cleanUp = async () => {
       await database.deleteFrom('jobs').where('kind', '=', name).execute()
       const runner = replica(cleanup.work, { ...cleanup, name })
@@ -256,7 +256,7 @@ describe('jobs on the database', () => {
       while (await runner.runOne());
       return (await left()).filter(({ kind }) => kind === 'test').map(({ status }) => status)
     }
-    clock.advance(failedKeptMs)
+    clock.advance(failedRetentionMs)
     expect((await cleanUp()).sort()).toEqual(['FAILED', 'WAITING'])
     clock.advance(1)
     expect(await cleanUp()).toEqual(['WAITING'])
