@@ -1,3 +1,4 @@
+import { isValidAt } from '../../database/index.ts'
 import { type AccountId, type Caller, type Instant, type Portal, Refusal, type SessionId } from '../../kernel/index.ts'
 
 /** The session of a request. */
@@ -20,9 +21,6 @@ export interface SessionTimes {
   expiresAt: Instant
 }
 
-/**
- * Whether a session has expired. Activity further in the future than the idle time was recorded before the clock was set
- * back: such a session has expired, too. `isUnexpired` in store.ts is the same rule in SQL.
- */
+/** Whether a session has expired. `isUnexpired` in store.ts is the same rule in SQL. */
 export const hasExpired = ({ lastActivityAt, idleExpiresAt, expiresAt }: SessionTimes, now: Instant): boolean =>
-  expiresAt <= now || idleExpiresAt <= now || lastActivityAt - (idleExpiresAt - lastActivityAt) > now
+  expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
