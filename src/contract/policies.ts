@@ -47,14 +47,14 @@ export const decision = { ...operator, rate: 'money', idempotent: true } as cons
 /** The chains of operations that both portals offer. */
 export const everyPortal = ['consumer', 'system'] as const
 
-/** The request body sent through the secure channel (docs/secure-channel.md, 3). */
+/** The request body sent through the secure channel (docs/reference/secure-channel.md). */
 export const SealedBody = z.strictObject({ payload: z.string() }).meta({
   description:
     'Request body sent through the secure channel: a compact JWE (RFC 7516) with the header ' +
     '`{alg: dir, enc: A256GCM, kid, seq, htm, htu}`. Its plaintext is the JSON body.',
 })
 
-/** The envelope's `data` in a sealed reply (docs/secure-channel.md, 4). */
+/** The envelope's `data` in a sealed reply (docs/reference/secure-channel.md). */
 export const SealedReply = z.object({ payload: z.string() }).meta({
   description:
     'Response data sent through the secure channel if the request has `X-Secure-Channel-Reply`: a compact JWE (RFC 7516) ' +
