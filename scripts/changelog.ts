@@ -11,8 +11,22 @@ export const entriesOf = (changelog: string, version: string): string => {
   return entries
 }
 
-/** The changelog with its unreleased entries under the new version and an empty section for the next one. */
+const hasUnreleasedEntries = (changelog: string): boolean => {
+  const body = changelog.split(unreleased)[1] ?? ''
+  return (body.split('\n## [')[0] ?? '').trim() !== ''
+}
+
+/**
+ * The changelog with its unreleased entries under the new version and an empty section for the next one. A section of the
+ * version without a date was written in advance: it gets the date. Throws if the version is released, or has no entries.
+ */
 export const releaseChangelog = (changelog: string, version: string, date: string): string => {
+  const prepared = `## [${version}]\n`
+  if (changelog.includes(prepared)) {
+    entriesOf(changelog, version)
+    if (hasUnreleasedEntries(changelog)) throw new Error(`move the unreleased entries of CHANGELOG.md to ${version}`)
+    return changelog.replace(prepared, `## [${version}] - ${date}\n`)
+  }
   if (changelog.includes(`## [${version}]`)) throw new Error(`CHANGELOG.md has a section for ${version} already`)
   entriesOf(changelog, 'Unreleased')
   return changelog.replace(unreleased, `${unreleased}\n## [${version}] - ${date}\n`)

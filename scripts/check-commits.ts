@@ -18,6 +18,11 @@ const start = (): string => {
   }
 }
 
+if (git('rev-parse', '--is-shallow-repository').trim() === 'true')
+  stderr.write(
+    'shallow clone: only the commits that it contains are checked; `git fetch --unshallow` gets the others\n',
+  )
+
 const commits = git('log', '--format=%h %s', argv[2] ?? `${start()}..HEAD`)
   .split('\n')
   .filter(Boolean)

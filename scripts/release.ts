@@ -1,6 +1,6 @@
 /*
- * Prepares a release: `npm run release -- 0.2.0`. It runs the checks, moves the unreleased entries of the changelog to the
- * version, sets the version, packs and checks the package, builds the image where buildah is available, and prints the
+ * Prepares a release: `npm run release -- 0.2.0`. It moves the unreleased entries of the changelog to the version, sets the
+ * version, runs the checks, packs and checks the package, builds the image where buildah is available, and prints the
  * commands that publish the result. It publishes nothing, and commits nothing.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -25,9 +25,10 @@ const main = (version: string | undefined): void => {
 
   const today = new Date().toISOString().slice(0, 10)
   const changelog = releaseChangelog(readFileSync('CHANGELOG.md', 'utf8'), version, today)
-  run('.ci/run')
   writeFileSync('CHANGELOG.md', changelog)
   run('npm', 'version', version, '--no-git-tag-version', '--allow-same-version')
+  // After both changes, so that the checks run on the tree that is released. `git checkout .` undoes the changes.
+  run('.ci/run')
   mkdirSync('release', { recursive: true })
   run('node', 'scripts/check-package.ts', 'release')
   if (succeeds('buildah', '--version')) run('scripts/test-image.sh')
