@@ -1,6 +1,6 @@
 /*
  * An extension: loan applications of a workspace, which operators approve. docs/guides/extension.md explains it.
- * Start it with `extensions: [examples/loans/index.js]` and `domains: { loans: { maxAmount: '5000.00' } }`.
+ * portico.yaml loads it.
  */
 import {
   auditContextOf,

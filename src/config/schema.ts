@@ -113,7 +113,12 @@ export const schema = z.strictObject({
     .array(z.string().min(1))
     .describe('JavaScript modules whose domains the gateway adds. A relative path starts at the working directory.'),
   domains: z
-    .record(z.string(), z.record(z.string(), z.unknown()).describe('Settings of the extension with this name.'))
+    .record(
+      z.string(),
+      z
+        .record(z.string(), z.unknown().describe('A setting that the extension declares.'))
+        .describe('Settings of the extension with this name.'),
+    )
     .describe('Settings of extensions, by the name of their domain.'),
   assertion: z.strictObject({
     ttlMs: lifetimeMs(1_000).describe('Lifetime of a call assertion in milliseconds.'),

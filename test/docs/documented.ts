@@ -53,6 +53,16 @@ export const documented: Documented[] = [
     notRun:
       'it needs a Redis server: the end-to-end tests with replicas run with these permissions (harness/rights.ts)',
   },
+  {
+    file: 'docs/guides/extension.md',
+    begins: 'PORTICO_CONFIG=examples/loans/portico.yaml npm start',
+    notRun: 'a gateway that runs until it is stopped: test/e2e/extensions.test.ts starts one with this extension',
+  },
+  {
+    file: 'docs/guides/extension.md',
+    begins: 'PORTICO_CONFIG=examples/loans/portico.yaml npx portico config check',
+    prints: /^extensions:\n\s+- examples\/loans\/index\.js$/m,
+  },
   { file: 'docs/guides/rotate-keys.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
   {
     file: 'docs/reference/configuration.md',
