@@ -12,11 +12,11 @@ import { Secret, serverUrl } from './values.ts'
 export type Tree = Record<string, unknown>
 
 /** Merges two configurations key by key. Lists and plain values are replaced as a whole. */
-const mergeSettings = (base: unknown, over: unknown): unknown => {
-  if (over === undefined || over === null) return base
-  if (!isRecord(base) || !isRecord(over)) return over
+const mergeSettings = (base: unknown, override: unknown): unknown => {
+  if (override === undefined || override === null) return base
+  if (!isRecord(base) || !isRecord(override)) return override
   const merged: Tree = { ...base }
-  for (const [key, value] of Object.entries(over)) merged[key] = mergeSettings(base[key], value)
+  for (const [key, value] of Object.entries(override)) merged[key] = mergeSettings(base[key], value)
   return merged
 }
 

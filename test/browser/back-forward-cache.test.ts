@@ -50,9 +50,9 @@ describe.skipIf(chromiumPath === null)('a page restored from the back/forward ca
       return page
     }
     const [page, tab] = [await open(), await open()]
-    const leaveAndComeBack = async (meanwhile: () => Promise<void>) => {
+    const leaveAndComeBack = async (workWhileAway: () => Promise<void>) => {
       await page.goto(`${gateway.baseUrl}/other`)
-      await meanwhile()
+      await workWhileAway()
       await page.goBack({ waitUntil: 'commit' })
       await storageArrived(tab, page)
       return page.evaluate(async () => {

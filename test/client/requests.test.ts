@@ -180,15 +180,15 @@ describe('a failure', () => {
     // WebKit reports every aborted signal so, and Firefox once the response has begun.
     const fetch: typeof globalThis.fetch = (...expected) =>
       globalThis.fetch(...expected).catch(() => Promise.reject(cause))
-    const late = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
-    expect([late.code, late.cause]).toEqual(['CLIENT.TIMEOUT', cause])
+    const timedOut = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
+    expect([timedOut.code, timedOut.cause]).toEqual(['CLIENT.TIMEOUT', cause])
   })
 
   it("is the caller's abort immediately, also while waiting for a channel or tokens; nothing is sent later", async () => {
     const held: (() => void)[] = []
-    const late: Step = (_, response) => void held.push(() => response.destroy())
+    const timedOut: Step = (_, response) => void held.push(() => response.destroy())
     const key = 'GET /web/v1/consumer/secure-channel/public-key'
-    gateway = await scriptedGateway({ [key]: late, 'POST /web/v1/consumer/auth/token/refresh': late })
+    gateway = await scriptedGateway({ [key]: timedOut, 'POST /web/v1/consumer/auth/token/refresh': timedOut })
     const reason = new Error('enough')
     const givenUp = async (call: (signal: AbortSignal) => Promise<unknown>): Promise<void> => {
       const caller = new AbortController()

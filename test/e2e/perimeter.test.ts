@@ -60,7 +60,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     }))
   })
 
-  const demanded = [
+  const requiredNames = [
     'x-request-id',
     'x-client-hash',
     'x-forwarded-proto',
@@ -69,7 +69,7 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     'cf-ipcountry',
     'x-locale',
   ]
-  test.each(demanded)('400 VALIDATION.INVALID_PARAMETER without %s, with its field', async (name) => {
+  test.each(requiredNames)('400 VALIDATION.INVALID_PARAMETER without %s, with its field', async (name) => {
     await assertAll(portalRoutes, [400, 'VALIDATION.INVALID_PARAMETER'], () => ({ headers: { [name]: null } }))
     const [route] = portalRoutes
     if (route) expect((await request(route, { headers: { [name]: null } })).body.message).toContain(name)

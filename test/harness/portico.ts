@@ -101,7 +101,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []
-  const acts = watchAudit(inject('topology') === 'replicas' ? store.variables.DATABASE_URL : undefined)
+  const auditWatch = watchAudit(inject('topology') === 'replicas' ? store.variables.DATABASE_URL : undefined)
   return {
     get url() {
       return nextUrl()
@@ -115,10 +115,10 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     unserved: running.unserved,
     call: async (method, path, call) => {
       const answer = await send(nextUrl(), method, path, call)
-      acts.recordCall(method, path, answer, call)
+      auditWatch.recordCall(method, path, answer, call)
       return answer
     },
-    recordCall: acts.recordCall,
+    recordCall: auditWatch.recordCall,
     mailsTo,
     mailTo: async (address, template) => {
       for (let attempt = 1; ; attempt++) {
@@ -132,9 +132,9 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     stop: async () => {
       for (const replica of replicas) await replica.stop()
       await domains?.stop()
-      const unheard = await acts.missing()
+      const missing = await auditWatch.missing()
       await store.remove()
-      expect(unheard, 'commands without a complete audit entry').toEqual([])
+      expect(missing, 'commands without a complete audit entry').toEqual([])
       const faults = captured.faults().filter((line) => !expected.some((matches) => matches(line)))
       expect(faults, 'faults in the log').toEqual([])
     },

@@ -102,13 +102,13 @@ describe('Ratio', () => {
         fc.bigInt(0n, 10n ** 20n),
         fc.bigInt(0n, 10n ** 20n),
         fc.bigInt(1n, 10n ** 20n),
-        (units, over, under) => {
+        (units, numerator, denominator) => {
           const [down, up] = [
-            multiplyRoundingDown(units, ratio(over, under)),
-            multiplyRoundingUp(units, ratio(over, under)),
+            multiplyRoundingDown(units, ratio(numerator, denominator)),
+            multiplyRoundingUp(units, ratio(numerator, denominator)),
           ]
-          expect(down * under <= units * over && units * over < (down + 1n) * under).toBe(true)
-          expect(up).toBe((units * over) % under === 0n ? down : down + 1n)
+          expect(down * denominator <= units * numerator && units * numerator < (down + 1n) * denominator).toBe(true)
+          expect(up).toBe((units * numerator) % denominator === 0n ? down : down + 1n)
         },
       ),
     )

@@ -116,9 +116,9 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
     expect(inPath.map(({ schema }) => schema)).toEqual(inPath.map(() => ({ type: 'string', format: 'uuid' })))
     expect(documented.security).toHaveLength(operation.policy.caller === 'anonymous' ? 0 : chain === 'api' ? 2 : 1)
     const { workspace } = operation.policy
-    const demanded = workspace === 'required' && chain !== 'api'
-    expect(headersOf(documented, true).includes('X-Workspace-Id')).toBe(demanded)
-    expect(headersOf(documented, false).includes('X-Workspace-Id')).toBe(workspace !== 'none' && !demanded)
+    const isRequired = workspace === 'required' && chain !== 'api'
+    expect(headersOf(documented, true).includes('X-Workspace-Id')).toBe(isRequired)
+    expect(headersOf(documented, false).includes('X-Workspace-Id')).toBe(workspace !== 'none' && !isRequired)
   })
 })
 

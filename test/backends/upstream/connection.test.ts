@@ -20,6 +20,6 @@ test.each(['close', 'destroy'] as const)('503 for a request after %s of the pool
   const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }))
   const requestLater = () =>
     sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(refusalOf)
-  const [, meanwhile] = await Promise.all([pool[how](), requestLater()])
-  expect([meanwhile, await requestLater()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
+  const [, duringClose] = await Promise.all([pool[how](), requestLater()])
+  expect([duringClose, await requestLater()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
 })

@@ -90,16 +90,16 @@ describe('a rejected value', () => {
       items.delete(key)
     }
     let isStored = false
-    const keep = async () => {
+    const storeItem = async () => {
       await anyway.setItem('k', 'own')
       isStored = true
     }
-    const keeping = keep()
+    const storing = storeItem()
     const read = anyway.getItem('k')
     await new Promise(setImmediate)
     expect(isStored).toBe(false)
     leaves.resolve()
-    await keeping
+    await storing
     expect(await read).toBe('own')
   })
 

@@ -140,14 +140,14 @@ describe('a client hash', () => {
 
   it('of another tab is used once its delayed write is visible', async () => {
     const [one, two] = [memoryStorage(), memoryStorage()]
-    const late: Storage = {
+    const delayedStorage: Storage = {
       ...one,
       setItem: (name, value) => {
         one.setItem(name, value)
         setTimeout(() => two.setItem(name, value), 60)
       },
     }
-    const tabs = [late, two].map((storage) => createClientHash(null, storage, key, createTabLock(true)))
+    const tabs = [delayedStorage, two].map((storage) => createClientHash(null, storage, key, createTabLock(true)))
     const [first, second] = await Promise.all(tabs.map((tab) => tab()))
     expect(second).toBe(first)
   })

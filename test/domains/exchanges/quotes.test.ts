@@ -110,9 +110,9 @@ test('exchanges.create 422: the database accepts a quote once, unexpired, unchan
   expect(await order(quoteBizId, { figures: { targetAmount: '99999' } })).toBe(unusable)
   expect(await order(quoteBizId)).toBe('created')
   expect(await order(quoteBizId)).toBe(unusable)
-  const late = await quote()
+  const expiring = await quote()
   clock.advance(quoteLifeMs)
-  expect(await order(late.quoteBizId)).toBe(unusable)
+  expect(await order(expiring.quoteBizId)).toBe(unusable)
 })
 
 test.each(['source', 'target'] as const)(

@@ -30,7 +30,7 @@ const masks: Readonly<Record<string, string>> = {
 const newcomer = /\b[0-9a-f]{8}(?=@)/g
 const orderNo = /^([A-Z]{3})-\d{8}-[0-9A-Z]{12}$/
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
-const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
+const timestampPattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const isOpaque = (text: string): boolean => /^[\w+/=.-]{32,}$/.test(text) && /\d/.test(text)
 
 /** What is to come keeps its distance, in minutes; what has been happened just now. */
@@ -60,7 +60,7 @@ export const normaliser = (now: number): ((value: Json) => Json) => {
     const plain = text
       .replaceAll(uuid, numbered)
       .replaceAll(newcomer, 'newcomer')
-      .replaceAll(moment, (each) => shifted(each, now))
+      .replaceAll(timestampPattern, (each) => shifted(each, now))
     return plain === text && isOpaque(text) && !/^\d+(\.\d+)?$/.test(text) ? `<${name}>` : plain
   }
   const visit = (name: string, value: Json): Json => {

@@ -47,5 +47,5 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
       ...variables,
     },
   })
-  return rig.keep({ ...started, operationsUrl: `http://127.0.0.1:${operationsPort}`, profiling })
+  return rig.stopAtEnd({ ...started, operationsUrl: `http://127.0.0.1:${operationsPort}`, profiling })
 }

@@ -22,7 +22,7 @@ export type Peer = keyof typeof files
 /** Starts a peer or the shared upstream in a separate process. */
 export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> => {
   const port = await freePort()
-  return rig.keep(
+  return rig.stopAtEnd(
     await start({
       name,
       place,
@@ -41,7 +41,7 @@ const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
   mkdirSync(own)
   writeFileSync(join(own, 'nginx.conf'), nginxConfiguration(port, upstream, own))
   const args = ['-p', own, '-c', join(own, 'nginx.conf'), '-e', join(own, 'nginx-error.log')]
-  return rig.keep(
+  return rig.stopAtEnd(
     await start({ name: 'nginx', place: 'measured', command: 'nginx', args, port, log: rig.file('nginx.log') }),
   )
 }

@@ -7,7 +7,7 @@ export interface Rig extends AsyncDisposable {
   folder: string
   file(name: string): string
   /** Registers a resource for cleanup and returns it. */
-  keep<T extends { stop(): Promise<unknown> }>(started: T): T
+  stopAtEnd<T extends { stop(): Promise<unknown> }>(started: T): T
 }
 
 export const openRig = (): Rig => {
@@ -22,7 +22,7 @@ export const openRig = (): Rig => {
   return {
     folder,
     file: (name) => join(folder, name),
-    keep: (started) => {
+    stopAtEnd: (started) => {
       stack.defer(async () => void (await started.stop()))
       return started
     },

@@ -17,7 +17,7 @@ const loops = 16
 /** Compares complete logins with argon2id hashing on the same core. */
 export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
-  const mailbox = rig.keep(await openMailbox())
+  const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }
   const gateway = await startGateway(rig, { variables, profile: options.profile })
   const peer = await startPeer(rig, 'argon2id', {}, 'measured')

@@ -87,7 +87,7 @@ const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} M
 
 export const mixedDay = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
-  const mailbox = rig.keep(await openMailbox())
+  const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }
   const gateway = await startGateway(rig, { variables, profile: options.profile })
   const half = store.accounts.length / 2

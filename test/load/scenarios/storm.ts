@@ -20,13 +20,15 @@ const pace = 100
 /** Reads at a constant rate, with and without 200 concurrent logins. */
 export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
-  const mailbox = rig.keep(await openMailbox())
+  const mailbox = rig.stopAtEnd(await openMailbox())
   const gateway = await startGateway(rig, { variables: { ...store.variables, SMTP_URL: mailbox.url } })
   const [reader] = await signInAll(gateway, mailbox, store.accounts.slice(0, 1))
   if (!reader) throw new RangeError('nobody reads')
   const headers = { ...reader.headers, 'x-workspace-id': reader.workspace }
   const arriving = store.accounts.slice(1)
-  const { read } = rig.keep(openReader({ url: gateway.url, loops: readers, pace, path: `${chain}/wallets`, headers }))
+  const { read } = rig.stopAtEnd(
+    openReader({ url: gateway.url, loops: readers, pace, path: `${chain}/wallets`, headers }),
+  )
   let next = 0
   const arrive: Drive['step'] = async (line) => {
     next += 1

@@ -26,7 +26,7 @@ interface Against {
 
 const transfers = async (rig: Rig, options: Options, store: Store, against: Against | null): Promise<Outcome> => {
   const scenario = `transfers-${store.kind}`
-  const mailbox = rig.keep(await openMailbox())
+  const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }
   const gateway = await startGateway(rig, { variables, profile: options.profile })
   const people = await signInAll(gateway, mailbox, store.accounts.slice(0, senders))

@@ -159,7 +159,7 @@ describe('the required headers of a portal', () => {
   const { portals } = testSettings({})
   portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
   portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
-  const demanded = requiredHeadersStage(portals)
+  const requiredHeaders = requiredHeadersStage(portals)
   const good = {
     'x-request-id': 'one',
     'x-locale': 'en',
@@ -171,7 +171,7 @@ describe('the required headers of a portal', () => {
   const run = async (headers: Record<string, string>, chainId: ChainId = 'consumer', edgeTrusted = true) => {
     const call = callOf(listTransfers, chainId, { ...good, ...headers })
     Object.assign(call, { portal: chainId === 'system' ? 'SYSTEM' : 'CONSUMER', edgeTrusted })
-    const refused = await refusalOf((async () => demanded(call))())
+    const refused = await refusalOf((async () => requiredHeaders(call))())
     return refused === 'none' ? call.country : refused
   }
   const invalid = 'VALIDATION.INVALID_PARAMETER'
@@ -205,14 +205,14 @@ describe('the required headers of a portal', () => {
     const named = async (portal: Portal) => {
       const call = callOf(listTransfers, portal === 'SYSTEM' ? 'system' : 'consumer', good)
       Object.assign(call, { portal, edgeTrusted: false })
-      return (async () => demanded(call))().catch((error: unknown) => error)
+      return (async () => requiredHeaders(call))().catch((error: unknown) => error)
     }
     expect(await named('CONSUMER')).toMatchObject({ code: invalid, detail: { field: 'x-forwarded-proto' } })
     expect(await named('SYSTEM')).toBeUndefined()
   })
 
   test('a machine needs no request id, but an invalid one is refused', async () => {
-    const sent = async (headers: Record<string, string>) => demanded(callOf(listTransfers, 'api', headers))
+    const sent = async (headers: Record<string, string>) => requiredHeaders(callOf(listTransfers, 'api', headers))
     expect(await refusalOf(sent({}))).toBe('none')
     expect(await refusalOf(sent({ 'x-request-id': 'a'.repeat(128) }))).toBe('none')
     expect(await refusalOf(sent({ 'x-request-id': 'a b' }))).toBe(invalid)
