@@ -1,31 +1,39 @@
 import { errorCode } from '../kernel/index.ts'
 
-/** Every SQLSTATE has a digit. EPIPE, a system error code of the same form, has none. */
+/** Matches an SQLSTATE. Every SQLSTATE contains a digit; the Node.js error code EPIPE does not. */
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** Returns the SQLSTATE of an error; undefined if the error is not from the database. */
+/** Returns the SQLSTATE of an error, or undefined if the error does not come from the database. */
 export const sqlState = (error: unknown): string | undefined => {
   const code = errorCode(error)
   return code !== undefined && sqlStateText.test(code) ? code : undefined
 }
 
-/** Whether a write failed because the database is read-only: the disk is full, or a failover left us on a replica. */
+/**
+ * Whether a write failed because the database is read-only. Causes are a full disk, or a failover that made the server
+ * a standby.
+ */
 export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
 
-/** Classes of temporary failures: connection, transaction rollback, resources, operator intervention, system error. */
+/**
+ * SQLSTATE classes of temporary failures: connection, transaction rollback, resources, object state, operator
+ * intervention, system error.
+ */
 const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
-/** transaction_timeout and idle_in_transaction_session_timeout. */
+/** SQLSTATEs of idle_in_transaction_session_timeout and transaction_timeout. */
 const endedTransactions = new Set(['25P03', '25P04'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
 const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
 const systemErrors = new Set([...broken, ...unreachable])
-/** The pool's message when no connection became free in time. */
+/** Error message of the `pg` pool if no connection becomes free within the connection timeout. */
 const poolExhausted = 'timeout exceeded when trying to connect'
 const driverMessages = [poolExhausted, 'Connection terminated', 'Query read timeout', 'Client has encountered']
 
 const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
 
-/** No connection could be opened (network, certificate, password, no sockets), or the pool was exhausted. */
+/**
+ * Thrown if no connection can be opened (network, certificate, password, file descriptors) or the pool is exhausted.
+ */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(
@@ -38,7 +46,10 @@ export class NoConnection extends Error {
   }
 }
 
-/** The embedded store has panicked, usually because it could not write its log. Reopening recovers all commits. */
+/**
+ * Thrown after the embedded store panics, usually because PGlite cannot write its WAL. Committed transactions are
+ * recovered when the process restarts and opens the store again.
+ */
 export class EmbeddedStoreFailed extends Error {
   constructor(cause: unknown) {
     super('the embedded store has failed; restart the process', { cause })
@@ -46,7 +57,7 @@ export class EmbeddedStoreFailed extends Error {
   }
 }
 
-/** Whether an error means that the database is unavailable. The request then fails with 503. */
+/** Whether an error means that the database is unavailable. The client then receives a 503 response. */
 export const isDatabaseUnavailable = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))

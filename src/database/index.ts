@@ -1,8 +1,9 @@
 /**
- * The database: one schema over two stores, PGlite in this process (`embedded/`) or a PostgreSQL server (`postgres/`).
- * `openDatabase` opens either of them as an `OpenDatabase` (port.ts), and `inTransaction` runs work in a transaction.
- * Owners of tables declare them in `Tables` and hand their migrations to the migrator (`migrator/`). Stores build their
- * statements with Kysely and the helpers in predicates.ts and queries.ts. Depends on the kernel only.
+ * Access to the database, which is either PGlite in this process (`embedded/`) or a PostgreSQL server (`postgres/`).
+ * The schema is the same on either store. `openDatabase` returns the configured store as an `OpenDatabase` (port.ts).
+ * `inTransaction` runs a function in a transaction. Each owner of tables declares their types in `Tables` and passes
+ * its migrations to the migrator (`migrator/`). Stores build SQL statements with Kysely and with the helpers in
+ * predicates.ts and queries.ts. This folder depends on the kernel only. Start reading at open-database.ts.
  */
 
 export { sql } from 'kysely'

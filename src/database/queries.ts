@@ -4,16 +4,16 @@ import type { Database, Tx } from './tables.ts'
 
 type Store = Database | Tx
 
-/** Returns a placeholder for a named value that is supplied at each execution. */
+/** Returns a placeholder for the value `name`. Each execution of the statement supplies the value. */
 export type Param<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
 
-/** A statement that is compiled once. */
+/** A statement that Kysely compiles only once. */
 export interface Statement<Values extends object, Row> {
   all(store: Store, values: Values): Promise<Row[]>
   first(store: Store, values: Values): Promise<Row | undefined>
 }
 
-/** A parameter of a compiled statement, without its value. */
+/** A parameter of a compiled statement. Each execution replaces it with a value. */
 class Placeholder<Values> {
   readonly valueIn: (values: Values) => unknown
 
@@ -23,8 +23,8 @@ class Placeholder<Values> {
 }
 
 /**
- * A statement that is built and compiled at its first execution. Kysely otherwise takes 15 to 250 µs to build and compile
- * it each time, so use this for statements that most requests run.
+ * Returns a statement that is built and compiled at its first execution. Use it for statements that run in most
+ * requests: building and compiling a statement with Kysely takes 15 to 250 µs per execution otherwise.
  */
 export const statement = <Values extends object, Row>(
   build: (store: Store, param: Param<Values>) => Compilable<Row>,
@@ -40,16 +40,16 @@ export const statement = <Values extends object, Row>(
   return { all, first: async (store, values) => (await all(store, values))[0] }
 }
 
-/** A query with its columns and its order, ready to be sliced. */
+/** A query with columns and an order, to which a limit and an offset can be added. */
 interface OrderedQuery<Row> {
   limit(rows: number): { offset(rows: number): { execute(): Promise<Row[]> } }
 }
 
-/** The query that counts the rows of another query. */
+/** Returns a query that counts the rows of `found`. */
 export const countQuery = <Tables, From extends keyof Tables>(found: SelectQueryBuilder<Tables, From, object>) =>
   found.select((rows) => rows.fn.countAll().as('total')).$castTo<{ total: number }>()
 
-/** Reads one page of a list: the total number of rows in `found`, and the requested slice of `ordered`. */
+/** Reads one page of a list. Counts the rows of `found`, and reads the rows of the requested page from `ordered`. */
 export const readPage = async <Tables, From extends keyof Tables, Row>(
   found: SelectQueryBuilder<Tables, From, object>,
   ordered: OrderedQuery<Row>,

@@ -1,18 +1,22 @@
 import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
 import { type Instant, toInstant } from '../kernel/index.ts'
 
-/** timestamptz: an Instant when read, a Date when written. */
+/** Column type of timestamptz. Kysely returns an `Instant` and accepts a `Date`. */
 export type Timestamp = ColumnType<Instant, Date, Date>
 export type NullableTimestamp = ColumnType<Instant | null, Date | null | undefined, Date | null>
 
-/** minor_units: a BigInt when read, decimal digits when written. */
+/** Column type of minor_units. Kysely returns a BigInt and accepts a string of decimal digits. */
 export type Minor = ColumnType<bigint, string, string>
 
-/** jsonb: parsed when read, text when written. The two drivers disagree on how to send an array. */
+/**
+ * Column type of jsonb. Kysely returns the parsed value and accepts JSON text. Values are serialized before they reach
+ * the driver, because PGlite and `pg` encode arrays differently.
+ */
 export type Json = ColumnType<unknown, string, string>
 
 /**
- * All tables by name, as Kysely types. The owner of a table adds it in its `schema.ts`, next to the SQL that creates it:
+ * All tables by name, as Kysely types. The owner of a table adds the table from its own `schema.ts`, which also contains
+ * the SQL that creates the table:
  *
  *     declare module '../../database/tables.ts' {
  *       interface Tables {
@@ -30,9 +34,9 @@ interface MigrationsTable {
   applied_at: Generated<Timestamp>
 }
 
-/** All tables behind one connection or pool. */
+/** A Kysely instance with all tables, on a connection or a connection pool. */
 export type Database = Kysely<Tables>
-/** An open transaction, passed from store to store. */
+/** An open transaction. A caller passes it to every store that must write in the same transaction. */
 export type Tx = Transaction<Tables>
 
 const toSafeInteger = (text: string): number => {
@@ -42,8 +46,9 @@ const toSafeInteger = (text: string): number => {
 }
 
 /**
- * Parsers of both drivers by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our numeric columns
- * hold whole minor units), timestamptz as an Instant.
+ * Value parsers by type OID, for PGlite and for `pg`. int8 becomes a number, because int8 columns hold counts and
+ * sequences. numeric becomes a BigInt, because numeric columns hold whole minor units. timestamptz becomes an
+ * `Instant`.
  */
 export const valueParsers: Record<number, (text: string) => unknown> = {
   20: toSafeInteger,

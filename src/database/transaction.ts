@@ -6,10 +6,16 @@ import { setIdleTimeout } from './postgres/session.ts'
 import type { Database, Tx } from './tables.ts'
 
 const maxAttempts = 5
-/** serialization_failure and deadlock_detected: nothing was written, so the work can run again. */
+/**
+ * SQLSTATEs serialization_failure and deadlock_detected. PostgreSQL has rolled the transaction back, so a retry is
+ * safe.
+ */
 const conflicts = new Set(['40001', '40P01'])
 
-/** Runs work, up to 5 times if it fails by a serialization failure or a deadlock. The work must be repeatable. */
+/**
+ * Runs `work`, and retries it after a serialization failure or a deadlock, up to 5 attempts in total. Each attempt
+ * calls `work` from the beginning.
+ */
 export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -20,24 +26,28 @@ export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => 
   }
 }
 
-/** Runs work in one transaction, and repeats the transaction after a conflict. */
+/** Runs `work` in a transaction. Retries the whole transaction after a serialization failure or a deadlock. */
 export const inTransaction = <T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> =>
   retryOnConflict(() => database.transaction().execute(work))
 
-/** A consistent view of the store. If `asOf` is not null, the reader must ignore rows written after it. */
+/** A consistent view of the database. If `asOf` is not null, the reader must ignore rows written after `asOf`. */
 export interface Snapshot {
   store: Database
   asOf: Instant | null
 }
 
-/** Runs reads on one snapshot, and ends it when they are done. */
+/** Runs `work` on a snapshot, and releases the snapshot when `work` settles. */
 export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
 
 /**
- * Reads many pages as of one instant. PostgreSQL: one REPEATABLE READ transaction, which blocks nobody. PGlite has one
- * connection, which a transaction would hold for its whole length. So each page is a separate statement there, and the
- * reader is limited to rows up to `asOf`. That is exact because statements run in order: every row with an earlier
- * timestamp is queued before the statement that is awaited here.
+ * Returns a function that reads many pages as of the same instant.
+ *
+ * On PostgreSQL, the reads share one REPEATABLE READ transaction, which does not block other transactions.
+ *
+ * PGlite has only one connection, and a transaction would block all other statements until it ends. Each page is
+ * therefore a separate statement, and the reader selects only rows up to `asOf`. The result is exact because PGlite
+ * executes statements in the order in which they are queued. The awaited SELECT below completes only after every
+ * statement that could write a row with an earlier timestamp.
  */
 export const createSnapshotReader =
   ({ database, kind }: Pick<OpenDatabase, 'database' | 'kind'>, clock: Clock): ReadSnapshot =>
@@ -45,7 +55,8 @@ export const createSnapshotReader =
     if (kind === 'postgres') {
       const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       return transaction.execute(async (store) => {
-        // The transaction is idle while the client reads a page. It holds no locks.
+        // The transaction is idle while the client downloads a page. Disable the idle timeout, because the transaction
+        // holds no locks that block writers.
         await sql.raw(setIdleTimeout(0)).execute(store)
         return work({ store, asOf: null })
       })

@@ -5,7 +5,7 @@ import { listQuery, page } from '../contract/lists.ts'
 import { decision, member, money, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
 
-/** Refusal codes of money commands. */
+/** Refusal codes of commands that move money. */
 export const codes = {
   'WALLET.INSUFFICIENT_FUNDS': { status: 422 },
   'WALLET.NOT_ACTIVE': { status: 422 },
@@ -22,7 +22,7 @@ declare module '../kernel/codes.ts' {
 export const walletStatus = codedFamily('walletStatus', { ACTIVE: 10090101, FROZEN: 10090102, CLOSED: 10090103 })
 export type WalletStatus = CodeOf<typeof walletStatus>
 
-/** The kinds of journal entries. */
+/** The types of journal entries. */
 export const flowType = codedFamily('flowType', {
   TRANSFER: 10090301,
   EXCHANGE: 10090302,
@@ -39,7 +39,7 @@ export type FlowDirection = CodeOf<typeof flowDirection>
 /** The fields that orders can be sorted by. */
 export const orderSort = ['createdAt', 'updatedAt'] as const
 
-/** An operator's decision on an order, with the four-eyes rule. */
+/** Returns the parts of an operation in which an operator decides on an order. The four-eyes rule applies. */
 export const orderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
   ({
     method: 'POST',
@@ -50,13 +50,13 @@ export const orderDecision = <O extends z.ZodObject, P extends Permission>(order
     refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
   }) as const
 
-/** An operator's decision with a reason. */
+/** Returns the parts of `orderDecision` for a decision that requires a reason in the request body. */
 export const reasonedOrderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
   ({ ...orderDecision(order, permission), body: z.strictObject({ reason }) }) as const
 
 /**
- * The operations that all types of orders have in common. A domain spreads one of them and adds its id, path, summary
- * and differences. `group` is the domain's permission group.
+ * Returns the operations that all order types have in common. A domain spreads an operation into its own contract and
+ * adds the id, path, summary and differences. `group` is the permission group of the domain.
  */
 export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, G extends string>(
   order: O,
@@ -88,11 +88,11 @@ export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, 
   return {
     list,
     read,
-    /** Without a body and refusal codes. */
+    /** Creates an order. The domain adds the request body and the refusal codes. */
     create,
-    /** A member's change of an order, without a body. */
+    /** Lets a member change an order. The request has no body. */
     change: { ...create, refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] },
-    /** An operator's list of orders of all workspaces, LIVE and SANDBOX. */
+    /** Lets an operator list orders of all workspaces, LIVE and SANDBOX. */
     listAll: {
       ...list,
       chains: ['system'],
@@ -100,7 +100,7 @@ export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, 
       query: listQuery(orderSort, { ...filters, ...workspaceFilters }),
       reply: page(operatorOrder),
     },
-    /** An operator's read of an order of any workspace. */
+    /** Lets an operator read an order of any workspace. */
     readAny: { ...read, chains: ['system'], policy: operatorRead, reply: operatorOrder },
     approve: orderDecision(order, `${group}:approve`),
     reject: reasonedOrderDecision(order, `${group}:approve`),

@@ -1,7 +1,8 @@
 /**
- * The double-entry ledger behind all money domains. Start reading at ledger.ts. `commands/` writes, `reads/` queries, `schema/`
- * holds the tables and the SQL function that executes a command; integrity-store.ts checks the invariants. The order domains
- * share order.ts, order-view.ts and tariff.ts. Depends on kernel, database and platform.
+ * The double-entry ledger that all money domains use. Start reading at ledger.ts. `commands/` contains writes and
+ * `reads/` contains queries. `schema/` contains the tables and the SQL function that executes a command.
+ * integrity-store.ts checks the invariants. The domains with orders also use order.ts, order-view.ts and tariff.ts. The
+ * ledger depends on the kernel, the database and the platform.
  */
 export * from './commands/command.ts'
 export type { LedgerPorts } from './commands/execute-store.ts'

@@ -3,14 +3,19 @@ import type { Database } from '../database/index.ts'
 import { type Instant, toDate } from '../kernel/index.ts'
 import { endedStatuses } from './order.ts'
 
-/** The result of one invariant: the number of violations, and the first subject that violates it. */
+/**
+ * The result of checking one invariant: the number of violations, and the first subject that violates the invariant.
+ */
 export interface InvariantCheck {
   name: string
   violations: number
   first: string | null
 }
 
-/** Queries by invariant. Each selects the subjects that violate it. Running sums find the first wrong entry. */
+/**
+ * SQL queries by the name of the invariant. Each query selects the subjects that violate the invariant. The third query
+ * computes running sums in order to find the first wrong entry of an account.
+ */
 const invariants: Record<string, string> = {
   'entries of a currency sum to zero': `
     SELECT currency AS subject FROM ledger_entries GROUP BY currency HAVING sum(amount) <> 0`,
@@ -52,8 +57,8 @@ const invariants: Record<string, string> = {
 }
 
 /**
- * Checks all invariants of the whole ledger. Each query has its own snapshot: a shared one would block vacuum, and on PGlite
- * all other queries, until the last one has finished.
+ * Checks all invariants over the whole ledger. Each query reads its own snapshot. A single snapshot for all queries
+ * would delay VACUUM until the last query finishes. On PGlite it would block all other statements, too.
  */
 export const checkInvariants = async (database: Database): Promise<InvariantCheck[]> => {
   const checks: InvariantCheck[] = []
@@ -68,27 +73,26 @@ export const checkInvariants = async (database: Database): Promise<InvariantChec
 
 /** A violated invariant. */
 export interface Discrepancy {
-  /** The name of the violated invariant. */
   rule: string
   /** The first account, transaction, order or currency that violates it. */
   subject: string
   violations: number
 }
 
-/** The first violated invariant of the ledger, or null if all hold. Reads the whole ledger. */
+/** Reads the whole ledger and returns the first violated invariant. Returns null if no invariant is violated. */
 export const verifyLedger = async (database: Database): Promise<Discrepancy | null> => {
   const broken = (await checkInvariants(database)).find((check) => check.violations > 0)
   return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
 }
 
-/** The result of the latest check. */
+/** The result of the latest check of all invariants. */
 export interface LastCheck {
   at: Instant
-  /** Null if the ledger was consistent. */
+  /** Null if the ledger was consistent at the time of the check. */
   broken: Discrepancy | null
 }
 
-/** Stores the result of the latest check for all replicas. */
+/** Stores the result of the latest check. All replicas read the same result. */
 export const recordCheck = async (database: Database, { at, broken }: LastCheck): Promise<void> => {
   const row = {
     checked_at: toDate(at),
@@ -103,7 +107,7 @@ export const recordCheck = async (database: Database, { at, broken }: LastCheck)
     .execute()
 }
 
-/** Undefined before the first check. */
+/** Returns the result of the latest check. Returns undefined if no check has completed yet. */
 export const readLastCheck = async (database: Database): Promise<LastCheck | undefined> => {
   const found = await database
     .selectFrom('ledger_check')

@@ -5,14 +5,17 @@ import type { Ledger } from './ledger.ts'
 
 interface LedgerCheckPorts {
   ledger: Pick<Ledger, 'recordCheck'>
-  /** Reads the whole ledger. Stops on the signal. */
+  /** Reads the whole ledger and returns the first violated invariant, or null. Aborting the signal stops the check. */
   verifyLedger(signal: AbortSignal): Promise<Discrepancy | null>
   clock: Clock
   everyMs: number
   onBroken(broken: Discrepancy): void
 }
 
-/** The job that verifies the ledger once for all replicas. If a check fails to run, the last result remains. */
+/**
+ * Returns the job that checks the ledger. The job runs on one replica at a time. If a check fails with an error, the
+ * stored result of the previous check remains.
+ */
 export const ledgerCheckJob = ({ ledger, verifyLedger, clock, everyMs, onBroken }: LedgerCheckPorts): JobKind => ({
   name: 'ledger.check',
   attempts: 1,
@@ -27,7 +30,10 @@ export const ledgerCheckJob = ({ ledger, verifyLedger, clock, everyMs, onBroken 
 
 const batchSize = 10_000
 
-/** The job that deletes stored results of requests a day after their execution, in batches. */
+/**
+ * Returns the job that deletes the stored results of requests in batches. A result is deleted a day after the request
+ * was executed.
+ */
 export const resultCleanupJob = (ledger: Pick<Ledger, 'deleteExpiredResults'>, everyMs: number): JobKind => ({
   name: 'ledger.deleteExpiredResults',
   attempts: 1,

@@ -14,14 +14,14 @@ import {
 import type { Order } from './order.ts'
 import type { Flow } from './reads/flows-store.ts'
 
-/** The reader of a view: a workspace, or null for an operator, and the language of labels. */
+/** The member or operator who reads a view. `workspace` is null for an operator. `locale` is the language of labels. */
 export interface Viewer {
   workspace: WorkspaceId | null
   words: Words
   locale: Locale
 }
 
-/** The viewer of a request's reply. */
+/** Returns the viewer of the reply to a request. */
 export const viewerOf = (
   words: Words,
   { workspace, locale }: { workspace: WorkspaceAccess | null; locale: Locale },
@@ -29,7 +29,10 @@ export const viewerOf = (
 
 type Language = Pick<Viewer, 'words' | 'locale'>
 
-/** The coded value of a stored code. Throws a RangeError for a code that is not in the family. */
+/**
+ * Returns the coded value of a stored code, with its label. Throws a RangeError if the family does not contain the
+ * code.
+ */
 export const toCodedValue = <C extends string>(
   family: CodedFamily<C>,
   code: string,
@@ -40,12 +43,12 @@ export const toCodedValue = <C extends string>(
   return words.coded(family, known, locale)
 }
 
-/** The additional field of operators' views: whether the workspace is LIVE or a SANDBOX. */
+/** Returns the additional field of operators' views: whether the workspace is LIVE or SANDBOX. */
 export const toWorkspaceKindView = (kind: WorkspaceKind, viewer: Language) => ({
   workspaceKind: toCodedValue(workspaceKind, kind, viewer),
 })
 
-/** A flow's direction and its amount without a sign. */
+/** Returns a flow's direction, and its amount without a sign. */
 export const toFlowAmountView = ({
   amount: { minor, currency },
 }: Flow): { direction: 'IN' | 'OUT'; amount: string } => ({
@@ -53,11 +56,14 @@ export const toFlowAmountView = ({
   amount: formatMoney(money(minor < 0n ? -minor : minor, currency)),
 })
 
-/** Whether the viewer is an operator or a member of the workspace that created the order. */
+/** Whether the viewer is an operator, or a member of the workspace that created the order. */
 export const isOwnOrder = (order: Order, { workspace }: Pick<Viewer, 'workspace'>): boolean =>
   workspace === null || workspace === order.workspaceBizId
 
-/** The fields that all orders have in common. Only the creator's workspace and operators see actors and reasons. */
+/**
+ * Returns the view fields that all orders have in common. The view names actors and reasons only for operators and for
+ * members of the workspace that created the order.
+ */
 export const toOrderView = (order: Order, family: CodedFamily, viewer: Viewer) => {
   const isOwn = isOwnOrder(order, viewer)
   return {

@@ -5,7 +5,7 @@ import type { OrderType } from './schema/tables.ts'
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.string().transform((text) => toInstant(Date.parse(text)))
 
-/** The JSON form of an order (order_json in schema/orders.ts). */
+/** Parses the JSON form of an order, which the SQL function `order_json` in schema/orders.ts builds. */
 export const storedOrder = z.object({
   bizId: idOf<'order'>(),
   workspaceBizId: idOf<'workspace'>(),
@@ -30,28 +30,28 @@ export const storedOrder = z.object({
   ),
 })
 
-/** An order of the ledger. Its domain parses `data`. */
+/** An order. `data` contains fields of the order's domain, which parses them. */
 export type Order = z.output<typeof storedOrder>
 
 /** The final statuses of all order types. */
 export const endedStatuses = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'] as const
 
-/** When the order last reached a status; null if it never did. */
+/** Returns the instant at which the order most recently entered a status, or null if it never had the status. */
 export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
   order.history.findLast((step) => step.status === status)?.at ?? null
 
-/** The statuses before and after the order's `expiresAt`. */
+/** The status that an order expires from, and its status after it expires. An order expires at its `expiresAt`. */
 export interface OrderExpiry {
   from: string
   to: string
 }
 
-/** An unpaid recharge expires. One with a proof does not. */
+/** A recharge expires while its payment is pending. A recharge with a submitted proof of payment does not expire. */
 export const rechargeExpiry: OrderExpiry = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
 
 /**
- * The instant at which the order expired, or null if it has not. An order expires at its `expiresAt`, even before the job
- * records it.
+ * Returns the instant at which the order expired, or null if the order has not expired. An order counts as expired from
+ * its `expiresAt`, even if the job has not updated its stored status yet.
  */
 export const expiredAt = (
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,
@@ -65,10 +65,13 @@ export const expiredAt = (
 
 const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', RECHARGE: 'RCH', WITHDRAWAL: 'WDR' }
 
-/** Crockford's Base32 alphabet: no two digits look or sound alike. */
+/** Crockford's Base32 alphabet, which omits letters that people confuse with digits. */
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** An order number: `TRF-20260801-` and twelve digits from the id's low 60 random bits. Needs no shared counter. */
+/**
+ * Returns an order number such as `TRF-20260801-` followed by twelve Base32 digits. The digits encode the lowest 60
+ * bits of the order's id, which are random. Order numbers therefore need no shared counter.
+ */
 export const orderNumber = (type: OrderType, id: OrderId, at: Instant): string => {
   let rest = BigInt(`0x${id.replaceAll('-', '').slice(-15)}`)
   let text = ''

@@ -13,7 +13,10 @@ import {
   subtract,
 } from '../kernel/index.ts'
 
-/** The limits and fees of a channel as configured: decimal strings in `currency`. The rate is a share below one. */
+/**
+ * The configured limits and fees of a channel. Amounts are decimal strings in `currency`. `feeRate` is a fraction below
+ * 1.
+ */
 export type { TariffSettings }
 
 /** The parsed limits and fees of a channel. */
@@ -25,14 +28,17 @@ export interface Tariff {
   feeRate: Ratio
 }
 
-/** A configured amount. Throws a RangeError if its currency cannot express it. */
+/** Parses a configured amount. Throws a RangeError if the text is not a valid amount in the currency. */
 export const parseConfiguredAmount = (text: string, currency: string): Money => {
   const parsed = parseMoney(text, currency)
   if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
 }
 
-/** Throws a RangeError for an invalid amount or share, so that a wrong setting stops the start. */
+/**
+ * Parses the configured limits and fees of a channel. Throws a RangeError if an amount or the fee rate is invalid. The
+ * process then does not start.
+ */
 export const parseTariff = (settings: TariffSettings): Tariff => {
   const { currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate } = settings
   const share = parseRatio(feeRate)
@@ -46,14 +52,17 @@ export const parseTariff = (settings: TariffSettings): Tariff => {
   }
 }
 
-/** An amount, the house's fee and the net amount. */
+/** A requested amount, the fee of the house, and the amount minus the fee. */
 export interface Charge {
   amount: Money
   fee: Money
   net: Money
 }
 
-/** The charge for a requested amount. Rounds the fee up. Throws WALLET.LIMIT_EXCEEDED outside the tariff's limits. */
+/**
+ * Computes the charge for a requested amount. Rounds the fee up to a minor unit. Throws WALLET.LIMIT_EXCEEDED if the
+ * amount is outside the limits, or if the fee is not less than the amount.
+ */
 export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge => {
   const { currency } = minimum
   const amount = moneyOf(requested, currency)
@@ -65,7 +74,7 @@ export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, r
   return { amount, fee, net }
 }
 
-/** The fields of an order that the trigger in schema/daily-usage.ts reads. */
+/** Returns the order data that the trigger in schema/daily-usage.ts reads. */
 export const dailyUsageData = (channel: string, { dailyMaximum }: Tariff) => ({
   usageOf: channel,
   dailyMax: dailyMaximum === null ? null : dailyMaximum.minor.toString(),

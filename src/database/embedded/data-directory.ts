@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Returns the folder of PGlite's files in a data directory. */
+/** Returns the path of PGlite's folder in a data directory. */
 export const embeddedStorePath = (directory: string): string => join(directory, 'pg')
 
 /** Whether a data directory contains an embedded store. */
@@ -16,8 +16,9 @@ const isDirectory = async (path: string): Promise<boolean> =>
   )
 
 /**
- * Creates a directory that only this user can access, and its missing parents. Node's `recursive` option never returns
- * if an existing parent reports ENOENT, as /proc does.
+ * Creates a directory with access for the current user only. Creates missing parent directories, too. Node's
+ * `recursive` option is not used, because it loops forever if an existing parent directory reports ENOENT, as /proc
+ * does.
  */
 export const makeDirectory = async (path: string): Promise<void> => {
   if (await isDirectory(path)) return
@@ -25,7 +26,7 @@ export const makeDirectory = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    // Another process may have created it in the meantime.
+    // Another process may have created the directory in the meantime.
     if (!(await isDirectory(path))) throw error
   }
 }
@@ -41,7 +42,10 @@ const lockFile = (directory: string): DatabaseSync => {
   }
 }
 
-/** Throws if the lock file is read-only. SQLite opens such a file and shares its lock, so try to write. */
+/**
+ * Throws if the lock file is read-only. SQLite opens a read-only file without an exclusive lock, so this function tries
+ * to write to the file.
+ */
 const assertWritableLock = (directory: string, file: DatabaseSync): void => {
   try {
     file.exec('PRAGMA user_version = 1')
@@ -52,8 +56,8 @@ const assertWritableLock = (directory: string, file: DatabaseSync): void => {
 }
 
 /**
- * Takes an exclusive lock on a directory. The operating system releases it when the process ends. Node has no flock, so
- * the lock is SQLite's file lock, held by an open transaction on an empty file. Throws if another process holds it.
+ * Acquires an exclusive lock on a directory. Throws if another process holds the lock. The operating system releases
+ * the lock when the process ends. Node.js has no flock, so an SQLite transaction on an empty file provides the lock.
  */
 export const lockDirectory = (directory: string): { release(): void } => {
   const file = lockFile(directory)

@@ -17,7 +17,7 @@ import { EmbeddedStoreFailed } from '../errors.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
-/** Formats an array as text (PostgreSQL documentation, "Array Input and Output Syntax"). */
+/** Formats an array as PostgreSQL array text (PostgreSQL documentation, "Array Input and Output Syntax"). */
 const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
 
 const elementText = (value: unknown): string => {
@@ -30,7 +30,10 @@ const elementText = (value: unknown): string => {
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-/** Formats a parameter as node-postgres does: as text, which PostgreSQL converts to the parameter's type, or as bytes. */
+/**
+ * Formats a parameter as node-postgres does. Binary data is sent as bytes. Any other value is sent as text, which
+ * PostgreSQL converts to the parameter's type.
+ */
 const wireValue = (value: unknown): string | ArrayBufferView | null => {
   if (value === null || value === undefined) return null
   if (ArrayBuffer.isView(value)) return value
@@ -41,29 +44,33 @@ const wireValue = (value: unknown): string | ArrayBufferView | null => {
 
 const { serialize } = protocol
 
-/** Maximum number of prepared statements. Each takes some tens of KB. */
+/** Maximum number of prepared statements. A prepared statement uses tens of kilobytes of memory. */
 const maxStatements = 250
 
-/** Called once, at the first panic. */
+/** Called once, when PGlite panics for the first time. */
 export type OnPanic = (panicked: EmbeddedStoreFailed) => void
 
 const isPanic = (error: unknown): boolean => error instanceof Error && 'severity' in error && error.severity === 'PANIC'
 
 /**
- * PGlite's one connection. PGlite's own `query` enters WebAssembly five times per statement, and parses and plans it each
- * time. This class sends all messages of the extended query protocol (PostgreSQL documentation, "Message Flow") in one
- * batch and reuses prepared statements, which takes a quarter of the time.
+ * The only connection to PGlite. PGlite's `query` method calls WebAssembly five times per statement, and parses and
+ * plans the statement each time. This class sends all messages of the extended query protocol (PostgreSQL
+ * documentation, "Message Flow") in one batch and reuses prepared statements. A statement then takes a quarter of the
+ * time.
  */
 class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
   readonly #onPanic: OnPanic
   readonly #names = new LRUCache<string, string>({ max: maxStatements, dispose: (name) => this.#unused.push(name) })
-  /** Names to deallocate with the next statement. */
+  /** Names of prepared statements to close when the next statement is sent. */
   readonly #unused: string[] = []
   #nameCount = 0
-  /** Set after a panic. A server would restart; PGlite would hold its locks and block this thread forever. */
+  /**
+   * Set after a panic. A PostgreSQL server would restart. PGlite would keep its locks, and the next statement would
+   * block this thread forever.
+   */
   #panicked: EmbeddedStoreFailed | undefined
-  /** The BEGIN of a transaction, sent in one batch with its first statement. */
+  /** The BEGIN statement of a new transaction. It is sent in one batch with the first statement of the transaction. */
   #pendingBegin = ''
 
   constructor(pglite: PGlite, onPanic: OnPanic) {
@@ -73,7 +80,7 @@ class EmbeddedConnection implements DatabaseConnection {
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, affectedRows = 0 } = await this.#run(sql, parameters)
-    // The caller declares the type of the rows, as with every driver.
+    // Kysely's driver interface lets the caller declare the row type without a check.
     return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
   }
 
@@ -81,7 +88,10 @@ class EmbeddedConnection implements DatabaseConnection {
     this.#pendingBegin = statement
   }
 
-  /** Returns how the transaction ended: COMMIT only if no statement in it failed. */
+  /**
+   * Ends the transaction and returns PGlite's command tag. A COMMIT returns `ROLLBACK` if a statement in the
+   * transaction failed.
+   */
   async end(statement: 'COMMIT' | 'ROLLBACK'): Promise<string | undefined> {
     const isEmpty = this.#pendingBegin !== ''
     this.#pendingBegin = ''
@@ -113,10 +123,10 @@ class EmbeddedConnection implements DatabaseConnection {
       serialize.sync(),
     ])
     this.#pendingBegin = ''
-    // Files are written through, so there is nothing to sync.
+    // PGlite writes directly to files, so `syncToFs` has no work to do.
     const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       if (isPanic(error)) throw this.#panic(error)
-      // The statement may have been parsed before it failed. Closing an unknown name is harmless.
+      // PGlite may have prepared the statement before the statement failed. Closing an unknown name has no effect.
       if (known === undefined) this.#unused.push(name)
       throw error
     })
@@ -125,10 +135,13 @@ class EmbeddedConnection implements DatabaseConnection {
   }
 }
 
-/** Maximum time between two yields to the event loop. */
+/** Maximum time between two yields to the event loop, in milliseconds. */
 const yieldAfterMs = 20
 
-/** Lends the one connection in order of request, for a statement or a whole transaction. */
+/**
+ * Gives the only connection to one caller at a time, in the order of the calls. A caller keeps the connection for one
+ * statement or for a whole transaction.
+ */
 class EmbeddedDriver implements Driver {
   readonly #connection: EmbeddedConnection
   #last: Promise<void> = Promise.resolve()
@@ -146,7 +159,7 @@ class EmbeddedDriver implements Driver {
     const before = this.#last
     this.#last = turn.promise
     await before
-    // PGlite runs in this thread: a caller with many statements would block all incoming requests.
+    // PGlite runs in this thread. Without a yield, a caller with many statements would block all incoming requests.
     if (performance.now() - this.#yieldedAt >= yieldAfterMs) {
       await nextLoopTurn()
       this.#yieldedAt = performance.now()
@@ -175,7 +188,10 @@ class EmbeddedDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** A Kysely dialect on PGlite. The caller opens and closes PGlite, but must not close it after a panic: it would hang. */
+/**
+ * Returns a Kysely dialect for PGlite. The caller opens and closes PGlite. Do not close PGlite after a panic, because
+ * `close` would hang.
+ */
 export const embeddedDialect = (pglite: PGlite, onPanic: OnPanic = () => undefined): Dialect => ({
   createAdapter: () => new PostgresAdapter(),
   createDriver: () => new EmbeddedDriver(pglite, onPanic),

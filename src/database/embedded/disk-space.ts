@@ -11,7 +11,7 @@ const freeBytes = async (directory: string): Promise<number> => {
   return bavail * bsize
 }
 
-/** Throws if less than `minimum` bytes are free. */
+/** Throws if the disk of `directory` has less than `minimum` bytes free. */
 export const assertFreeSpace = async (directory: string, minimum: number): Promise<void> => {
   const free = await freeBytes(directory)
   if (free < minimum)
@@ -21,8 +21,8 @@ export const assertFreeSpace = async (directory: string, minimum: number): Promi
 }
 
 /**
- * Makes the store read-only while less than `minimum` bytes are free: writes fail as unavailable, reads work. PGlite
- * survives a full disk when it writes tables, but not when it writes its log.
+ * Makes the store read-only while the disk has less than `minimum` bytes free. Reads succeed, and writes fail with 503.
+ * PGlite survives a full disk when it writes table files, but panics when it cannot write its WAL.
  */
 export const watchFreeSpace = (
   database: Kysely<Tables>,
@@ -52,8 +52,9 @@ export const watchFreeSpace = (
 }
 
 /**
- * Vacuums all tables of the embedded store, because PGlite has no autovacuum. Yields to the event loop after each table:
- * PGlite runs in this thread. ANALYZE is left out: it would cost 20 MB of memory, and our statements use keys.
+ * Vacuums all tables of the embedded store, because PGlite has no autovacuum. Yields to the event loop after each
+ * table, because PGlite runs in this thread. Does not run ANALYZE, which would cost 20 MB of memory. Portico's
+ * statements look rows up by key and do not need statistics.
  */
 export const vacuum = async (database: Database, signal: AbortSignal): Promise<void> => {
   const { rows } = await sql<{ name: string }>`

@@ -5,8 +5,9 @@ import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { isRecord } from '../../kernel/index.ts'
 
 /**
- * Start parameters of a durable PGlite. By default it starts with `-F` (`fsync=off`). Its libc ignores `fdatasync`, the
- * default of `wal_sync_method`, so only `fsync` reaches the disk.
+ * Start parameters for a PGlite store whose commits survive a power failure. PGlite's default parameters include `-F`,
+ * which disables fsync. `wal_sync_method` must be `fsync`, because PGlite's libc ignores the default method
+ * `fdatasync`.
  */
 export const durableStartParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -16,10 +17,10 @@ export const durableStartParams = [
   ]),
 ]
 
-/** EIO in WASI. PostgreSQL panics if flushing its log returns this, and never retries. */
+/** The WASI error number of EIO. PostgreSQL panics without a retry if flushing its WAL fails with EIO. */
 const ioError = 29
 
-/** PGlite's file system with a working `fsync`: Emscripten's reports success without flushing. */
+/** PGlite's file system with a working `fsync`. The `fsync` of Emscripten reports success without flushing the file. */
 export class DurableNodeFS extends NodeFS {
   override async init(...[pglite, options]: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
     const { emscriptenOpts } = await super.init(pglite, options)
@@ -50,7 +51,9 @@ export const syncPath = (path: string): void => {
   }
 }
 
-/** Flushes a folder, its contents, and the entries of its two parent folders. */
+/**
+ * Flushes a folder and its contents to disk. Also flushes the two parent folders, which contain its directory entries.
+ */
 export const syncFolder = (folder: string): void => {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile() || entry.isDirectory()) syncPath(join(entry.parentPath, entry.name))

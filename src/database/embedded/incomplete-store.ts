@@ -3,14 +3,23 @@ import { dirname, join } from 'node:path'
 import { embeddedStorePath } from './data-directory.ts'
 import { syncPath } from './durable-files.ts'
 
-/** Marks a store that has been opened. It lies in the store's folder, so that backups and restores include it. */
+/**
+ * Returns the path of the file that marks a store as opened before. The file is inside the store's folder, so backups
+ * and restores include the file.
+ */
 const openedMark = (directory: string): string => join(embeddedStorePath(directory), 'portico.opened')
-/** PGlite takes a folder without this file for an empty one, and creates a new store over it. */
+/**
+ * Returns the path of PG_VERSION. If the file is missing, PGlite treats the folder as empty and overwrites it with a
+ * new store.
+ */
 const versionFile = (directory: string): string => join(embeddedStorePath(directory), 'PG_VERSION')
-/** Lies next to the store's folder while the store is created: PG_VERSION is not the last file to be written. */
+/**
+ * Returns the path of the file that exists while a store is being created. PG_VERSION cannot show that the creation is
+ * complete, because PGlite writes other files after PG_VERSION.
+ */
 const creationMark = (directory: string): string => join(directory, 'pg.making')
 
-/** Writes an empty file and flushes it: the marks must be right after a power failure. */
+/** Writes an empty file and flushes it to disk, because the file must survive a power failure. */
 const writeMark = (file: string): void => {
   writeFileSync(file, '')
   syncPath(file)
@@ -18,8 +27,8 @@ const writeMark = (file: string): void => {
 }
 
 /**
- * Deletes a store whose creation was interrupted, so that it is created again. Throws if the store has been opened
- * before and is damaged. Call this before PGlite opens the folder.
+ * Deletes a store whose creation was interrupted. PGlite then creates a new store. Throws if the store was opened
+ * before and its PG_VERSION file is missing. Call this function before PGlite opens the folder.
  */
 export const recoverIncompleteStore = (directory: string): void => {
   const isCreated = existsSync(versionFile(directory))
@@ -30,7 +39,7 @@ export const recoverIncompleteStore = (directory: string): void => {
   else if (!isCreated) writeMark(creationMark(directory))
 }
 
-/** Records that the store has been opened and may hold data. */
+/** Records that the store was opened and can contain data. */
 export const markStoreOpened = (directory: string): void => {
   const mark = openedMark(directory)
   if (!existsSync(mark)) writeMark(mark)

@@ -5,7 +5,10 @@ import type { Database, Tx } from '../tables.ts'
 import { inTransaction } from '../transaction.ts'
 import { type AppliedMigration, pendingMigrations, type SchemaOwner } from './migration.ts'
 
-/** An arbitrary number. A transaction-level lock also works behind a pooler in transaction mode. */
+/**
+ * Key of the advisory lock, an arbitrary number. The lock belongs to the transaction, so it also works behind a pooler
+ * in transaction mode.
+ */
 const lockKey = 7_095_213_844_126
 const lockNotAvailable = '55P03'
 const maxAttempts = 30
@@ -21,7 +24,7 @@ const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> =>
   return store.selectFrom('portico_migrations').select(['owner', 'name']).execute()
 }
 
-/** Whether any version has ever migrated the store. */
+/** Whether the database contains at least one applied migration. */
 export const hasSchema = async (database: Database): Promise<boolean> => (await readApplied(database)).length > 0
 
 const createMigrationTable = async (tx: Tx): Promise<void> => {
@@ -37,7 +40,8 @@ const createMigrationTable = async (tx: Tx): Promise<void> => {
 
 const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<string[]> => {
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
-  // A statement that waits for a table lock blocks all later ones on that table. Give up early: replicas keep serving.
+  // Give up early, because a statement that waits for a table lock blocks all later statements on that table. Other
+  // replicas must be able to handle requests in the meantime.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
   await createMigrationTable(tx)
   const pending = pendingMigrations(owners, await readApplied(tx))
@@ -49,9 +53,12 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<strin
 }
 
 /**
- * Runs all pending migrations in one transaction, owner by owner, and returns their names. Replicas that start together
- * take turns. A migration that cannot lock a busy table within 2 s rolls back and is retried for about a minute.
- * After a deadlock with a request it is retried up to five times. Most starts have nothing to do and need one query and no lock.
+ * Runs all pending migrations in one transaction, owner by owner, and returns their names. An advisory lock makes
+ * replicas that start at the same time migrate one after another.
+ *
+ * If a migration cannot lock a busy table within 2 s, the transaction rolls back and is retried, for about a minute in
+ * total. A transaction that fails by a deadlock is attempted up to five times. If no migration is pending, this
+ * function runs one query and acquires no lock.
  */
 export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {

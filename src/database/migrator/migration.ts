@@ -1,21 +1,21 @@
 import { sql } from 'kysely'
 import type { Tx } from '../tables.ts'
 
-/** One step of a schema. A released migration never changes: a later one alters what it created. */
+/** One change of a schema. Never edit a released migration. Add a new migration that alters the tables instead. */
 export interface Migration {
-  /** Three digits and a name, such as `002-loan-terms`. The digits ascend within an owner. */
+  /** A three-digit number and a name, such as `002-loan-terms`. Numbers ascend within an owner. */
   name: string
   up(tx: Tx): Promise<void>
 }
 
 /** An owner of tables: a domain, identity, the ledger or a part of the platform. */
 export interface SchemaOwner {
-  /** Recorded with each applied migration, so it never changes either. */
+  /** Name of the owner, stored with each applied migration. Never change the name. */
   owner: string
   migrations: readonly Migration[]
 }
 
-/** A migration that executes SQL statements in order. */
+/** Returns a migration that executes SQL statements in order. */
 export const sqlMigration = (name: string, statements: readonly string[]): Migration => ({
   name,
   up: async (tx) => {
@@ -23,13 +23,13 @@ export const sqlMigration = (name: string, statements: readonly string[]): Migra
   },
 })
 
-/** A migration as the store records it. */
+/** A row of `portico_migrations`: a migration that the database has applied. */
 export interface AppliedMigration {
   owner: string
   name: string
 }
 
-/** A migration that the store has not applied yet. */
+/** A migration that the database has not applied yet. */
 export interface PendingMigration extends Migration {
   owner: string
 }
@@ -47,8 +47,9 @@ const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
 }
 
 /**
- * Returns the migrations of an owner that are not applied. The store may be ahead of this version: during a rollout,
- * replicas of both versions run. Throws if a migration was removed, renamed or inserted.
+ * Returns the migrations of an owner that the database has not applied. The database may contain migrations of a newer
+ * version, because old and new replicas run side by side during a rollout. Throws if a migration was removed, renamed
+ * or inserted between applied migrations.
  */
 const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[]): PendingMigration[] => {
   for (const [index, { name }] of migrations.entries()) {
@@ -59,7 +60,9 @@ const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[
   return migrations.slice(applied.length).map((migration) => ({ ...migration, owner }))
 }
 
-/** Returns the migrations to run, in order. Throws if an owner's list is invalid or contradicts the store. */
+/**
+ * Returns the pending migrations in order. Throws if an owner's list is invalid or contradicts the applied migrations.
+ */
 export const pendingMigrations = (
   owners: readonly SchemaOwner[],
   applied: readonly AppliedMigration[],

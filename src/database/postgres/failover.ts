@@ -1,11 +1,15 @@
 import type { Pool, PoolClient } from 'pg'
 
-/** Minimum time between two renewals, so that a server that stays read-only does not cost a new connection per request. */
+/**
+ * Minimum time between two calls that retire connections, in milliseconds. Without a minimum, a server that stays
+ * read-only would cost a new connection per request.
+ */
 const cooldownMs = 1_000
 
 /**
- * Replaces the pool's connections after a failover. The old ones stay open and lead to a server that has become
- * read-only, while new ones reach the new primary. So the first refused write retires every connection made before it.
+ * Replaces the pool's connections after a failover. Existing connections stay open, but their server has become
+ * read-only. New connections reach the new primary. The first write that fails as read-only therefore retires all
+ * connections that were opened before the failure.
  */
 export class Failover {
   readonly #pool: Pool
@@ -17,7 +21,7 @@ export class Failover {
     pool.on('connect', (client) => void this.#connectedAt.set(client, performance.now()))
   }
 
-  /** Returns a connection that is not retired. Closes retired ones on the way. */
+  /** Returns a connection that is not retired. Closes each retired connection that the pool returns. */
   async connect(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#pool.connect()
@@ -26,7 +30,7 @@ export class Failover {
     }
   }
 
-  /** Whether to close a connection instead of returning it to the pool. */
+  /** Whether a connection is retired. Close a retired connection instead of returning it to the pool. */
   isRetired(client: PoolClient): boolean {
     return (this.#connectedAt.get(client) ?? this.#renewedAt) < this.#renewedAt
   }

@@ -4,19 +4,24 @@ import { isReadOnly, NoConnection, sqlState } from '../errors.ts'
 import { Failover } from './failover.ts'
 import { defaultBegin } from './session.ts'
 
-/** Each prepared statement takes about 20 KB of memory in each connection's backend. */
+/**
+ * Maximum number of prepared statements per connection. A prepared statement uses about 20 KB in the server process of
+ * the connection.
+ */
 const maxNames = 300
 
 /**
- * Whether a query reads a page of a list or counts it. The best plan depends on the workspace and the page. A cached
- * generic plan is made for the average: one for twenty rows reads half a million rows of a large workspace.
+ * Whether a query reads a page of a list or counts a list. PostgreSQL must plan such a query for the workspace and page
+ * at hand. A prepared statement can use a generic plan, which suits the average workspace. A generic plan for a page of
+ * twenty rows read half a million rows of a large workspace.
  */
 const isListQuery = (text: string): boolean =>
   text.includes(' offset $') || text.startsWith('select count(*) as "total"')
 
 /**
- * Names for prepared statements, so that a connection parses and plans a statement once (PostgreSQL documentation,
- * PREPARE). List queries and statements beyond the maximum get no name and are planned each time.
+ * Assigns names to prepared statements. A connection parses a named statement once and can reuse its plan (PostgreSQL
+ * documentation, PREPARE). List queries, and statements beyond the maximum, get no name. PostgreSQL plans them each
+ * time.
  */
 class StatementNames {
   readonly #names = new Map<string, string>()
@@ -31,11 +36,14 @@ class StatementNames {
 }
 
 const begins = /^(begin|start transaction)\b/i
-/** A BEGIN without an isolation level. */
+/** Matches a BEGIN without an isolation level. */
 const isDefaultBegin = /^begin$/i
 const ends = /^(commit|rollback)$/i
 
-/** feature_not_supported: a schema change has changed a statement's columns, and the connection has an old plan for it. */
+/**
+ * SQLSTATE feature_not_supported. PostgreSQL returns it if a migration changed the columns of a statement that this
+ * connection has already prepared.
+ */
 const outdatedPlan = '0A000'
 
 const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
@@ -44,18 +52,19 @@ const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
 }
 
 interface Shared {
-  /** `SET LOCAL …`, the first statement of each transaction behind a pooler; null on a direct connection. */
+  /** `SET LOCAL …` statements to send at the start of each transaction behind a pooler. Null on a direct connection. */
   preamble: string | null
   names: StatementNames | null
   failover: Failover
 }
 
 /**
- * A pooled connection. It is closed, not reused, after a failure that the server did not report (a timeout, a broken
- * socket), because the next caller would receive the lost response. If a connection turns out to be read-only, all other pooled connections are closed, too.
+ * A pooled connection. A failure that the server did not report, such as a timeout or a broken socket, makes the
+ * connection unsafe to reuse. The next caller could receive the late response to the failed query. `release` therefore
+ * closes the connection. If the server reports that it is read-only, all other pooled connections are retired, too.
  *
- * If there is a preamble, every transaction begins with it. A single statement is sent in one batch with BEGIN and
- * COMMIT, because a pooler may run each transaction in a different session.
+ * Behind a pooler, every transaction starts with the preamble. A statement outside a transaction is sent in one batch
+ * with BEGIN, the preamble and COMMIT, because a pooler can run each transaction in a different session.
  */
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient
@@ -83,7 +92,7 @@ class GuardedClient implements PostgresPoolClient {
   }
 
   #send<R>(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
-    // Only a text without values may hold several statements.
+    // PostgreSQL accepts several statements in one query only if the query has no parameters.
     const sent =
       values.length === 0
         ? this.#client.query(text)
@@ -118,9 +127,13 @@ class GuardedClient implements PostgresPoolClient {
   }
 }
 
-/** A `pg` pool in the form that Kysely expects. Throws `NoConnection` if it cannot connect. */
+/**
+ * Returns a `pg` pool as the pool interface of Kysely's dialect. `connect` rejects with `NoConnection` if no connection
+ * is available.
+ */
 export const createGuardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
-  // Behind a pooler the next transaction may run in a session that has not prepared the statement.
+  // Do not prepare statements behind a pooler. The pooler may run the next transaction in another session, which does
+  // not have the prepared statements.
   const names = preamble === null ? new StatementNames() : null
   const shared = { preamble, names, failover: new Failover(pool) }
   return {

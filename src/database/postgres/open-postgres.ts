@@ -14,17 +14,17 @@ export interface PostgresTarget {
   connectTimeoutMs: number
   statementTimeoutMs: number
   lockTimeoutMs: number
-  /** Called when a connection breaks. The pool replaces it. */
+  /** Called when a connection breaks. The pool opens a new connection when it needs one. */
   onConnectionBroken(error: Error): void
 }
 
 /**
- * Whether the server accepts our timeouts as connection parameters. A pooler (PgBouncer) rejects or ignores them; then
- * each transaction sets them.
+ * Whether the server accepts timeouts as connection parameters. A pooler such as PgBouncer rejects or ignores them. In
+ * that case, each transaction sets the timeouts.
  */
 const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> => {
   try {
-    // The constructor reads the certificate files that the URL names, and may throw.
+    // The constructor reads the certificate files that the URL names, and throws if it cannot read them.
     const client = new Client(config)
     client.on('error', () => undefined)
     try {
@@ -42,7 +42,9 @@ const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> 
   }
 }
 
-/** Throws unless the database is UTF8. Another encoding would reject names and remarks in some scripts. */
+/**
+ * Throws if the database encoding is not UTF8. Names and remarks in some scripts cannot be stored in other encodings.
+ */
 const assertEncoding = async (pool: Pool): Promise<void> => {
   const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
   const encoding = rows[0]?.server_encoding
@@ -52,7 +54,10 @@ const assertEncoding = async (pool: Pool): Promise<void> => {
     )
 }
 
-/** Opens a bounded pool with statement timeouts, directly on the server or behind a pooler in transaction mode. */
+/**
+ * Opens a connection pool of limited size with statement timeouts. The URL can point to the server or to a pooler in
+ * transaction mode.
+ */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
   const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
   const base = {
@@ -72,7 +77,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
     setIdleTimeout(maxIdleMs),
   ].join('; ')
-  // A server that stops responding does not enforce its own timeout.
+  // Set a timeout in the client, too, because a server that stops responding cannot enforce `statement_timeout`.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
   const { pool, database } = direct
     ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
@@ -88,7 +93,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   return {
     database,
     kind: 'postgres',
-    // A waiting caller gets an idle connection within the same tick.
+    // Subtract idle connections, because the pool hands an idle connection to a waiting caller within the same tick.
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
     check: async () => void (await pool.query('SELECT 1')),
     withoutTimeouts,

@@ -6,8 +6,9 @@ import { createGuardedPool } from './guarded-pool.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /**
- * A client that closes its socket if it fails to connect. The pool drops such a client, but leaves its socket open until
- * the server closes it. A server that waits for a password does so after a minute, and may run out of connections.
+ * A client that closes its socket if `connect` fails. The `pg` pool discards such a client, but leaves the socket open.
+ * A server that waits for a password closes the socket only after a minute, and could run out of connections until
+ * then.
  */
 class ClosingClient extends Client {
   override connect(): Promise<Client>
@@ -22,7 +23,10 @@ class ClosingClient extends Client {
   }
 }
 
-/** Opens a pool of at most `max` connections. With a `preamble` (behind a pooler), every transaction begins with it. */
+/**
+ * Opens a pool of up to `max` connections. `preamble` is null on a direct connection. Behind a pooler, every
+ * transaction starts with `preamble`.
+ */
 export const openPool = (
   config: ClientConfig & { max: number },
   preamble: string | null,
@@ -30,7 +34,8 @@ export const openPool = (
 ) => {
   const all = { ...config, Client: ClosingClient }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
-  // Each connection reports its own errors. The pool would report those of idle ones a second time.
+  // Ignore errors of the pool. Each connection reports its errors below, and the pool would repeat the errors of idle
+  // connections.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
   const dialect = new PostgresDialect({
@@ -39,7 +44,10 @@ export const openPool = (
   return { pool, database: new Kysely<Tables>({ dialect }) }
 }
 
-/** Detect a dead server by TCP keepalive: a long-running statement is silent, too. */
+/**
+ * Delay before the first TCP keepalive probe, in milliseconds. Only keepalive can detect a dead server, because the
+ * server also sends nothing during a long-running statement.
+ */
 const keepAliveInitialDelayMillis = 10_000
 
 interface Server {
@@ -48,8 +56,8 @@ interface Server {
 }
 
 /**
- * Runs work on a dedicated connection without statement timeouts, and closes the connection. If the signal is aborted,
- * cuts the connection and rejects with the signal's reason.
+ * Runs `work` on a dedicated connection without statement timeouts, and closes the connection afterwards. If the signal
+ * is aborted, closes the socket and rejects with the signal's reason.
  */
 export const runWithoutTimeouts = async <T>(
   { config, onConnectionBroken }: Server,

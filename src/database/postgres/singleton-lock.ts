@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { defaultBegin, maxIdleMs as defaultIdleMs, setIdleTimeout, withoutTimeoutsPreamble } from './session.ts'
 
-/** An arbitrary number, reserved for this lock. */
+/** Key of the advisory lock, an arbitrary number that no other lock uses. */
 const lockKey = 7_095_213_844_127
-/** How long to wait for a predecessor that is shutting down. */
+/** Maximum time to wait for another gateway that is shutting down, in milliseconds. */
 const takeoverMs = 2_000
 const retryMs = 250
 
-/** The right to be the only gateway on a database. */
+/** A lock that only one gateway per database can hold. */
 export interface SingletonLock {
-  /** Rejects unless this process holds the lock. */
+  /** Rejects if this process does not hold the lock. */
   check(): Promise<void>
   release(): Promise<void>
 }
@@ -18,13 +18,19 @@ export interface SingletonLock {
 interface Options {
   url: string
   connectTimeoutMs: number
-  /** Maximum time in milliseconds that the connection may be idle. After that the server releases the lock. */
+  /**
+   * Maximum idle time of the connection, in milliseconds. After that, the server ends the transaction and releases the
+   * lock.
+   */
   maxIdleMs?: number
-  /** `lost`: the connection broke. `held`: the lock is held again. `taken`: another process holds it. */
+  /**
+   * Called when the state of the lock changes. `lost`: the connection broke. `held`: this process acquired the lock
+   * again. `taken`: another process holds the lock.
+   */
   onChange(state: 'lost' | 'held' | 'taken'): void
 }
 
-/** Holds an advisory lock by an open transaction. Acquires it again after the connection breaks. */
+/** An advisory lock held by an open transaction. Acquires the lock again after the connection breaks. */
 class AdvisoryLock implements SingletonLock {
   readonly #options: Required<Options>
   #holder: Client | undefined
@@ -42,7 +48,7 @@ class AdvisoryLock implements SingletonLock {
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
-      // Detect a lost lock well before the server grants it to another process.
+      // Detect a lost connection well before the server releases the lock and another process can acquire it.
       query_timeout: maxIdleMs / 3,
       keepAlive: true,
       application_name: 'portico-singleton',
@@ -82,7 +88,10 @@ class AdvisoryLock implements SingletonLock {
     }
   }
 
-  /** Keeps the connection from looking idle to the server and to firewalls, and closes a dead one. */
+  /**
+   * Sends a query at intervals, so that neither the server nor a firewall closes the connection as idle. Closes the
+   * connection if the query fails.
+   */
   startHeartbeat(): void {
     this.#heartbeat = setInterval(() => {
       const client = this.#holder
@@ -103,9 +112,11 @@ class AdvisoryLock implements SingletonLock {
 }
 
 /**
- * Acquires the right to be the only gateway on a database: an advisory lock of a transaction that stays open on a
- * dedicated connection. This also works behind a pooler in transaction mode. The transaction has read nothing, so it does
- * not hold back VACUUM. Throws if another gateway still holds the lock after 2 seconds.
+ * Acquires the lock that only one gateway per database can hold. Throws if another gateway still holds the lock after 2
+ * seconds.
+ *
+ * The lock is an advisory lock of a transaction that stays open on a dedicated connection. A transaction-level lock
+ * also works behind a pooler in transaction mode. The transaction reads no data and therefore does not delay VACUUM.
  */
 export const acquireSingletonLock = async (options: Options): Promise<SingletonLock> => {
   const lock = new AdvisoryLock({ ...options, maxIdleMs: options.maxIdleMs ?? defaultIdleMs })

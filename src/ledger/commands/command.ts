@@ -14,38 +14,47 @@ import type {
 import type { FlowType } from '../contract.ts'
 import type { OrderType } from '../schema/tables.ts'
 
-/** A wallet in a command. It must exist, have this currency, and belong to the workspace unless that is null. */
+/**
+ * A wallet that takes part in a command. The wallet must exist and have the specified currency. The wallet must belong
+ * to `workspace`, unless `workspace` is null.
+ */
 export interface WalletParty {
-  /** Its name in entries and holds. `source` and `target` also become the order's wallets. */
+  /**
+   * Name that entries and holds use for this wallet. The wallets named `source` and `target` are also stored in the
+   * order.
+   */
   label: string
   wallet: WalletId
   workspace: WorkspaceId | null
   currency: string
-  /** Whether to reject a frozen or closed wallet. */
+  /** Whether to reject the command if the wallet is frozen or closed. */
   active: boolean
-  /** The request field to report if the wallet has another currency. */
+  /** Request field that the refusal names if the wallet has another currency. */
   currencyField: string
 }
 
-/** An account of the house. */
+/** A house account that takes part in a command. */
 export interface HouseParty {
   label: string
   house: 'LIQUIDITY' | 'FEE' | 'CLEARING'
   currency: string
-  /** The refusal code if the account has insufficient funds. */
+  /** Refusal code if the account has insufficient funds. */
   insufficientFunds: Code
 }
 
 export type Party = WalletParty | HouseParty
 
-/** A journal entry in signed minor units. The entries of a command sum to zero per currency. */
+/**
+ * A journal entry. `amount` is in minor units: positive for a credit, negative for a debit. `account` is the label of a
+ * party. The entries of a command must sum to zero in each currency.
+ */
 export interface Entry {
   account: string
   amount: bigint
   flowType: FlowType
 }
 
-/** Reserved funds in minor units, above zero. */
+/** Funds to reserve in an account. `amount` is in minor units and greater than zero. */
 export interface Hold {
   account: string
   amount: bigint
@@ -57,10 +66,10 @@ export interface Step {
   reason?: string
 }
 
-/** At least one step. The last one is the order's new status. */
+/** One or more status changes. The status of the last step becomes the order's status. */
 export type Steps = readonly [Step, ...Step[]]
 
-/** Amounts are strings of minor units: JSON numbers are not exact. */
+/** Fields of an order's domain. Amounts are strings of minor units, because JSON numbers are not exact. */
 export type OrderData = Readonly<Record<string, string | null>>
 
 /** An order to create. */
@@ -71,24 +80,27 @@ export interface NewOrder {
   steps: Steps
 }
 
-/** A change of an order's status. */
+/** A command that changes the status of an existing order. */
 export interface OrderMove {
   id: OrderId
   type: OrderType
-  /** Null for an operator, who can move orders of all workspaces. */
+  /** Null for an operator, who can change orders of all workspaces. */
   workspace: WorkspaceId | null
-  /** The statuses that the move can start from. Any other one is STATE.CONFLICT. */
+  /** The statuses that the order may have before the change. Any other status fails with STATE.CONFLICT. */
   expected: readonly string[]
   steps: Steps
-  /** Merged into the order's data. */
+  /** Fields to merge into the order's data. */
   data?: OrderData
-  /** Ends all holds of the order. STATE.CONFLICT if it has none. */
+  /** Ends all holds of the order with this status. Fails with STATE.CONFLICT if the order has no open holds. */
   endHolds?: 'RELEASED' | 'CAPTURED'
-  /** Rejects an actor who is the same person as the order's creator. */
+  /** Whether to reject the command if the actor is the person who created the order. */
   notByCreator?: boolean
 }
 
-/** Identifies a request. Its first execution stores the result for later ones. */
+/**
+ * Identifies a request for idempotency. The first execution stores its result, and a retry with the same key returns
+ * the stored result.
+ */
 export interface IdempotencyKey {
   account: AccountId
   workspace: WorkspaceId | null
@@ -97,7 +109,7 @@ export interface IdempotencyKey {
   bodyHash: string
 }
 
-/** The command's entry in the audit log, written in its transaction. */
+/** The audit log entry of a command. It is written in the same transaction as the command. */
 export interface CommandAudit {
   portal: Portal
   action: string
@@ -106,9 +118,9 @@ export interface CommandAudit {
   detail?: Readonly<Record<string, string>>
 }
 
-/** Postings without an order, such as a wallet's opening funds. */
+/** A command that posts entries without an order, such as the opening funds of a wallet. */
 export interface PostingCommand {
-  /** Null for the system itself. */
+  /** Null if no account issued the command, but the system. */
   actor: AccountId | null
   idempotency?: IdempotencyKey
   parties: readonly Party[]
@@ -117,10 +129,10 @@ export interface PostingCommand {
   audit?: CommandAudit
 }
 
-/** Creates or moves an order. */
+/** A command that creates an order or changes its status. */
 export type OrderCommand = PostingCommand & ({ create: NewOrder } | { move: OrderMove })
 
-/** The caller, workspace and request of a command. An operator acts for no workspace. */
+/** The actor, workspace and request of a command. `workspace` is null if the actor is an operator. */
 export interface CommandContext<W extends WorkspaceId | null = WorkspaceId | null> {
   actor: AccountId
   workspace: W
@@ -142,31 +154,36 @@ const toContext = <W extends WorkspaceId | null>(request: CommandRequest, worksp
       action: operationId,
       requestId,
       clientIp,
-      // The actor is the account that created the API key.
+      // `actor` is the account that created the API key. Record the key, too.
       ...(caller.apiKeyId !== null && { detail: { apiKey: caller.apiKeyId } }),
     },
   }
 }
 
-/** The context of a member's command in the request's workspace. */
+/** Returns the context of a command from a member, in the workspace of the request. */
 export const memberContext = (request: CommandRequest & { workspace: WorkspaceAccess }): CommandContext<WorkspaceId> =>
   toContext(request, request.workspace.id)
 
-/** The context of an operator's command. */
+/** Returns the context of a command from an operator. */
 export const operatorContext = (request: CommandRequest): CommandContext<null> => toContext(request, null)
 
-/** The fields of a command that come from its context. */
+/** Returns the fields of a command that are taken from its context. */
 export const commandOrigin = ({ actor, key, audit }: CommandContext) => ({ actor, idempotency: key, audit })
 
-/** The fields that all operator decisions share: orders of all workspaces, except the operator's own ones. */
+/**
+ * Returns the fields of `OrderMove` that all operator decisions share. An operator can decide on orders of all
+ * workspaces, except on orders that the operator created.
+ */
 export const operatorDecision = <T extends OrderType>(type: T, id: OrderId) =>
   ({ type, id, workspace: null, notByCreator: true }) as const
 
-/** The house's fee account; none without a fee. */
+/** Returns the house's fee account as a party. Returns an empty list if the fee is zero. */
 export const feeParties = ({ minor, currency }: Money): Party[] =>
   minor > 0n ? [{ label: 'fee', house: 'FEE', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' }] : []
 
-/** The entries that post a fee from the payer's account to the house; none without a fee. */
+/**
+ * Returns the entries that post a fee from the payer's account to the house. Returns an empty list if the fee is zero.
+ */
 export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
   minor > 0n
     ? [
@@ -175,7 +192,9 @@ export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
       ]
     : []
 
-/** The house's side of a payment in or out: the clearing account, and the fee account if there is a fee. */
+/**
+ * Returns the house accounts of a recharge or withdrawal: the clearing account, and the fee account if there is a fee.
+ */
 export const chargeParties = ({ amount: { currency }, fee }: { amount: Money; fee: Money }): Party[] => [
   { label: 'clearing', house: 'CLEARING', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' },
   ...feeParties(fee),

@@ -6,15 +6,18 @@ import { type Order, orderNumber, storedOrder } from '../order.ts'
 import type { NewOrder, OrderCommand, Party, PostingCommand } from './command.ts'
 import { assertNotCreator, ownDecision } from './four-eyes-store.ts'
 
-/** The infrastructure of the ledger. */
+/** The infrastructure that the ledger depends on. */
 export interface LedgerPorts {
-  /** A transaction if the command is part of a larger one. */
+  /** A connection pool, or a transaction if the command is part of a larger transaction. */
   database: Database
   clock: Clock
   ids: Ids
 }
 
-/** The result of `ledger_execute` and of the idempotency functions, see schema/execute.ts. */
+/**
+ * Parses the result of the SQL functions `ledger_execute` (schema/execute.ts) and `idempotency_begin`
+ * (schema/idempotency.ts).
+ */
 export const commandOutcome = z.object({
   outcome: z.enum([
     'DONE',
@@ -28,7 +31,7 @@ export const commandOutcome = z.object({
     'CONFLICT',
     'OWN_ORDER',
   ]),
-  /** Index of the party that caused the outcome. */
+  /** Index of the party that caused the outcome. The index refers to the `parties` of the command. */
   account: z.int().optional(),
   result: z.unknown().optional(),
 })
@@ -47,7 +50,10 @@ const unknownParty = (party: Party | undefined): Error =>
 const currencyMismatch = (party: Party | undefined): Refusal =>
   invalid(party && 'wallet' in party ? party.currencyField : 'currency', `${party?.label} has another currency`)
 
-/** The stored result of a command that is done, now or by an earlier attempt. Throws a Refusal for any other outcome. */
+/**
+ * Returns the stored result of a command that was executed by this call or by an earlier request with the same key.
+ * Throws an error for any other outcome.
+ */
 export const unwrapOutcome = (outcome: CommandOutcome, parties: readonly Party[]): unknown => {
   const party = outcome.account === undefined ? undefined : parties[outcome.account]
   switch (outcome.outcome) {
@@ -73,7 +79,10 @@ export const unwrapOutcome = (outcome: CommandOutcome, parties: readonly Party[]
   }
 }
 
-/** SQLSTATE of the trigger in schema/daily-usage.ts, which also counts concurrent orders. */
+/**
+ * SQLSTATE that the trigger in schema/daily-usage.ts raises if an order exceeds the daily limit. The trigger also
+ * counts orders that are created at the same time.
+ */
 const dailyLimit = 'PL001'
 
 const throwStoreError = (error: unknown): never => {
@@ -81,7 +90,10 @@ const throwStoreError = (error: unknown): never => {
   throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'daily limit', cause: error })
 }
 
-/** The argument of ledger_execute: with ids and time, accounts as indexes, amounts as strings of minor units. */
+/**
+ * Returns the JSON argument of `ledger_execute`. Adds the ids and the current time. Replaces account labels with
+ * indexes, and formats amounts as strings of minor units.
+ */
 const toCommandJson = (command: PostingCommand | OrderCommand, { clock, ids }: LedgerPorts): object => {
   const { parties, entries = [], holds = [], ...rest } = command
   const at = clock.now()
@@ -118,9 +130,12 @@ const callExecute = async (database: Database, commandJson: object): Promise<Com
 }
 
 /**
- * Runs a command in one round trip. `ledger_execute` holds its transaction, idempotency and journal entries. Returns the
- * stored result; throws a Refusal if nothing was written. Retries conflicts, except inside a caller's transaction: only the
- * whole transaction can run again (inTransaction).
+ * Runs a command in one round trip to the database, and returns the stored result. `ledger_execute` writes the journal
+ * entries and the idempotency record in one transaction. Throws a Refusal if the command is rejected, in which case
+ * nothing is written.
+ *
+ * Retries the command after a conflict. Inside a caller's transaction the command is not retried, because only the
+ * whole transaction can be retried (see `inTransaction`).
  */
 const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): Promise<unknown> => {
   const { database } = ports
@@ -131,8 +146,8 @@ const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCom
 }
 
 /**
- * Creates or moves an order with its postings, holds, audit entry and stored result. Returns the order after the command, or
- * as it was after the first execution of the same request.
+ * Creates an order or changes its status. Writes the postings, holds, audit entry and stored result, too. Returns the
+ * order after the command. A repeated request returns the order as the first execution returned it.
  */
 export const executeOrder = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> => {
   if ('move' in command && command.move.notByCreator && command.actor !== null)
@@ -140,7 +155,7 @@ export const executeOrder = async (ports: LedgerPorts, command: OrderCommand): P
   return storedOrder.parse(await runCommand(ports, command))
 }
 
-/** Makes postings that belong to no order. */
+/** Posts entries that belong to no order. */
 export const executePosting = async (ports: LedgerPorts, command: PostingCommand): Promise<void> => {
   await runCommand(ports, command)
 }

@@ -2,8 +2,9 @@ import type { Database } from '../../database/index.ts'
 import { type AccountId, type OrderId, Refusal } from '../../kernel/index.ts'
 
 /*
- * The four-eyes rule: a person cannot decide on a request that they created. The creator and the operator use different
- * accounts, on different portals. Accounts with the same verified email address belong to the same person.
+ * The four-eyes rule: a person cannot decide on a request that the same person created. Members and operators use
+ * different accounts on different portals. Two accounts belong to the same person if they have the same verified email
+ * address.
  */
 
 const accountsOfSamePerson = (database: Database) =>
@@ -12,7 +13,7 @@ const accountsOfSamePerson = (database: Database) =>
     .innerJoin('accounts as other', 'other.email_canonical', 'creator.email_canonical')
     .select('other.biz_id')
 
-/** The refusal of a decision by the person who created the request. */
+/** Returns the refusal of a decision by the person who created the request. */
 export const ownDecision = (): Refusal =>
   new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'four-eyes rule: same person' })
 
@@ -26,7 +27,10 @@ export const assertDifferentPerson = async (
   if (creator === decider || (await found.executeTakeFirst()) !== undefined) throw ownDecision()
 }
 
-/** Throws ACCESS.PERMISSION_DENIED if the account belongs to the person who created the order. The creator never changes. */
+/**
+ * Throws ACCESS.PERMISSION_DENIED if the account belongs to the person who created the order. Needs no lock, because
+ * the creator of an order never changes.
+ */
 export const assertNotCreator = async (database: Database, order: OrderId, account: AccountId): Promise<void> => {
   const found = accountsOfSamePerson(database)
     .innerJoin('orders', 'orders.created_by', 'creator.biz_id')

@@ -4,11 +4,14 @@ import { type AccountId, type Money, toDate, type WalletId, type WorkspaceId } f
 import type { HouseParty, Party } from './command.ts'
 import { executePosting, type LedgerPorts } from './execute-store.ts'
 
-/* The house's accounts, and opening funds: postings from CLEARING that belong to no order. */
+/*
+ * The accounts of the house, and opening funds. Opening funds are posted from the CLEARING account and belong to no
+ * order.
+ */
 
 const kinds = ['LIQUIDITY', 'FEE', 'CLEARING'] as const
 
-/** Opens the missing house accounts: one of each kind per currency. Idempotent. */
+/** Opens the house accounts that do not exist yet: one account of each kind per currency. Idempotent. */
 export const ensureHouseAccounts = async (
   { database, clock, ids }: LedgerPorts,
   currencies: readonly string[],
@@ -61,13 +64,13 @@ const postOpening = (ports: LedgerPorts, actor: AccountId | null, to: Party, min
 export interface Funding {
   wallet: WalletId
   workspace: WorkspaceId
-  /** A negative amount leaves the wallet. */
+  /** Amount to post to the wallet. A negative amount withdraws funds from the wallet. */
   amount: Money
-  /** Null for the system itself. */
+  /** The account that posts the funds. Null if the system posts them. */
   actor: AccountId | null
 }
 
-/** Posts a wallet's opening funds in any status of the wallet. Not idempotent: every call posts again. */
+/** Posts opening funds to a wallet, even if the wallet is frozen. Not idempotent: every call posts the funds again. */
 export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, actor }: Funding): Promise<void> => {
   const { currency, minor } = amount
   const party = { label: 'wallet', wallet, workspace, currency, active: false, currencyField: 'currency' }
@@ -75,8 +78,9 @@ export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, acto
 }
 
 /**
- * The opening funds of the house's liquidity in minor units; undefined without an account. Locks the account, so that
- * concurrent replicas do not both raise it. The literal lets the planner use the index on opening entries.
+ * Returns the total of the opening funds of the house's LIQUIDITY account, in minor units. Returns undefined if the
+ * account does not exist. Locks the account, because two replicas that start together could otherwise both post funds.
+ * `OPENING` is a literal rather than a parameter: the planner can then use the partial index on opening entries.
  */
 const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {
   const account = await tx
@@ -97,7 +101,7 @@ const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | u
   return provided
 }
 
-/** Raises the house's liquidity to the given amounts, one per currency. Idempotent; never lowers it. */
+/** Raises the house's liquidity to the specified amounts, one per currency. Idempotent. Never lowers the liquidity. */
 export const provideLiquidity = async (ports: LedgerPorts, amounts: readonly Money[]): Promise<void> => {
   for (const { minor, currency } of amounts) {
     await inTransaction(ports.database, async (tx) => {

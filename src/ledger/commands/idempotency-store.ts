@@ -5,8 +5,9 @@ import type { IdempotencyKey } from './command.ts'
 import { commandOutcome, type LedgerPorts, unwrapOutcome } from './execute-store.ts'
 
 /**
- * The stored result of a request, or undefined if it has not been executed. Inside a transaction, locks the request's key
- * until it ends. Throws REQUEST.IN_PROGRESS or REQUEST.ID_REUSED.
+ * Returns the stored result of a request, or undefined if the request has not been executed. Inside a transaction,
+ * locks the request's key until the transaction ends. Throws REQUEST.IN_PROGRESS if another transaction has locked the
+ * key. Throws REQUEST.ID_REUSED if the stored request had a different body.
  */
 export const findStoredResult = async (
   { database, clock }: LedgerPorts,
@@ -20,7 +21,10 @@ export const findStoredResult = async (
   return found === undefined ? undefined : { result: unwrapOutcome(commandOutcome.parse(found), []) }
 }
 
-/** Stores the result of a command without postings, in the transaction of its effect, after `findStoredResult`. */
+/**
+ * Stores the result of a command that has no postings. Call `findStoredResult` first. Both calls must be in the
+ * transaction that writes the effect of the command.
+ */
 export const storeResult = async (
   { database, clock }: LedgerPorts,
   key: IdempotencyKey,
@@ -30,7 +34,7 @@ export const storeResult = async (
     ${toDate(clock.now())}::timestamptz)`.execute(database)
 }
 
-/** Deletes up to `limit` stored results that are older than a day. Returns how many it deleted. */
+/** Deletes up to `limit` stored results that are older than a day. Returns the number of deleted results. */
 export const deleteExpiredResults = async ({ database, clock }: LedgerPorts, limit: number): Promise<number> => {
   const { rows } = await sql<{ deleted: number }>`
     SELECT idempotency_cleanup(${toDate(clock.now())}::timestamptz, ${limit}::integer) AS deleted`.execute(database)
@@ -38,8 +42,9 @@ export const deleteExpiredResults = async ({ database, clock }: LedgerPorts, lim
 }
 
 /**
- * The order that `work` returns, or the stored one if `work` is refused and the same request has succeeded before. For commands
- * that check state that their first execution has changed, such as a used quote.
+ * Returns the order that `work` returns. If `work` throws a Refusal and the same request has succeeded before, returns
+ * the order stored by that request. Use this for a command whose first execution changes the state that the command
+ * checks. For example, a quote can be used only once, so a retry would be refused.
  */
 export const replayOnRefusal = async (
   ports: LedgerPorts,

@@ -12,7 +12,9 @@ export interface NewWallet {
   at: Instant
 }
 
-/** Opens a wallet: a ledger account and its name, under one id. Call inside a transaction. */
+/**
+ * Opens a wallet. Inserts a ledger account and a wallet row with the same id. Call this function inside a transaction.
+ */
 export const insertWallet = async (tx: Database, wallet: NewWallet): Promise<void> => {
   const at = toDate(wallet.at)
   const shared = {
@@ -41,8 +43,8 @@ export interface WalletStatusChange {
 }
 
 /**
- * Changes a wallet's status. Returns false if the wallet does not exist, has another status than `from`, or would close with
- * funds.
+ * Changes a wallet's status from `from` to `to`. Returns false if the wallet does not exist or has another status than
+ * `from`. Also returns false if `to` is CLOSED and the wallet has funds.
  */
 export const changeWalletStatus = async (
   database: Database,

@@ -7,14 +7,17 @@ import type { OrderType } from '../schema/tables.ts'
 export interface UsageQuery {
   workspace: WorkspaceId
   type: OrderType
-  /** The channel or channel type with the daily limit. */
+  /** The channel or channel type that the daily limit applies to. */
   usageOf: string
   currency: string
-  /** Any instant of the day (UTC). */
+  /** Any instant of the requested day. Days are in UTC. */
   at: Instant
 }
 
-/** The total of the workspace's orders on the day. The trigger in schema/daily-usage.ts enforces the limit. */
+/**
+ * Returns the total amount of the workspace's orders on the day. The trigger in schema/daily-usage.ts enforces the
+ * daily limit.
+ */
 export const readDailyUsage = async (database: Database, query: UsageQuery): Promise<Money> => {
   const { workspace, type, usageOf, currency, at } = query
   const { rows } = await sql<{ used: bigint }>`SELECT used FROM daily_usage
@@ -23,7 +26,7 @@ export const readDailyUsage = async (database: Database, query: UsageQuery): Pro
   return money(rows[0]?.used ?? 0n, currency)
 }
 
-/** Resets the daily limits of a sandbox. */
+/** Deletes the daily usage counters of a sandbox workspace, which resets its daily limits. */
 export const deleteDailyUsage = async (tx: Database, workspace: WorkspaceId): Promise<void> => {
   await sql`DELETE FROM daily_usage WHERE workspace_biz_id = ${workspace}`.execute(tx)
 }

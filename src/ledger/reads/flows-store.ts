@@ -15,12 +15,12 @@ import type { FlowDirection, FlowType } from '../contract.ts'
 import type { OrderType } from '../schema/tables.ts'
 import type { ListParameters } from './queries.ts'
 
-/** One entry of a wallet, for members of its workspace. */
+/** A journal entry of a wallet, as members of the wallet's workspace see it. */
 export interface Flow {
   bizId: string
   sequence: number
   flowType: FlowType
-  /** Signed: negative for an outgoing amount. */
+  /** Negative for an outgoing amount. */
   amount: Money
   balanceAfter: Money
   orderType: OrderType | null
@@ -30,7 +30,7 @@ export interface Flow {
   createdAt: Instant
 }
 
-/** A query of a wallet's flows. `from` and `to` are bounds of their time. */
+/** A query for a wallet's flows. `from` and `to` limit the creation time of the flows. */
 export interface FlowQuery extends ListParameters {
   wallet: WalletId
   workspace: WorkspaceId
@@ -38,7 +38,10 @@ export interface FlowQuery extends ListParameters {
   direction?: FlowDirection | undefined
 }
 
-/** Checks the workspace on the account and not on each entry, so that a count needs only the index of entries. */
+/**
+ * Selects the journal entries that match a query. The workspace is compared with the account and not with each entry.
+ * Counting the entries therefore needs only an index.
+ */
 const matchingEntries = (database: Database, { wallet, workspace, flowType, direction, from, to }: FlowQuery) => {
   let found = database
     .selectFrom('ledger_entries as e')
@@ -78,8 +81,8 @@ const toFlow = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
 })
 
 /**
- * One page of flows without the total, sorted by time. Selects the page from the entries first and joins only its orders: a
- * join before the page would read all earlier orders.
+ * Returns one page of flows, sorted by creation time, without counting the matching flows. The subquery selects the
+ * page before the join with orders, because a join first would also read the orders of all earlier flows.
  */
 export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> => {
   const page = matchingEntries(database, query)
@@ -99,13 +102,13 @@ export const readFlows = async (database: Database, query: FlowQuery): Promise<F
   return rows.map(toFlow)
 }
 
-/** One page of flows with the total. */
+/** Returns one page of flows, and the total number of flows that match the query. */
 export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
   const { total } = await countQuery(matchingEntries(database, query)).executeTakeFirstOrThrow()
   return toPage(await readFlows(database, query), total, query)
 }
 
-/** One entry of an order, for operators. Includes entries of house accounts. */
+/** A journal entry of an order, as operators see it. The account can be a wallet or a house account. */
 export interface Posting {
   bizId: string
   kind: string
@@ -116,7 +119,7 @@ export interface Posting {
   createdAt: Instant
 }
 
-/** All postings of an order, oldest first. */
+/** Returns all journal entries of an order, oldest first. */
 export const listPostings = async (database: Database, order: OrderId): Promise<Posting[]> => {
   const rows = await database
     .selectFrom('ledger_entries as e')

@@ -15,7 +15,7 @@ import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
 import type { OrderType } from '../schema/tables.ts'
 import type { DueQuery, OrderQuery } from './queries.ts'
 
-/** An order with the kind of the workspace that created it. */
+/** An order, and whether the workspace that created it is LIVE or SANDBOX. */
 export type ListedOrder = Order & { workspaceKind: WorkspaceKind }
 
 const workspaceKindOfOrder = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
@@ -31,8 +31,9 @@ const toListedOrder = (row: { order: unknown; workspaceKind: WorkspaceKind }): L
 type OrderPredicate = (orders: ExpressionBuilder<Tables, 'orders'>) => Expression<SqlBool>
 
 /**
- * The disjoint sets of orders that a query may see. A workspace sees the orders that it created, and of those sent to it only
- * the completed ones. The sets are queried separately: each has an index, their OR has none.
+ * Returns predicates for the orders that a query may see. No order matches two predicates. A workspace sees the orders
+ * that it created. It also sees the orders of which it is the counterparty, once they are completed. Each predicate is
+ * queried separately, because PostgreSQL has an index for each of them but not for their OR.
  */
 const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): OrderPredicate[] => {
   const member = workspace ?? participant
@@ -43,7 +44,7 @@ const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): 
   return [created, (orders) => orders.and([received(orders), orders('status', '=', 'COMPLETED')])]
 }
 
-/** Identifies an order, for a workspace or an operator. */
+/** Identifies an order for a member of a workspace or for an operator. */
 export interface OrderScope {
   id: OrderId
   type: OrderType
@@ -51,7 +52,7 @@ export interface OrderScope {
   workspace: WorkspaceId | null
 }
 
-/** Throws RESOURCE.NOT_FOUND for an unknown order and for one that the workspace may not see. */
+/** Returns an order. Throws RESOURCE.NOT_FOUND if the order does not exist or the workspace may not see it. */
 export const readOrder = async (database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> => {
   const row = await database
     .selectFrom('orders')
@@ -64,24 +65,33 @@ export const readOrder = async (database: Database, { id, type, workspace }: Ord
   return toListedOrder(row)
 }
 
-/** The type of an order of any workspace, for operators. Undefined for an unknown order. */
+/** Returns the type of an order of any workspace, for operators. Returns undefined if the order does not exist. */
 export const readOrderType = async (database: Database, id: OrderId): Promise<OrderType | undefined> => {
   const row = await database.selectFrom('orders').where('biz_id', '=', id).select('order_type').executeTakeFirst()
   return row?.order_type
 }
 
-/** The status with expiry applied. Without expiry it is the plain column, which an index can serve. */
+/**
+ * Returns the SQL expression of an order's current status. With `expiry`, an order counts as expired from its
+ * `expiresAt`. Without `expiry`, the expression is the plain column, because PostgreSQL can use an index on it.
+ */
 const currentStatus = (expiry: OrderQuery['expiry']) =>
   expiry === undefined
     ? sql.ref<string>('orders.status')
     : sql<string>`CASE WHEN orders.status = ${expiry.from} AND orders.data->>'expiresAt' <= ${toIso(expiry.at)}
         THEN ${expiry.to} ELSE orders.status END`
 
-/** The stored statuses that orders with one of these current statuses may have: an indexable filter. */
+/**
+ * Returns the stored statuses that orders with one of the specified current statuses can have. PostgreSQL can use an
+ * index to filter by stored status.
+ */
 const storedStatuses = (statuses: readonly string[], { from, to }: OrderExpiry): readonly string[] =>
   statuses.includes(to) ? [...statuses, from] : statuses
 
-/** The time of the last change. An order that expired changed at its `expiresAt`, as in `expiredAt`. */
+/**
+ * Returns the SQL expression of an order's last change. The last change of an expired order is its `expiresAt`, as in
+ * `expiredAt`.
+ */
 const lastChange = (expiry: OrderQuery['expiry']) =>
   expiry === undefined
     ? sql.ref<Instant>('orders.updated_at')
@@ -106,7 +116,10 @@ const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderP
   return found
 }
 
-/** The sorted keys of the matching orders: from each set, those up to the end of the page. */
+/**
+ * Selects the sorted keys of the matching orders. Each predicate of `visibleSets` contributes the keys from the start
+ * of the list to the end of the requested page.
+ */
 const sortedKeys = (database: Database, query: OrderQuery) => {
   const sortKey = query.sortBy === 'createdAt' ? sql.ref<Instant>('orders.created_at') : lastChange(query.expiry)
   const limit = offsetOf(query) + query.pageSize
@@ -124,7 +137,10 @@ const sortedKeys = (database: Database, query: OrderQuery) => {
     .orderBy('biz_id', query.sortOrder)
 }
 
-/** One page of orders without the total. Selects the page by its keys first: building the JSON of an order is expensive. */
+/**
+ * Returns one page of orders without counting the matching orders. Selects the keys of the page first, so that
+ * PostgreSQL builds the JSON of the orders on this page only.
+ */
 export const readOrders = async (database: Database, query: OrderQuery): Promise<ListedOrder[]> => {
   const page = sortedKeys(database, query).limit(query.pageSize).offset(offsetOf(query))
   const rows = await database
@@ -139,7 +155,7 @@ export const readOrders = async (database: Database, query: OrderQuery): Promise
   return rows.map(toListedOrder)
 }
 
-/** One page of orders with the total. */
+/** Returns one page of orders, and the total number of orders that match the query. */
 export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
   const counts = await visibleSets(query.workspace, query.participant)
     .map((isVisible) => countQuery(matchingOrders(database, query, isVisible)))
@@ -149,7 +165,10 @@ export const listOrders = async (database: Database, query: OrderQuery): Promise
   return toPage(await readOrders(database, query), total, query)
 }
 
-/** Orders that are past their expiry and still open, oldest first. ISO UTC with milliseconds sorts by time. */
+/**
+ * Returns the ids of open orders whose `expiresAt` has passed, oldest first. `expiresAt` can be compared as text: ISO
+ * 8601 timestamps in UTC with milliseconds sort by time.
+ */
 export const listDueOrders = async (database: Database, query: DueQuery): Promise<OrderId[]> => {
   const { type, status, at, workspace, limit } = query
   const rows = await database

@@ -10,21 +10,21 @@ import {
 import type { OrderExpiry } from '../order.ts'
 import type { OrderType } from '../schema/tables.ts'
 
-/** The common parameters of a list request, as the contract's `listQuery` parses them. */
+/** The query parameters that all list requests have in common, as parsed by the contract's `listQuery`. */
 interface ListRequest extends PageRequest {
   sortOrder: 'asc' | 'desc'
   startTime?: string | undefined
   endTime?: string | undefined
 }
 
-/** The common parameters of a list, as the stores take them. Both bounds of the time are inclusive. */
+/** The parameters that all list queries have in common. `from` and `to` are inclusive. */
 export interface ListParameters extends PageRequest {
   sortOrder: 'asc' | 'desc'
   from?: Instant | undefined
   to?: Instant | undefined
 }
 
-/** The list parameters of a request, with its interval parsed. */
+/** Returns the list parameters of a request. Parses `startTime` and `endTime` into instants. */
 export const toListParameters = ({
   currentPage,
   pageSize,
@@ -38,25 +38,28 @@ export const toListParameters = ({
   ...parseInterval({ startTime, endTime }),
 })
 
-/** A query of orders. `from` and `to` are bounds of the creation time. */
+/** A query for orders. `from` and `to` limit the creation time. */
 export interface OrderQuery extends ListParameters {
   type: OrderType
-  /** Null for an operator, who sees orders of all workspaces. */
+  /** Null for an operator, who can see orders of all workspaces. */
   workspace: WorkspaceId | null
-  /** For an operator: the workspace that created the orders or receives their funds. */
+  /** Used by operators only. Selects orders that this workspace created, and orders of which it is the counterparty. */
   participant?: WorkspaceId | undefined
-  /** Absent for orders of LIVE and SANDBOX workspaces. */
+  /** Selects orders of LIVE or of SANDBOX workspaces. If undefined, selects orders of all workspaces. */
   workspaceKind?: WorkspaceKind | undefined
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
-  /** Treats orders past their `expiresAt` as expired, even if the job has not recorded it yet. */
+  /**
+   * If defined, orders count as expired from their `expiresAt`, even if the job has not updated their stored status
+   * yet.
+   */
   expiry?: (OrderExpiry & { at: Instant }) | undefined
-  /** Fields that the order's data must contain. */
+  /** Fields and values that the order's data must contain. */
   data?: Readonly<Record<string, string>> | undefined
   sortBy: 'createdAt' | 'updatedAt'
 }
 
-/** A query of orders that are due to expire. */
+/** A query for orders that are due to expire. */
 export interface DueQuery {
   type: OrderType
   status: string
@@ -67,7 +70,7 @@ export interface DueQuery {
   limit: number
 }
 
-/** The parameters of the order lists, of members and of operators. */
+/** The query parameters of order lists, for members and operators. */
 export interface OrderListRequest extends ListRequest {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
@@ -75,7 +78,10 @@ export interface OrderListRequest extends ListRequest {
   workspaceKind?: WorkspaceKind | undefined
 }
 
-/** The query of an order list. A workspace of null selects the request's `workspaceId`, or orders of all workspaces. */
+/**
+ * Returns the query for an order list. If `workspace` is null, the request's `workspaceId` applies. If the request has
+ * no `workspaceId` either, the query selects orders of all workspaces.
+ */
 export const toOrderQuery = (
   request: OrderListRequest,
   { type, workspace, status }: { type: OrderType; workspace: WorkspaceId | null; status?: string | undefined },

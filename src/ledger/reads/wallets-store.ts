@@ -36,11 +36,11 @@ const walletsOfWorkspace = statement((store, param: Param<{ workspace: Workspace
   selectWallets(store).where('w.workspace_biz_id', '=', param('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
 )
 
-/** A workspace's wallets, oldest first. */
+/** Returns a workspace's wallets, oldest first. */
 export const listWallets = (database: Database, workspace: WorkspaceId): Promise<Wallet[]> =>
   walletsOfWorkspace.all(database, { workspace })
 
-/** Identifies a wallet, for a workspace or an operator. */
+/** Identifies a wallet for a member of a workspace or for an operator. */
 export interface WalletScope {
   wallet: WalletId
   /** Null for an operator, who can read wallets of all workspaces. */
@@ -54,17 +54,20 @@ const walletOfWorkspace = statement((store, param: Param<{ wallet: WalletId; wor
   selectWallets(store).where('w.biz_id', '=', param('wallet')).where('w.workspace_biz_id', '=', param('workspace')),
 )
 
-/** Undefined for an unknown wallet and for one of another workspace. */
+/** Returns a wallet. Returns undefined if the wallet does not exist or belongs to another workspace. */
 export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> =>
   workspace === null ? walletById.first(database, { wallet }) : walletOfWorkspace.first(database, { wallet, workspace })
 
-/** Identifies the default wallet of a currency. */
+/** Identifies the default wallet of a workspace in a currency. */
 export interface DefaultWalletScope {
   workspace: WorkspaceId
   currency: string
 }
 
-/** The wallet that operations use if a request has a currency and no wallet. */
+/**
+ * Returns the default wallet, or undefined if there is none. Operations use the default wallet if a request specifies a
+ * currency but no wallet.
+ */
 export const readDefaultWallet = (
   database: Database,
   { workspace, currency }: DefaultWalletScope,
@@ -75,13 +78,15 @@ export const readDefaultWallet = (
     .where('w.is_default', '=', true)
     .executeTakeFirst()
 
-/** A wallet's balance. `available` is `total` without `held`. */
+/** A wallet's balance. `available` is `total` minus `held`. */
 export interface Balance {
   wallet: WalletId
   total: Money
   held: Money
   available: Money
-  /** Number of entries, holds created and holds ended. */
+  /**
+   * Version of the balance: the number of entries, plus the number of created holds, plus the number of ended holds.
+   */
   version: number
 }
 
@@ -106,7 +111,7 @@ export interface BalanceScope {
   workspace: WorkspaceId
 }
 
-/** The current balance. Undefined for an unknown wallet and for one of another workspace. */
+/** Returns the current balance. Returns undefined if the wallet does not exist or belongs to another workspace. */
 export const readBalance = async (
   database: Database,
   { wallet, workspace }: BalanceScope,
@@ -122,7 +127,9 @@ export const readBalance = async (
 }
 
 /**
- * The balance at an instant, including changes at that instant: the last entry's balance and sequence, and the open holds.
+ * Returns the balance at an instant. Changes with exactly this timestamp are included. `total` is the balance after the
+ * last entry, and `held` is the sum of the holds that were open. Returns undefined if the wallet does not exist or
+ * belongs to another workspace.
  */
 export const readBalanceAt = async (
   database: Database,

@@ -1,8 +1,11 @@
 /**
- * Accounts of the ledger. `minor_units` accepts whole numbers only (no NaN, infinity or decimal places) and never rounds.
- * CLEARING accounts are the counterparty of payments in and out and may be negative; no other kind may. A fill factor of 50
- * leaves room to update a busy balance on its page. `version` counts entries, holds created and holds ended. Domain types and
- * an insert trigger check enumerated values: PostgreSQL parses the text of a CHECK for each statement.
+ * Accounts of the ledger. A `minor_units` value is a whole number. NaN, infinity and decimal places are rejected, and
+ * values are never rounded. A CLEARING account is the counterparty of recharges and withdrawals, and only its balance
+ * may be negative. `version` counts entries, created holds and ended holds.
+ *
+ * The fill factor of 50 leaves free space on each page. PostgreSQL can then update the balance of a busy account within
+ * the page. Domain types and an insert trigger restrict columns to lists of values, because PostgreSQL parses a CHECK
+ * constraint again for each statement.
  */
 export const accounts = [
   `CREATE DOMAIN minor_units AS numeric CHECK (scale(VALUE) = 0 AND abs(VALUE) < 1e38)`,
@@ -25,7 +28,7 @@ export const accounts = [
     CONSTRAINT ledger_accounts_closed_empty CHECK (status <> 'CLOSED' OR (balance = 0 AND held = 0))
   ) WITH (fillfactor = 50)`,
   `CREATE UNIQUE INDEX ledger_accounts_house ON ledger_accounts (kind, currency) WHERE workspace_biz_id IS NULL`,
-  // Operations with a currency and without a wallet use the default wallet.
+  // Operations use the default wallet if a request specifies a currency but no wallet.
   `CREATE TABLE wallets (
     biz_id uuid NOT NULL,
     workspace_biz_id uuid NOT NULL,
@@ -52,7 +55,7 @@ export const accounts = [
     END IF;
     RETURN NEW;
   END $$`,
-  // The columns with money change only inside the triggers of entries and holds (depth 2).
+  // Amounts change only inside the triggers on entries and holds. There, pg_trigger_depth() is at least 2.
   `CREATE FUNCTION ledger_accounts_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
@@ -80,7 +83,8 @@ export const accounts = [
     FOR EACH ROW EXECUTE FUNCTION ledger_accounts_opening()`,
   `CREATE TRIGGER ledger_accounts_opening BEFORE INSERT ON ledger_accounts
     FOR EACH ROW EXECUTE FUNCTION ledger_accounts_guard()`,
-  // Skips the updates by the triggers of entries and holds. In a WHEN condition the depth is one less than in the body.
+  // Skip updates that the triggers on entries and holds make. pg_trigger_depth() in a WHEN condition is one less than
+  // in the trigger function.
   `CREATE TRIGGER ledger_accounts_guard BEFORE UPDATE ON ledger_accounts
     FOR EACH ROW WHEN (pg_trigger_depth() < 1) EXECUTE FUNCTION ledger_accounts_guard()`,
   `CREATE TRIGGER ledger_accounts_append_only BEFORE DELETE OR TRUNCATE ON ledger_accounts

@@ -1,8 +1,11 @@
 /**
- * Daily usage of a workspace by order type, channel and currency (UTC days). The trigger counts an order under the row lock
- * of its counter, so that concurrent orders cannot exceed a limit together. An order that ends without a payment no longer
- * counts. The limit is `dailyMax` of the order; an order that exceeds it fails with SQLSTATE PL001. The counter is always
- * locked after the accounts, which prevents deadlocks.
+ * Daily usage of a workspace by order type, channel and currency. Days are in UTC. The insert trigger adds the amount
+ * of an order to a counter and holds the counter's row lock until the transaction ends. Concurrent orders therefore
+ * cannot exceed a limit together. The update trigger subtracts the amount of an order that is cancelled, rejected,
+ * failed or expired.
+ *
+ * The limit is `dailyMax` in the order's data. An order that exceeds its limit fails with SQLSTATE PL001. The counter
+ * is always locked after the accounts, which prevents deadlocks.
  */
 export const dailyUsage = [
   `CREATE TABLE daily_usage (

@@ -1,7 +1,10 @@
 /**
- * Journal entries, append-only. The row trigger is the only writer of an account's balance, and replaces a foreign key.
- * Callers must not be able to violate a unique key of the table: ON CONFLICT DO NOTHING would drop the row but not the
- * trigger's effect. So the trigger itself assigns `sequence`, the only unique key.
+ * Journal entries. The table is append-only. Only its row trigger changes the balance of an account. The trigger also
+ * checks that the account exists, which makes a foreign key unnecessary.
+ *
+ * A caller must not be able to violate a unique key of the table. INSERT … ON CONFLICT DO NOTHING would skip the row,
+ * but the BEFORE trigger would already have changed the balance. The only unique key is therefore the account with
+ * `sequence`, and the trigger assigns `sequence`.
  */
 export const entries = [
   `CREATE DOMAIN ledger_flow AS text
@@ -22,9 +25,10 @@ export const entries = [
   )`,
   `CREATE INDEX ledger_entries_at ON ledger_entries (account_biz_id, created_at)`,
   `CREATE INDEX ledger_entries_order ON ledger_entries (order_biz_id) WHERE order_biz_id IS NOT NULL`,
-  // Each process start reads the opening entries of the house accounts: a few in a large table.
+  // Each process reads the opening entries of the house accounts when it starts. The index finds these few entries in a
+  // large table.
   `CREATE INDEX ledger_entries_opening ON ledger_entries (account_biz_id) WHERE flow_type = 'OPENING'`,
-  // The times of an account's entries never decrease, so that its balance at an instant is well defined.
+  // The creation times of an account's entries never decrease. The balance at an instant is therefore well defined.
   `CREATE FUNCTION ledger_entries_apply() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE ledger_accounts

@@ -1,14 +1,18 @@
 /**
- * `ledger_execute` runs a money command in one round trip and one transaction: idempotency, order, journal entries, holds and
- * audit entry. commands/execute-store.ts builds the command. Returns `{outcome, account?, result?}` with outcome DONE, REPLAY,
- * IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH, NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. Only DONE
- * has written anything.
+ * `ledger_execute` runs a money command in one round trip and one transaction. It writes the order, journal entries,
+ * holds, audit entry and idempotency record. `toCommandJson` in commands/execute-store.ts builds the argument.
  *
- * Lock order: the request's key, the order, then accounts by id.
- * The time of an order or account never decreases: the latest time of the command, the order and the accounts applies.
+ * The function returns `{outcome, account?, result?}`. `outcome` is DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND,
+ * CURRENCY_MISMATCH, NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. The function writes rows only if the
+ * outcome is DONE.
+ *
+ * Locks are acquired in this order: the request's key, the order, then the accounts by id.
+ *
+ * Timestamps of an order or account never decrease. All rows get the latest of three times: the time of the command,
+ * the last change of the order, and the last entry of the accounts.
  */
 export const execute = [
-  // Locks the order to move, or returns the reason why it cannot be moved.
+  // Locks the order whose status the command changes. Sets refusal if the status cannot be changed.
   `CREATE FUNCTION ledger_lock_order(command jsonb, OUT locked orders, OUT refusal text) LANGUAGE plpgsql AS $$
   DECLARE
     v_move jsonb := command->'move';

@@ -1,6 +1,6 @@
 /**
- * Holds reserve funds for an order. A hold ends once, as RELEASED or CAPTURED. The triggers that update the account's `held`
- * are AFTER triggers: these fire only for rows that were written.
+ * Holds reserve funds for an order. A hold ends once, as RELEASED or CAPTURED. AFTER triggers update the account's
+ * `held`, because AFTER triggers run only for rows that were written.
  */
 export const holds = [
   `CREATE TABLE ledger_holds (

@@ -10,7 +10,7 @@ import { sandbox } from './sandbox.ts'
 import { validate } from './validate.ts'
 import { write } from './write.ts'
 
-/** The result of the last integrity check, in one row: one replica checks, all replicas read it. */
+/** The result of the latest integrity check, in a single row. One replica writes the row, and all replicas read it. */
 const ledgerCheck = `CREATE TABLE ledger_check (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     checked_at timestamptz NOT NULL,
@@ -22,8 +22,8 @@ const ledgerCheck = `CREATE TABLE ledger_check (
   )`
 
 /**
- * The tables and functions of the ledger. The database enforces the invariants of double entry, also against SQL that bypasses
- * this code. Start reading at accounts.ts and entries.ts; execute.ts runs a money command.
+ * The tables and functions of the ledger. Constraints and triggers enforce the invariants of double entry, even for SQL
+ * that does not come from this code. Start reading at accounts.ts and entries.ts. execute.ts runs a money command.
  */
 export const migrations = [
   sqlMigration('001-baseline', [

@@ -13,12 +13,12 @@ const statusOfType = Object.entries(statuses)
 const ended = quoted(endedStatuses)
 
 /**
- * Orders and their status history. `counterparty_workspace_biz_id` is the other side of a transfer between workspaces, and
- * null within one. Amounts in `data` are minor units as text. `history` is part of the row, so that a posting reads and
- * writes one row.
+ * Orders and their status history. `counterparty_workspace_biz_id` is the receiving workspace of a transfer to another
+ * workspace, and null for all other orders. Amounts in `data` are strings of minor units. `history` is a column rather
+ * than a table, so that a command reads and writes only one row.
  */
 export const orders = [
-  // A function, because PostgreSQL parses the text of a CHECK again for each statement.
+  // Use a function, because PostgreSQL parses the text of a CHECK constraint again for each statement.
   `CREATE FUNCTION is_order_status(type text, status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   BEGIN
     RETURN ${statusOfType};
@@ -50,7 +50,7 @@ export const orders = [
   `CREATE INDEX orders_source ON orders (source_wallet_biz_id, created_at) WHERE source_wallet_biz_id IS NOT NULL`,
   `CREATE INDEX orders_target ON orders (target_wallet_biz_id, created_at) WHERE target_wallet_biz_id IS NOT NULL`,
   `CREATE INDEX orders_open ON orders (order_type, status, created_at) WHERE status NOT IN (${ended})`,
-  // Operators list recharges and withdrawals of all workspaces.
+  // For operators, who list recharges and withdrawals of all workspaces.
   `CREATE INDEX orders_of_all ON orders (order_type, created_at, biz_id)
     WHERE order_type IN ('RECHARGE', 'WITHDRAWAL')`,
   `CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -84,12 +84,12 @@ export const orders = [
     FOR EACH ROW EXECUTE FUNCTION orders_history_guard()`,
 ]
 
-/** The JSON form of an order, the same for the function that writes it, for replays and for reads. */
+/** The JSON form of an order. `ledger_execute` returns and stores this form, and reads select the same form. */
 export const orderJson = [
   `CREATE FUNCTION iso_utc(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   $$`,
-  // plpgsql caches its plans; an SQL function is planned again on each call.
+  // Use plpgsql, because it caches query plans. PostgreSQL plans an SQL function again on each call.
   `CREATE FUNCTION order_json(o orders) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   BEGIN
     RETURN jsonb_build_object(

@@ -1,6 +1,7 @@
 /**
- * Sandbox funds never mix with real funds. Both workspaces of an order have the same kind. A SANDBOX workspace has its own
- * CLEARING account per currency in place of the house accounts. A trigger opens it with the first wallet in that currency.
+ * Keeps sandbox funds apart from real funds. Both workspaces of an order must have the same kind. A SANDBOX workspace
+ * uses its own CLEARING account per currency instead of the house accounts. A trigger opens that account when the
+ * workspace opens its first wallet in the currency.
  */
 export const sandbox = [
   `CREATE FUNCTION orders_one_kind() RETURNS trigger LANGUAGE plpgsql AS $$

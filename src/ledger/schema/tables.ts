@@ -16,7 +16,7 @@ interface LedgerAccountsTable {
   balance: Generated<bigint>
   held: Generated<bigint>
   sequence: Generated<number>
-  /** Number of entries plus created holds plus ended holds. */
+  /** The number of entries, plus the number of created holds, plus the number of ended holds. */
   version: Generated<number>
   last_entry_at: NullableTimestamp
   created_at: Timestamp
@@ -28,7 +28,7 @@ interface WalletsTable {
   workspace_biz_id: WorkspaceId
   wallet_name: string
   currency: string
-  /** Operations with a currency and without a wallet use it. */
+  /** Whether operations use this wallet if a request specifies a currency but no wallet. */
   is_default: boolean
   created_at: Timestamp
   updated_at: Timestamp
@@ -62,7 +62,7 @@ interface LedgerHoldsTable {
 interface OrdersTable {
   workspace_biz_id: WorkspaceId
   biz_id: OrderId
-  /** The other side of a transfer between workspaces. */
+  /** The receiving workspace of a transfer to another workspace. Null for all other orders. */
   counterparty_workspace_biz_id: WorkspaceId | null
   order_type: OrderType
   order_no: string
@@ -72,7 +72,7 @@ interface OrdersTable {
   target_wallet_biz_id: WalletId | null
   created_by: AccountId | null
   data: Json
-  /** `[{status, at, actorBizId, reason}]`; the last one has the current status. */
+  /** An array of `{status, at, actorBizId, reason}`. The last element has the current status. */
   history: Json
   created_at: Timestamp
   updated_at: Timestamp
@@ -80,7 +80,7 @@ interface OrdersTable {
 
 interface IdempotencyTable {
   account_biz_id: AccountId
-  /** The zero id for commands without a workspace. */
+  /** The all-zero UUID if the command has no workspace. */
   workspace_biz_id: string
   operation: string
   request_id: string
@@ -92,7 +92,7 @@ interface IdempotencyTable {
 interface LedgerCheckTable {
   one: Generated<true>
   checked_at: Timestamp
-  /** Null if the ledger is consistent. */
+  /** Name of the violated invariant. Null if the ledger is consistent. */
   rule: string | null
   subject: string | null
   violations: number

@@ -1,6 +1,7 @@
 /**
- * Resolves the accounts of a command to their ids. A house account resolves to the CLEARING account of the first wallet's
- * workspace if that is a sandbox, and otherwise to the house account of that kind and currency.
+ * Returns the ids of the accounts of a command. If the first wallet belongs to a SANDBOX workspace, every house account
+ * is replaced by that workspace's CLEARING account. Otherwise, the house account of the requested kind and currency is
+ * used.
  */
 const resolve = `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
   DECLARE
@@ -27,13 +28,14 @@ const resolve = `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LA
   END $$`
 
 /**
- * The steps of ledger_execute before its first write. They loop over short JSON arrays by index, because a simple expression
- * costs a tenth of a query. Entries and holds refer to an account by its index in `accounts` of the command.
+ * The functions that `ledger_execute` calls before its first write. They loop over short JSON arrays by index, because
+ * a simple PL/pgSQL expression costs a tenth of a query. Entries and holds refer to an account by its index in the
+ * command's `accounts`, starting at 0.
  */
 export const validate = [
   resolve,
-  // Locks accounts in the order of their ids, which prevents deadlocks.
-  // One lookup by key per account: its cached plan never becomes a scan.
+  // Locks accounts in the order of their ids, which prevents deadlocks. Looks up each account by its key in a separate
+  // query. The cached plan of that query always uses the primary key and never scans the table.
   `CREATE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
   DECLARE
     v_id uuid;
@@ -57,7 +59,7 @@ export const validate = [
     END LOOP;
     RETURN v_locked;
   END $$`,
-  // The change of an account's available balance by a command.
+  // Returns the amount by which a command changes the available balance of an account.
   `CREATE FUNCTION ledger_effect(account uuid, ids uuid[], command jsonb) RETURNS numeric
   LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
@@ -77,8 +79,9 @@ export const validate = [
     END LOOP;
     RETURN v_effect;
   END $$`,
-  // The outcome that rejects the command: the first one by reason and then by account; NULL to accept it.
-  // "freed" is the amount of the order's ending holds, by account.
+  // Returns the outcome that rejects the command, or NULL to accept the command. If several accounts have a problem,
+  // the most severe outcome is returned, and the first account among equals. "freed" maps an account to the amount of
+  // the order's holds that the command ends.
   `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE

@@ -1,6 +1,7 @@
-/** The steps of ledger_execute that write an accepted command. */
+/** The functions that write the rows of an accepted command. `ledger_execute` calls them. */
 export const write = [
-  // Creates or moves the order and appends to its history. "target" is the workspace of the target wallet.
+  // Creates the order or changes its status, and appends to its history. "target" is the workspace of the target
+  // wallet.
   `CREATE FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
   RETURNS orders LANGUAGE plpgsql AS $$
   DECLARE
@@ -33,7 +34,8 @@ export const write = [
     END IF;
     RETURN v_order;
   END $$`,
-  // One statement, so that the zero-sum trigger sees the whole transaction. Per account, credits precede debits.
+  // Inserts all entries in one statement, because the zero-sum trigger checks the entries of one statement. Inserts the
+  // credits of an account before its debits, because the balance may not become negative.
   `CREATE FUNCTION ledger_write_entries(command jsonb, ids uuid[], order_id uuid, at timestamptz)
   RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
