@@ -1,7 +1,7 @@
 import type { Operation } from '../../src/kernel/index.ts'
 import { type Answer, type Call, requiredHeaders } from './http.ts'
 
-/** The checked fields of an audit entry. */
+/** The fields of an audit entry that the tests compare. */
 export interface AuditEntry {
   actor: string | null
   clientIp: string
@@ -9,22 +9,25 @@ export interface AuditEntry {
   target: string | null
 }
 
-/** The expected audit facts of one command. */
+/** The audit fields that a command is expected to leave. */
 export interface ExpectedAudit {
   clientIp: string | undefined
-  /** User id of the session token, if any. */
+  /** User id from the access token. Undefined if the request has no token. */
   actor: string | undefined
   scope: Operation['policy']['workspace']
-  /** The request was denied, so the workspace may be absent. */
+  /** Whether the request was denied. The audit entry of a denied request may lack the workspace. */
   isRefused: boolean
   workspace: string | undefined
-  /** Request and response text, which must contain the target. Undefined if encrypted or authorized by a secret. */
+  /**
+   * Text of the request and the response. The target id must occur in the text. Undefined if the body is encrypted or a
+   * mailed secret authorizes the request.
+   */
   logged: string | undefined
   /** Target id from the response, or from the path of a denied request. */
   target: string | null | undefined
 }
 
-/** Operations authorized by a mailed link alone. */
+/** Operations that a mailed link authorizes, without an access token. */
 const bySecret = new Set(['password.reset', 'password.init'])
 
 const idIn = (path: string): string | null => /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
@@ -34,7 +37,7 @@ const claimsOf = (token: unknown): string =>
     ? Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
     : '{}'
 
-/** Normalizes an IPv4-mapped IPv6 address. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 const oneSpelling = (address: string | null | undefined) => address?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 
 export const toExpectedAudit = (
@@ -60,7 +63,7 @@ export const toExpectedAudit = (
 /** Returns the audit fields that do not match the command. */
 export const auditMismatches = (requested: ExpectedAudit, line: AuditEntry): string[] => {
   const { actor, clientIp, workspace, target } = line
-  // A rate is named by its two currencies.
+  // The target of an exchange rate is a currency pair such as `USD/EUR`.
   const names = target?.toLowerCase().split('/') ?? []
   const isSomewhere =
     workspace === null ? requested.isRefused : requested.workspace === undefined || workspace === requested.workspace

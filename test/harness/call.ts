@@ -6,7 +6,7 @@ import { type Operation, toInstant } from '../../src/kernel/index.ts'
 export const headersOf = (headers: Record<string, string>): Headers =>
   new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
 
-/** A call as it comes in, nobody's yet, of which a test says what matters to it. */
+/** An unauthenticated call with default fields. `logged` overrides the fields that matter to the test. */
 export const arrivedCall = (operation: Operation, logged: Partial<IncomingRequest> = {}): Call =>
   new Call({
     operation,

@@ -1,13 +1,13 @@
 /** Runs one SQL query and returns its rows, each with one text column `line`. */
 export type CatalogQuery = (text: string) => Promise<readonly { line: string }[]>
 
-/** Objects that an extension or initdb made are not part of the schema. */
+/** Limits the queries to the schema `public`. The objects of initdb are in other schemas. */
 const ours = `'public'::regnamespace`
 const commentOf = (catalog: string, oid: string, column = '0'): string =>
   `coalesce((SELECT ' COMMENT ' || description FROM pg_description
      WHERE classoid = '${catalog}'::regclass AND objoid = ${oid} AND objsubid = ${column}), '')`
 
-/** A line for every property that a statement or a caller could notice. */
+/** One query per kind of object. Each row describes one object, with every property that a client can observe. */
 const queries = [
   `SELECT format('relation %s kind=%s persistence=%s options=%s replica-identity=%s rls=%s/%s access=%s acl=%s%s', c.oid::regclass,
      relkind, relpersistence, reloptions, relreplident, relrowsecurity, relforcerowsecurity,
@@ -48,10 +48,10 @@ const queries = [
   `SELECT format('event trigger %s', evtname) AS line FROM pg_event_trigger`,
 ]
 
-/** Comments and line breaks inside a function's body do not change what it does. */
+/** Removes comments and line breaks. Inside a function body they have no effect. */
 const normalize = (line: string): string => line.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim()
 
-/** The schema `public` as sorted lines of text: equal lists mean equal schemas. */
+/** Describes the schema `public` as sorted lines of text. Equal lists mean equal schemas. */
 export const readCatalog = async (query: CatalogQuery): Promise<string[]> => {
   const lines: string[] = []
   for (const text of queries) for (const { line } of await query(text)) lines.push(normalize(line))

@@ -1,13 +1,13 @@
 import { catalogue } from '../../src/contract/index.ts'
 import { type ChainId, chains, type Operation } from '../../src/kernel/index.ts'
 
-/** One way to reach one operation. */
+/** An operation on one chain. */
 export interface Route {
   name: string
   operation: Operation
   chainId: ChainId
   method: string
-  /** With an unknown id in the place of each parameter. */
+  /** Path with an unknown id in place of each parameter. */
   path: string
 }
 
@@ -21,7 +21,7 @@ const routeOf = (operation: Operation, chainId: ChainId): Route => ({
   path: chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId),
 })
 
-/** Every operation on every chain that it is declared for. */
+/** Every operation on every chain that the operation declares. */
 export const routes: Route[] = catalogue.flatMap((operation) =>
   operation.chains.map((chainId) => routeOf(operation, chainId)),
 )

@@ -7,7 +7,7 @@ import { codeIn } from './sign-in.ts'
 const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
 const password = 'Portico-demo-2026'
 
-/** Its requests are checked like those of `call`. */
+/** Wraps fetch and records each exchange, so that `stop` checks the audit entries. */
 const watchedFetch =
   (portico: Portico): typeof fetch =>
   async (input, init) => {
@@ -26,7 +26,7 @@ const watchedFetch =
     return response
   }
 
-/** The typed client of a running Portico, as a browser behind the edge; what it sends and receives is recorded. */
+/** Creates a typed client that behaves like a browser behind the edge. Its requests and responses are recorded. */
 export const clientOf = <const P extends Portal>(
   portico: Portico,
   portal: P,
@@ -45,7 +45,7 @@ export const clientOf = <const P extends Portal>(
     },
   })
 
-/** Signs a seeded account in by the code that is mailed to it. */
+/** Signs in a seeded account with the mailed code. */
 export const signInAs = async (portico: Portico, client: ClientFrame, email: string): Promise<void> => {
   await client.signIn({ email, password, code: async () => codeIn((await portico.mailTo(email, 'login-code')).text) })
 }

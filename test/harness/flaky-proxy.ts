@@ -3,14 +3,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface FlakyProxy {
   port: number
-  /** Breaks every connection, and as many new ones as soon as the server has said `text` to them. */
+  /**
+   * Closes all connections. Then closes the next `times` connections, each as soon as the server sends `text`.
+   * Resolves after the last one.
+   */
   cutAfter(text: string, times: number): Promise<void>
   close(): Promise<void>
 }
 
-/** A TCP proxy that can break its connections on demand. */
+/** Starts a TCP proxy that closes connections on demand. */
 export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
-  let fatal = { text: '', left: 0, spent: () => {} }
+  let fatal = { text: '', left: 0, resolve: () => {} }
   const clients = new Set<Socket>()
   const proxy = createServer((client) => {
     const server = connect(target, '127.0.0.1')
@@ -22,7 +25,7 @@ export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
       if (fatal.left === 0 || !bytes.includes(fatal.text)) return void client.write(bytes)
       fatal.left -= 1
       client.end(bytes)
-      if (fatal.left === 0) fatal.spent()
+      if (fatal.left === 0) fatal.resolve()
     })
   })
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
@@ -30,7 +33,7 @@ export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
     port: (proxy.address() as AddressInfo).port,
     cutAfter: (text, times) =>
       new Promise((resolve) => {
-        fatal = { text, left: times, spent: resolve }
+        fatal = { text, left: times, resolve }
         for (const client of clients) client.destroy()
       }),
     close: async () => {

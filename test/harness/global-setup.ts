@@ -12,7 +12,10 @@ declare module 'vitest' {
     topology: Topology
     postgresUrl: string | null
     redisUrl: string | null
-    /** The folder of recorded exchanges, from which the examples of the documentation are chosen. */
+    /**
+     * Folder for recorded exchanges. The examples of the documentation are chosen from them. Null when recording is
+     * off.
+     */
     recordings: string | null
   }
 }
@@ -25,7 +28,7 @@ export const urlOf = (serverUrl: string, database: string): string => {
   return url.href
 }
 
-/** Reports at the end of the run that a suite was skipped. With CI=true the suite has failed instead. */
+/** Reports a skipped suite at the end of the run. With CI=true a missing server fails the suite instead. */
 export const nameSkipped = (project: TestProject, why: string): void => {
   process.once('exit', () => process.stderr.write(`skipped: the ${project.name} suite (${why})\n`))
 }
@@ -57,7 +60,7 @@ const setUpRedis = async (project: TestProject) => {
   return async () => redis?.stop()
 }
 
-/** Runs once per project. Starts PostgreSQL with a seeded database that test files copy, and Redis for the replicas. */
+/** Runs once per project. Starts PostgreSQL with a seeded template database, and Redis for the replicas project. */
 const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
   const recordings = openRecordings()
   project.provide('recordings', recordings.folder)

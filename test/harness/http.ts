@@ -9,15 +9,15 @@ export interface Answer {
 }
 
 export interface Call {
-  /** Laid over the required headers; null leaves one out. */
+  /** Overrides the required headers. Null removes a header. */
   headers?: Record<string, string | null>
-  /** Sent as JSON; a string or bytes are sent as they are. */
+  /** Sent as JSON. A string or bytes are sent unchanged. */
   body?: unknown
   token?: string
   workspace?: string
 }
 
-/** The required headers, as the edge and a browser of one client send them. */
+/** The headers that every request needs, with the values that the edge and a browser send. */
 export const requiredHeaders = (accessCode = 'consumer-dev'): Record<string, string> => ({
   'x-portal-access-code': accessCode,
   'x-request-id': randomUUID(),
@@ -36,7 +36,7 @@ const bodyOf = (body: unknown): string | Uint8Array<ArrayBuffer> | null => {
   return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body)
 }
 
-/** One request, as a black-box client makes it. */
+/** Sends a request as a black-box client and reads the whole response. */
 export const send = async (baseUrl: string, method: string, path: string, call: Call = {}): Promise<Answer> => {
   const headers = new Headers(requiredHeaders(path.startsWith('/web/v1/system') ? 'system-dev' : 'consumer-dev'))
   if (call.token) headers.set('authorization', `Bearer ${call.token}`)

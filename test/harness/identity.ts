@@ -9,7 +9,7 @@ export const otherPassword = 'lantern~Quarry~Meadow~71'
 
 export const newEmail = (): string => `${randomUUID().slice(0, 8)}@people.test`
 
-/** A client with a separate fingerprint and address. */
+/** A client with its own client hash and IP address. */
 export interface Client {
   hash: string
   ip: string
@@ -49,14 +49,14 @@ export const data = ({ status, text, body }: Answer) => {
 
 export const refusal = ({ status, body }: Answer): [number, string] => [status, body.code]
 
-/** The token in the fragment of a mailed link. */
+/** Returns the token in the fragment of a mailed link. */
 export const linkToken = (text: string): string => {
   const token = /#token=([\w-]+)/.exec(text)?.[1]
   if (!token) throw new Error('no link in the mail')
   return token
 }
 
-/** Registers a newcomer up to the password. */
+/** Registers a new account and sets its password. */
 export const register = async (portico: Portico, email = newEmail(), by = client(portico)) => {
   const { sessionId } = data(await by.post('/auth/register/initiate', { email, turnstileToken: '' }))
   const { text } = await portico.mailTo(email, 'registration-code')
@@ -66,7 +66,7 @@ export const register = async (portico: Portico, email = newEmail(), by = client
   return { email, accountId: String(account.accountBizId), account }
 }
 
-/** A login up to its code. */
+/** Starts a login and returns the mailed code. */
 export const begin = async (portico: Portico, by: Client, email: string, password = goodPassword) => {
   const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password }))
   data(await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }))
@@ -84,14 +84,14 @@ export const signInAs = async (
   return data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
 }
 
-/** Creates an account and signs it in. */
+/** Registers a new account and signs it in. */
 export const newcomer = async (portico: Portico, by = client(portico)) => {
   const { email, accountId } = await register(portico, newEmail(), by)
   const session = await signInAs(portico, by, email)
   return { email, accountId, by, session, token: session.accessToken }
 }
 
-/** Waits for a notice of a change to the account's security, by a part of its text. */
+/** Waits for a security notice that contains `text`. */
 export const toldOf = async (portico: Portico, email: string, text: string): Promise<void> => {
   const texts = async () =>
     (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change').map((mail) => mail.text)

@@ -6,13 +6,13 @@ export type LogLine = Record<string, unknown> & { level: string }
 export interface LogCapture {
   logger: Logger
   lines: LogLine[]
-  /** The same, byte for byte. */
+  /** The same lines as unparsed text. */
   raw: string[]
-  /** Lines at error or above: each one is a fault that a test must have expected. */
+  /** Lines at level error or fatal. A test must expect each one. */
   faults(): LogLine[]
 }
 
-/** A real logger whose lines can be looked at. */
+/** Creates a real logger that keeps its lines in memory. */
 export const captureLog = (): LogCapture => {
   const lines: LogLine[] = []
   const raw: string[] = []

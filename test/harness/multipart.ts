@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 export interface Part {
   name: string
   content: string | Uint8Array
-  /** In UTF-8; bytes are sent as they are. */
+  /** A string is encoded as UTF-8. Bytes are sent unchanged. */
   fileName?: string | Uint8Array
   type?: string
 }

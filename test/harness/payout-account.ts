@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** An account that a workspace may pay out to, as withdrawalChannels.create takes it; another one at each call. */
+/** Input for withdrawalChannels.create. Each call returns a different account. */
 export const payoutAccount = (changed: object = {}) => ({
   channelType: 'BANK',
   currency: 'USD',

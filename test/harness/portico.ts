@@ -20,16 +20,16 @@ export interface DevelopmentMail {
   html: string
   template: MailTemplate
   locale: string
-  /** ISO 8601. */
+  /** Time in ISO 8601. */
   at: string
 }
 
 export interface Portico {
-  /** Alternates between replicas on each read. */
+  /** Base URL. Each read returns the next replica. */
   readonly url: string
-  /** Of every replica. */
+  /** Base URLs of all replicas. */
   urls: string[]
-  /** Of the first replica. */
+  /** Operations listener of the first replica. */
   operationsUrl: string
   settings: Configuration
   running: Running
@@ -38,13 +38,13 @@ export interface Portico {
   /** Operations without a handler. */
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** Records a request sent by other means, so that `stop` checks its audit entry. */
+  /** Records a request that another client sent. `stop` then checks its audit entry. */
   recordCall(method: string, path: string, answer: Answer, call?: Call): void
-  /** The newest development mail to an address. Waits for one of the given template. */
+  /** Returns the newest development mail to an address. With `template`, waits for a mail of that template. */
   mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
-  /** Every development mail to an address, newest first. */
+  /** Returns every development mail to an address, newest first. */
   mailsTo(address: string): Promise<DevelopmentMail[]>
-  /** Expected faults. Any other fault fails the test at `stop`. */
+  /** Marks matching log lines as expected. `stop` fails on any other fault. */
   expectFault(matches: (line: LogLine) => boolean): void
   stop(): Promise<void>
 }
@@ -84,7 +84,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
   let domains: PorticoProcess | null = null
   const split = inject('topology') === 'split'
   if (split) {
-    // The gateway makes the keys and seeds the store; the domains only need to find it when they are asked.
+    // The domains process starts first. It needs the gateway's keys and the seeded store only for the first request.
     const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
     const { access, money, codedValues, files, exports, jobs, audit } = settings
     const configuration = { assertion, access, money, codedValues, files, exports, jobs, audit }
@@ -92,7 +92,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     upstream(settings, domains.url)
   }
   const running = await startServer(settings, 'gateway', captured.logger)
-  // A second replica that shares the first one's store and Redis and nothing else; they are used in turn.
+  // The second replica shares only the store and Redis with the first one. Calls alternate between the replicas.
   const replicas = inject('topology') === 'replicas' ? [running, await runBeside(settings, captured)] : [running]
   let turn = 0
   const nextUrl = () => `http://127.0.0.1:${replicas[turn++ % replicas.length]?.port}`

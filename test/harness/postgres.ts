@@ -8,21 +8,21 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
-/** A temporary PostgreSQL server: `stop` removes its data. */
+/** A temporary PostgreSQL server. */
 export interface TestPostgres {
   url: string
   version: string
-  /** Stops it without a checkpoint, like a crash. Committed transactions survive. */
+  /** Kills the server without a checkpoint. Committed transactions survive. */
   crash(): Promise<void>
-  /** Starts it again after a crash. */
+  /** Restarts the server after `crash`. */
   resume(): Promise<void>
-  /** Starts a streaming standby, which the caller stops. Returns undefined without pg_basebackup. */
+  /** Starts a streaming standby. The caller must stop it. Returns undefined if pg_basebackup is not installed. */
   standby(): Promise<TestPostgres | undefined>
-  /** Shuts it down and removes its files. */
+  /** Stops the server and removes its files. */
   stop(): Promise<void>
 }
 
-/** Not durable: no test cuts the power. */
+/** Turns off durability. The tests simulate no power failure. */
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -32,7 +32,7 @@ const settings = {
   unix_socket_directories: '',
 }
 
-/** The newest installed version, or the one from npm. */
+/** Returns the folder of the newest installed version, or of the npm package. */
 const binaries = async (): Promise<string | undefined> => {
   const own = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1)
   if (own) return dirname(own)
@@ -45,7 +45,7 @@ const binaries = async (): Promise<string | undefined> => {
   }
 }
 
-/** PostgreSQL refuses to run as root. Root starts it as `postgres`, or as `nobody`. */
+/** The user to start PostgreSQL as. PostgreSQL refuses to run as root, so root uses `postgres` or `nobody`. */
 export const runAs = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
@@ -56,8 +56,9 @@ export const runAs = (): { uid: number; gid: number } | undefined => {
 }
 
 /**
- * Ports below the range of outgoing connections (from 32768 on Linux): the system could take one of those before the
- * caller listens on it. Each worker and the main process has its own ports and does not return one twice in a row.
+ * Test servers use ports below the ephemeral range, which starts at 32768 on Linux. The system could assign an
+ * ephemeral port to an outgoing connection before the test server listens on it. Each test process has its own range of
+ * ports and uses them in turn.
  */
 const [firstPort, portsEach, places] = [12_000, 2_000, 10] as const
 const ownPorts = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % places) * portsEach
@@ -100,13 +101,13 @@ const waitUntilReady = async (url: string, isGone: () => boolean): Promise<strin
   }
 }
 
-/** Runs as the user that owns the files of a server. */
+/** Runs a program as the user that owns the server's files. */
 const run = async (cwd: string, program: string, values: string[]): Promise<void> => {
   const code = await ended(spawn(program, values, { ...runAs(), cwd, stdio: 'ignore' }))
   if (code !== 0) throw new Error(`${program} ended with ${code}`)
 }
 
-/** A directory that the server may write to. */
+/** Creates a directory that the server may write to. */
 const makeDirectory = async (parent: string): Promise<string> => {
   const user = runAs()
   const directory = await mkdtemp(join(parent, 'portico-postgres-'))
@@ -121,11 +122,11 @@ const initialise = (bin: string, directory: string): Promise<void> =>
   ])
 
 interface Server extends Pick<TestPostgres, 'url' | 'version' | 'crash' | 'resume'> {
-  /** Shuts it down and keeps its files. */
+  /** Stops the server and keeps its files. */
   shutDown(): Promise<void>
 }
 
-/** Starts a server on a free port, on the files in a directory. */
+/** Starts a server on a free port with an existing data directory. */
 const launch = async (bin: string, directory: string, extra: Record<string, string>): Promise<Server> => {
   const port = await freePort()
   const options = { ...runAs(), cwd: directory, stdio: 'ignore' } as const
@@ -158,7 +159,7 @@ const launch = async (bin: string, directory: string, extra: Record<string, stri
   }
 }
 
-/** Starts a server on files that `fill` puts into a new directory. */
+/** Starts a server with a new data directory. `fill` creates the files. */
 const startOn = async (
   bin: string,
   extra: Record<string, string>,
@@ -195,13 +196,15 @@ const usableBinaries = async (): Promise<string | undefined> => {
   return undefined
 }
 
-/** Starts a new server on a free port. Returns undefined without PostgreSQL, and throws if CI=true. */
+/**
+ * Starts a new server on a free port. Returns undefined if PostgreSQL is not installed; with CI=true, throws instead.
+ */
 export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
   const bin = await usableBinaries()
   return bin === undefined ? undefined : startOn(bin, extra, (directory) => initialise(bin, directory))
 }
 
-/** Creates the files of a server in a subfolder of `parent`; `prepare` runs against that server once. */
+/** Creates the files of a server in a subfolder of `parent`. `prepare` runs once against the server. */
 export const createPostgresFiles = async (parent: string, prepare?: (url: string) => Promise<void>): Promise<void> => {
   const bin = await usableBinaries()
   if (bin === undefined) return
@@ -216,7 +219,7 @@ export const createPostgresFiles = async (parent: string, prepare?: (url: string
   }
 }
 
-/** As `startPostgres`, on a copy of the files that `createPostgresFiles` left in `parent`. */
+/** Starts a server on a copy of the files that `createPostgresFiles` created in `parent`. */
 export const startPostgresCopy = async (
   parent: string,
   extra: Record<string, string> = {},

@@ -8,7 +8,7 @@ import { copyDirectory, prepareOnce } from './prepared.ts'
 
 export interface TestPglite {
   pglite: PGlite
-  /** Closes it and removes its files. */
+  /** Closes the store and removes its files. */
   close(): Promise<void>
 }
 
@@ -34,8 +34,8 @@ const openCopy = async (name: string, fill: (directory: string) => Promise<void>
   return { pglite, close }
 }
 
-/** PGlite without tables. Skips `initdb`, which takes seconds: it opens a copy of a store that the run creates once. */
+/** Opens an empty PGlite store. Copies a store that the run creates once, because `initdb` takes seconds. */
 export const emptyPglite = (): Promise<TestPglite> => openCopy('embedded-empty', create)
 
-/** As `emptyPglite`, with the whole schema. */
+/** Opens a PGlite store with the whole schema. */
 export const migratedPglite = (): Promise<TestPglite> => openCopy('embedded-migrated', createMigrated)

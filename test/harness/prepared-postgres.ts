@@ -27,7 +27,9 @@ const migrateServer = async (url: string): Promise<void> => {
   }
 }
 
-/** An empty PostgreSQL server for one test file. Skips `initdb`: it starts on a copy of files that the run makes once. */
+/**
+ * Starts an empty PostgreSQL server for one test file. Copies files that the run creates once, which saves `initdb`.
+ */
 export const emptyPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
   startPostgresCopy(
     await prepareOnce(inject('runFolder'), 'postgres-empty', (folder) => createPostgresFiles(folder)),
@@ -44,10 +46,10 @@ const startPrepared = async (
     extra,
   )
 
-/** As `emptyPostgres`, with the whole schema. */
+/** Starts a PostgreSQL server with the whole schema. */
 export const migratedPostgres = (): Promise<TestPostgres | undefined> =>
   startPrepared('postgres-migrated', migrateServer)
 
-/** As `emptyPostgres`, with the schema and the development accounts, as the first start of a gateway leaves them. */
+/** Starts a PostgreSQL server with the schema and the development accounts. */
 export const seededPostgres = (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
   startPrepared('postgres-seeded', (url) => seed({ DATABASE_URL: url }), extra)

@@ -16,8 +16,8 @@ const acquire = (lock: string): Promise<boolean> =>
   )
 
 /**
- * Returns a folder that `fill` fills once per run, on first use. Other workers wait for it. Tests must not change it:
- * they work on copies.
+ * Returns a folder that `fill` fills on first use, once per run. Concurrent workers wait for the first one. Tests must
+ * work on copies and never change the folder.
  */
 export const prepareOnce = async (
   runFolder: string,
@@ -46,7 +46,7 @@ export const prepareOnce = async (
   return folder
 }
 
-/** Copies a data directory to a new one in the run's folder. */
+/** Copies a data directory to a new directory in the run folder. */
 export const copyDirectory = async (runFolder: string, template: string): Promise<Directory> => {
   const directory = join(runFolder, `copy-${randomUUID()}`)
   await cp(template, directory, { recursive: true })

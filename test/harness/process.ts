@@ -24,7 +24,7 @@ const waitUntilReady = async (operationsUrl: string, child: ChildProcess, output
   throw new Error(`the process did not get ready:\n${output()}`)
 }
 
-/** Starts `portico serve` as a process on free ports, configured by variables. */
+/** Starts `portico serve` on free ports in a separate process. */
 export const startProcess = async (
   variables: Variables,
   role: 'gateway' | 'domains' = 'gateway',

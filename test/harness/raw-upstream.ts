@@ -3,16 +3,16 @@ import { createServer, type Socket } from 'node:net'
 
 export interface RawUpstream {
   url: string
-  /** Received text, per data chunk. */
+  /** Received text, one item per data event. */
   received: string[]
-  /** Requests that reached it. */
+  /** Number of requests received. */
   requests(): number
   close(): Promise<void>
 }
 
 export type Behaviour = (socket: Socket, request: string) => void
 
-/** An upstream on raw sockets that can violate HTTP. */
+/** Starts an upstream on raw sockets. The upstream can violate HTTP. */
 export const startRawUpstream = async (behave: Behaviour): Promise<RawUpstream> => {
   const received: string[] = []
   const sockets = new Set<Socket>()

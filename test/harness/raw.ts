@@ -1,18 +1,20 @@
 import { connect } from 'node:net'
 
 export interface RawAnswer {
-  /** Everything that came back until the connection closed or fell silent. */
+  /** Text received until the connection closed or was silent for `silenceMs`. */
   text: string
   status: number | null
-  /** Number of responses. One request must never get two. */
+  /** Number of responses. Request smuggling would produce two responses to one request. */
   responses: number
   closed: boolean
 }
 
-/** Polls per silence. A stalled process counts as one poll, so a slow gateway does not look silent. */
+/**
+ * Number of timer ticks per `silenceMs`. A blocked event loop delays only one tick, so it does not count as silence.
+ */
 const looks = 10
 
-/** Sends bytes as they are, where HTTP libraries are too polite, and reads until the end or `silenceMs` of silence. */
+/** Sends raw bytes that HTTP libraries would refuse. Reads until the connection closes or is silent for `silenceMs`. */
 export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs = 500): Promise<RawAnswer> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(baseUrl)
@@ -22,7 +24,7 @@ export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs =
     const done = () => {
       clearTimeout(timer)
       socket.destroy()
-      // Also right behind a body, which ends in no line break.
+      // A second status line can directly follow a body, without a line break.
       const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map((match) => Number(match[1]))
       resolve({ text, status: statuses[0] ?? null, responses: statuses.length, closed })
     }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 
-/** An HTTP backend that records the path of each request and answers RESOURCE.NOT_FOUND, or 200 below `/internal`. */
+/** An HTTP backend that records each request. Responds 200 below `/internal`, otherwise RESOURCE.NOT_FOUND. */
 export interface Recorder {
   url: string
   /** `METHOD path` of each request, oldest first. */

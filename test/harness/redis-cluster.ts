@@ -11,7 +11,7 @@ const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | und
   return node && { node, busPort }
 }
 
-/** Each master redirects slots it does not own once it knows the others. */
+/** Waits until a master knows the slots of the other masters. Until then, it rejects keys with CLUSTERDOWN. */
 const hasSettled = async (node: TestRedis): Promise<void> => {
   for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.sendRequest('SET probe 1')); attempt++) {
     if (attempt >= 1_000) throw new Error('the Redis cluster did not form')
@@ -19,7 +19,9 @@ const hasSettled = async (node: TestRedis): Promise<void> => {
   }
 }
 
-/** A throw-away cluster on loopback, whose masters share the slots; empty where there is no Redis on PATH. */
+/**
+ * Starts a temporary cluster on loopback. The masters share the slots. Returns an empty list if Redis is not installed.
+ */
 export const startRedisCluster = async (masters = 3): Promise<TestRedis[]> => {
   const started = await Promise.all(Array.from({ length: masters }, startMaster))
   const all = started.filter((each) => each !== undefined)

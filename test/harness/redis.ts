@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from './postgres.ts'
 
-/** A throw-away Redis: nothing in it outlives the test. */
+/** A temporary Redis server. */
 export interface TestRedis {
   url: string
   child: ChildProcess
@@ -26,7 +26,7 @@ const program = (): string | undefined => {
         accessSync(join(folder, name), constants.X_OK)
         return join(folder, name)
       } catch {
-        // Not here; perhaps in the next folder.
+        // Not in this folder. Try the next one.
       }
   return undefined
 }
@@ -46,7 +46,7 @@ const queryRedis = (port: number, command: string): Promise<string> =>
 export const askRedis = async (port: number, command: string): Promise<string> =>
   (await queryRedis(port, command)).split('\r\n')[0] ?? ''
 
-/** Starts one on a free port; undefined where there is none on PATH, which with CI=true is a failure. */
+/** Starts a Redis server on a free port. Returns undefined if Redis is not on PATH; with CI=true, throws instead. */
 export const startRedis = async (extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> => {
   const path = program()
   if (!path) {
@@ -82,8 +82,8 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
 }
 
 /**
- * Fills a memory-limited server beyond its limit and returns a function that frees the memory. Uses no script: Redis 8
- * counts script memory and releases it late.
+ * Fills a memory-limited server beyond its limit. Returns a function that frees the memory. Avoids scripts, because
+ * Redis 8 counts their memory and frees it late.
  */
 export const fillRedis = async (redis: TestRedis | undefined): Promise<() => Promise<void>> => {
   await redis?.sendRequest('SETRANGE junk 20000000 x')

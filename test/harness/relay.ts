@@ -4,11 +4,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 /** A TCP relay with a switchable target, to simulate a failover. */
 export interface Relay {
   port: number
-  /** New connections go there; those that are there stay where they are. */
+  /** Sends new connections to another port. Existing connections are unaffected. */
   leadTo(port: number): void
-  /** Those that are there stay open and carry nothing any more, as where packets are dropped. */
+  /** Stops forwarding on existing connections without closing them, like a network that drops packets. */
   silence(): void
-  /** Breaks every connection. */
+  /** Closes all connections. */
   cut(): void
   close(): Promise<void>
 }

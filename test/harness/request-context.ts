@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Clock, fallbackLocale, invalid, type RequestContext } from '../../src/kernel/index.ts'
 
-/** A request context with defaults. */
+/** Creates a request context with defaults. */
 export const createRequestContext = (clock: Clock, more: Partial<RequestContext> = {}): RequestContext => ({
   operationId: 'test',
   requestId: 'request-1',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'
 
-/** The role that replicas serve as, with what docs/guides/postgresql.md grants to a role that cannot create tables. */
+/** Role of serving replicas. It has the grants of docs/guides/postgresql.md and cannot create tables. */
 export const servingRole = 'serving'
 export const servingRights = [
   `CREATE ROLE ${servingRole} LOGIN`,

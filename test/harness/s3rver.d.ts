@@ -1,4 +1,4 @@
-/** The S3 server that the tests start; the package brings no types. */
+/** Types of the S3 test server. The package has none. */
 declare module '@20minutes/s3rver' {
   export default class S3rver {
     constructor(options: {

@@ -10,7 +10,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 /** A PORTICO_SECRET_KEY that production accepts. */
 export const productionKey = hash('sha256', 'a secret key for tests', 'base64')
 
-/** The development configuration on free ports, with high limits. `adjust` overrides it. */
+/** Returns the development configuration with free ports and high limits. `adjust` can change it. */
 export const testSettings = (
   variables: Variables,
   adjust: (settings: Configuration) => void = () => undefined,
@@ -21,6 +21,6 @@ export const testSettings = (
   return settings
 }
 
-/** An upstream configuration with defaults. */
+/** Returns an upstream configuration with defaults. */
 export const upstreamAt = (url: string, logged: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
   upstream.parse({ ...logged, url })

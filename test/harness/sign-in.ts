@@ -14,7 +14,7 @@ export const codeIn = (text: string): string => {
   return code
 }
 
-/** Signs an account in as a client does: password, mailed code, tokens. The default password is that of the seed. */
+/** Signs in with the password and the mailed code. The default password is the one of seeded accounts. */
 export const signIn = async (
   portico: Pick<Portico, 'call' | 'mailTo'>,
   email = 'owner@demo.test',

@@ -4,14 +4,17 @@ import { captureLog } from './log.ts'
 import { copyDirectory, type Directory, prepareOnce } from './prepared.ts'
 import { testSettings } from './settings.ts'
 
-/** Migrates a store and creates the development accounts, by starting a gateway on it. */
+/** Migrates and seeds a store by starting a gateway on it. */
 export const seed = async (variables: Variables): Promise<void> => {
-  // Most callers find the store prepared, and never load the gateway.
+  // A dynamic import. Most test files copy a prepared store and need no gateway.
   const { startServer } = await import('../../src/main.ts')
   await (await startServer(testSettings(variables), 'gateway', captureLog().logger)).stop()
 }
 
-/** A migrated and seeded data directory for one test file. Seeding takes seconds, so a run seeds one and copies it. */
+/**
+ * Returns a migrated and seeded data directory for one test file. Seeding takes seconds, so a run seeds once and
+ * copies.
+ */
 export const seededDirectory = async (): Promise<Directory> => {
   const runFolder = inject('runFolder')
   const fill = (directory: string) => seed({ PORTICO_DATA_DIR: directory })

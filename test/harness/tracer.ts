@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 
-/** A span as it was when it ended. */
+/** An ended span. */
 export interface EndedSpan {
   name: string
   context: SpanContext
@@ -19,7 +19,10 @@ export interface EndedSpan {
   status: SpanStatus | null
 }
 
-/** A tracer as an SDK has one: it samples everything, takes a parent's trace and state, and keeps the spans that ended. */
+/**
+ * Creates a tracer that behaves like an SDK. It samples every span, continues the parent's trace and collects ended
+ * spans.
+ */
 export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
   const ended: EndedSpan[] = []
   const startSpan: Tracer['startSpan'] = (name, options = {}, around) => {
@@ -71,7 +74,7 @@ export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
     tracer: {
       startSpan,
       startActiveSpan: () => {
-        throw new Error('the gateway begins its spans itself')
+        throw new Error('the gateway must start its spans with startSpan')
       },
     },
   }

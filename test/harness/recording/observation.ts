@@ -5,11 +5,11 @@ export interface Exchanged {
   params?: JsonObject
   query?: JsonObject
   request?: Json
-  /** The envelope; of a stream, what its bytes are. */
+  /** The response envelope. For a stream, a description of the bytes. */
   reply: Json
 }
 
-/** One request of a test file, ready to be kept. */
+/** An example to record. */
 export type Observation =
   | { kind: 'success'; operationId: string; chainId: string; exchanged: Exchanged }
   | { kind: 'refusal'; code: string; reply: Json }

@@ -19,7 +19,7 @@ const record = (seen: Seen): void => {
 
 const route = createRouter(catalogue)
 
-/** Keeps what the typed client has sent and received sealed, which nobody sees on the wire. */
+/** Records encrypted exchanges of the typed client. The fetch wrapper sees only their ciphertext. */
 export const recordSealed = ({ method, path, request, status, reply, sealed }: Exchange): void => {
   if (folder === null || !sealed || reply === null) return
   const { pathname, search } = new URL(path, 'http://gateway')
@@ -33,7 +33,7 @@ export const recordSealed = ({ method, path, request, status, reply, sealed }: E
   })
 }
 
-/** With RECORD_EXAMPLES=1 every request of a test file is watched; what is worth keeping is left in the run's folder. */
+/** With RECORD_EXAMPLES=1, records the requests of a test file and writes the examples to the run's folder. */
 if (folder !== null) {
   const usual = globalThis.fetch
   const watched = watchedFetch(usual, record)
