@@ -13,8 +13,8 @@ export interface InvariantCheck {
 }
 
 /**
- * SQL queries by the name of the invariant. Each query selects the subjects that violate the invariant. The third query
- * computes running sums in order to find the first wrong entry of an account.
+ * SQL queries by the name of the invariant. Each query selects the subjects that violate the invariant. The query on
+ * consecutive entries compares each balance with a running sum, which finds the first wrong entry of an account.
  */
 const invariants: Record<string, string> = {
   'entries of a currency sum to zero': `
