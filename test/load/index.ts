@@ -1,4 +1,7 @@
-/* npm run bench: compares Portico with its peers in separate processes (docs/guides/load-test.md). */
+/*
+ * Entry point of `npm run bench`. Compares Portico with other servers, each in a separate process. See
+ * docs/guides/load-test.md.
+ */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { generator } from './load/spray.ts'

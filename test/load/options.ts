@@ -8,9 +8,9 @@ export interface Options {
   connections: number
   profile: boolean
   memorySeconds: number
-  /** Store for the proxied, in-process and encrypted scenarios. */
+  /** Store of the proxied, in-process and encrypted scenarios. */
   store: Kind
-  /** Latest start of a scenario, as elapsed time. */
+  /** Seconds after the start of the run. No scenario starts later. */
   limitSeconds: number
   json: string | null
   svg: string | null

@@ -1,6 +1,6 @@
-/** Project targets: median ratios within one run, with the gateway on one core and all features on. */
+/** A performance target. It limits the median ratio within one run. The gateway uses one core and all features. */
 export interface Target {
-  /** The figure that a scenario measures. */
+  /** Id of the measurement. */
   figure: string
   description: string
   atLeast?: number

@@ -3,10 +3,13 @@ import { type Line, openLine } from './line.ts'
 
 export interface Drive {
   url: string
-  /** Number of concurrent loops, each with its own connection. */
+  /** Number of concurrent loops. Each loop has a separate connection. */
   loops: number
   seconds: number
-  /** Total steps per second; unlimited if omitted. Latency counts from the scheduled time, so stalls are included. */
+  /**
+   * Maximum steps per second of all loops. Unlimited if omitted. With a pace, latency starts at the scheduled time of a
+   * step and therefore includes stalls.
+   */
   pace?: number
   step(line: Line, loop: number): Promise<void>
 }
@@ -14,13 +17,13 @@ export interface Drive {
 export interface Driven {
   done: number
   seconds: number
-  /** Duration of each step, in milliseconds. */
+  /** Durations of the steps, in milliseconds. */
   latencies: number[]
-  /** One error message per failed step. */
+  /** One error message for each failed step. */
   failures: string[]
 }
 
-/** Runs the steps and waits for all of them, so that the acknowledged count is exact. */
+/** Runs steps for `seconds` and waits for the pending ones. The number of acknowledged steps is therefore exact. */
 export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise<Driven> => {
   const latencies: number[] = []
   const failures: string[] = []
@@ -51,6 +54,6 @@ export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise
   return { done: latencies.length, seconds: took, latencies, failures }
 }
 
-/** Formats the first failures for the fault list. */
+/** Formats the number of failures and the first message. Returns an empty list if nothing failed. */
 export const formatFailures = (name: string, { failures }: Driven): string[] =>
   failures.length === 0 ? [] : [`${name}: ${failures.length} failed, first: ${failures[0]?.slice(0, 300)}`]

@@ -13,7 +13,7 @@ interface Ask {
   body?: string
 }
 
-/** A keep-alive connection with one request in flight. */
+/** A keep-alive connection with at most one request in flight. */
 export interface Line {
   sendRequest(sendRequest: Ask): Promise<Reply>
   close(): void
@@ -30,7 +30,7 @@ const headOf = ({ method, path, headers, body = '' }: Ask, host: string): string
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${fields.join('')}${length}\r\n`
 }
 
-/** The first complete response and its length, or undefined. */
+/** Returns the first complete response and its length. Returns undefined while the response is incomplete. */
 const answerIn = (text: string): { reply: Reply; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
@@ -42,7 +42,10 @@ const answerIn = (text: string): { reply: Reply; length: number } | undefined =>
   return { reply: { status: Number(head.slice(9, 12)), body: text.slice(end + 4, length) }, length }
 }
 
-/** A raw-socket client for varying requests and checked responses. Uses a third of the CPU of an HTTP library. */
+/**
+ * Opens a raw-socket client, for requests that vary and responses that must be checked. Uses a third of the CPU time of
+ * an HTTP library.
+ */
 export const openLine = async (url: string): Promise<Line> => {
   const { hostname, port, host } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })

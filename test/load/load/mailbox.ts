@@ -4,14 +4,14 @@ import { SMTPServer } from 'smtp-server'
 import { codeIn } from '../../harness/sign-in.ts'
 
 export interface Mailbox {
-  /** For SMTP_URL. */
+  /** SMTP URL for the setting SMTP_URL. */
   url: string
-  /** Resolves with the next code for an address, including one already received. */
+  /** Resolves with the next code mailed to an address. The mail may have arrived already. */
   code(address: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** A mail server that stores only the codes. */
+/** Starts an SMTP server that keeps only the mailed codes. */
 export const openMailbox = async (): Promise<Mailbox> => {
   const codes = new Map<string, string>()
   const waiting = new Map<string, (code: string) => void>()

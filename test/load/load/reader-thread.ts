@@ -1,4 +1,4 @@
-/* Worker for reader.ts: receives a duration in seconds and returns the measurements. */
+/* Worker thread of reader.ts. Receives a duration in seconds and returns the measurements. */
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -7,12 +7,12 @@ import type { Reading } from './reader.ts'
 
 const niceness = -15
 
-/** Raises the priority of the timing thread above the load. Linux only, if permitted. */
+/** Raises this thread's priority above the load. Works only on Linux and with permission. */
 const goFirst = (): void => {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), niceness)
   } catch {
-    // Without priority, its times include contention on the load's core.
+    // Not permitted. The measured times then include waiting for the core that the load uses.
   }
 }
 

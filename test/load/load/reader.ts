@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Drive, Driven } from './drive.ts'
 
-/** Sends GETs at a constant rate. */
+/** GET requests at a constant rate. */
 export interface Reading extends Pick<Drive, 'url' | 'loops'> {
   pace: number
   path: string
@@ -14,7 +14,10 @@ export interface Reader {
   stop(): Promise<number>
 }
 
-/** Runs in a worker thread: logins stall the main event loop for up to 20 ms, which would distort latency. */
+/**
+ * Starts a worker thread that measures. Logins block the main event loop for up to 20 ms, which would distort the
+ * latency.
+ */
 export const openReader = (reading: Reading): Reader => {
   const worker = new Worker(new URL('reader-thread.ts', import.meta.url), { workerData: reading })
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onPath, runToEnd } from '../rig/processes.ts'
 
-/** Sends the same request repeatedly on many connections. */
+/** A request that is sent repeatedly on many connections. */
 export interface Shot {
   method: 'GET' | 'POST'
   url: string
@@ -15,10 +15,10 @@ export interface Shot {
 export interface Hits {
   requests: number
   seconds: number
-  /** Milliseconds. */
+  /** Median latency in milliseconds. `p99` has the same unit. */
   p50: number
   p99: number
-  /** Responses other than 2xx and broken connections. */
+  /** Number of responses other than 2xx, plus broken connections. */
   failures: number
 }
 
@@ -31,7 +31,7 @@ const milliseconds = (text: string): number => {
 
 const numberIn = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0)
 
-/** Header values and JSON bodies: as a Lua string they are escaped as in JSON. */
+/** Converts a text to a Lua string literal. For header values and JSON bodies, Lua's escapes equal JSON's. */
 const luaText = (text: string): string => JSON.stringify(text)
 
 const wrk = async (shot: Shot, connections: number, seconds: number): Promise<Hits> => {
@@ -73,6 +73,6 @@ const autocannon = async (shot: Shot, connections: number, seconds: number): Pro
   return { requests: good + non2xx, seconds: duration, p50: latency.p50, p99: latency.p99, failures: non2xx + errors }
 }
 
-/** Uses wrk if installed, otherwise autocannon, which needs more CPU. */
+/** Sends the request with wrk. If wrk is not installed, uses autocannon, which needs more CPU time. */
 export const spray = (shot: Shot, connections: number, seconds: number): Promise<Hits> =>
   (generator === 'wrk' ? wrk : autocannon)(shot, connections, seconds)

@@ -10,7 +10,7 @@ export interface Person extends SeededAccount {
 const other = (people: readonly SeededAccount[], index: number): number =>
   (index + randomInt(1, people.length)) % people.length
 
-/** Acknowledged orders and the number of verified replays. */
+/** The acknowledged orders and the number of repeated requests. */
 export interface Acknowledged {
   orders: string[]
   repeats: number
@@ -18,7 +18,7 @@ export interface Acknowledged {
 
 const oneIn = 50
 
-/** Transfers to a random wallet and occasionally replays the request. */
+/** Transfers to a random wallet. Sometimes repeats the request and checks that the same order is returned. */
 export const transferStep = (people: readonly Person[], wallets: readonly SeededAccount[], reported: Acknowledged) => {
   const send = async (line: Line, headers: Record<string, string>, body: string): Promise<string> => {
     const reply = await line.sendRequest({ method: 'POST', path: `${chain}/transfer/command/create`, headers, body })

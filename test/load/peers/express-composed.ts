@@ -6,7 +6,7 @@ import { createProxyMiddleware, fixRequestBody } from 'http-proxy-middleware'
 import { importJWK, jwtVerify } from 'jose'
 import { pinoHttp } from 'pino-http'
 
-/* Express with common gateway packages, each configured as its README shows. */
+/* Express with common gateway packages. Each package is configured as in its README. */
 const target = process.env.UPSTREAM ?? ''
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 const key = await importJWK(JSON.parse(process.env.PEER_JWK ?? '{}'), 'EdDSA')

@@ -1,4 +1,4 @@
-/** nginx as a plain single-process proxy, if installed. */
+/** Configures nginx as a proxy with a single process. */
 export const nginxConfiguration = (port: number, upstream: string, folder: string): string => `
 daemon off;
 master_process off;

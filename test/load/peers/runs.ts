@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** GET /run?seconds=S repeats the work with fixed concurrency and returns the count. */
+/** Serves `GET /run?seconds=S`: runs the work with a fixed concurrency and returns how often it completed. */
 export const serveRuns = (atOnce: number, work: () => Promise<unknown>): void => {
   const run = async (seconds: number) => {
     const begun = performance.now()

@@ -23,7 +23,7 @@ const barOf = (row: Row, maximum: number, y: number): string => {
   ].join('')
 }
 
-/** An SVG bar chart with one group per scenario. */
+/** Draws an SVG bar chart with one group of bars per scenario. */
 export const chart = (outcomes: readonly Outcome[], caption: string): string => {
   const parts: string[] = []
   let y = 46

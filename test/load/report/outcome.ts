@@ -1,17 +1,17 @@
-/** Measurements of one contender, one value per round. */
+/** Measurements of one contender. Each list has one value per round. */
 export interface Row {
   scenario: string
   contender: string
-  /** Counted unit: requests, logins or transfers. */
+  /** What is counted: requests, logins or transfers. */
   unit: string
   perSecond: number[]
   p50: number[]
   p99: number[]
-  /** CPU seconds per 10,000 units; empty without a separate process. */
+  /** CPU seconds per 10,000 units. Empty if the contender has no separate process. */
   cpu: number[]
 }
 
-/** A target's measurement, one value per round. */
+/** A measurement that a target can refer to. `values` has one value per round. */
 interface Figure {
   id: string
   values: number[]
@@ -21,9 +21,9 @@ export interface Outcome {
   scenario: string
   rows: Row[]
   figures: Figure[]
-  /** Notes printed below the table. */
+  /** Remarks that are printed below the table. */
   notes: string[]
-  /** Incorrect responses. Any of them fails the run. */
+  /** Incorrect responses and failed checks. A run with faults fails. */
   faults: string[]
   profiles: string[]
 }

@@ -51,7 +51,7 @@ export interface Verdict extends Target {
   reached: boolean
 }
 
-/** All targets measured in this run. */
+/** Compares the measurements with the targets. Skips targets that were not measured. */
 export const evaluate = (targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] =>
   targets.flatMap((target) => {
     const figure = outcomes.flatMap(({ figures }) => figures).find(({ id }) => id === target.figure)

@@ -6,16 +6,16 @@ import type { Rig } from './workspace.ts'
 
 export interface Gateway extends Started {
   operationsUrl: string
-  /** Path of the CPU profile, or null without --profile. */
+  /** Path of the CPU profile. Null without `--profile`. */
   profiling: string | null
 }
 
 export interface GatewayOptions {
   name?: string
   place?: Place
-  /** PORTICO_DATA_DIR or DATABASE_URL, SMTP_URL. */
+  /** Environment variables, such as DATABASE_URL, PORTICO_DATA_DIR and SMTP_URL. */
   variables?: Variables
-  /** Configuration overrides. */
+  /** Settings that override the benchmark's configuration file. */
   configuration?: object
   profile?: boolean
 }
@@ -33,7 +33,7 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    // Run the sources so that the profile names source files.
+    // Run from the TypeScript sources, because the profile then shows their file names.
     args: profile ? ['--import', preload, 'src/cli.ts', 'serve'] : ['bin/portico.js', 'serve'],
     port,
     log: rig.file(`${name}-${port}.log`),

@@ -46,7 +46,7 @@ const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
   )
 }
 
-/** A valid token for the peer that verifies one. */
+/** Creates a key pair and a valid token for the proxy that verifies tokens. */
 const peerToken = async () => {
   const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true })
   const token = await new SignJWT({ sid: '01990000-0000-7000-8000-0000000000bb' })
@@ -60,7 +60,7 @@ const peerToken = async () => {
   return { token, jwk: JSON.stringify(await exportJWK(publicKey)) }
 }
 
-/** Starts all peer proxies before the same upstream. Returns the token that the verifying peer requires. */
+/** Starts all proxies in front of one upstream. Returns them and the token for the proxy that verifies tokens. */
 export const startProxies = async (rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> => {
   const { token, jwk } = await peerToken()
   const env = { UPSTREAM: upstream, PEER_JWK: jwk }

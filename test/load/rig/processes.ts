@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { root } from '../../harness/settings.ts'
 import { cpuSecondsOf, residentBytesOf } from './usage.ts'
 
-/** CPU assignment: the measured process has one core, the load and its dependencies the other. */
+/** CPU cores of a process. The measured process has one core. The load and its dependencies share the other one. */
 export type Place = 'measured' | 'load' | 'anywhere'
 
 const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
@@ -16,19 +16,19 @@ const last = cpus().length - 1
 const canPin = last > 0 && isThere(taskset, '-c', `0,${last}`, 'true')
 const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
-/** Pins a command to its core, if the machine supports it and has two. */
+/** Prefixes a command with `taskset`, if it is installed and the machine has two cores. */
 const withBackends = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
   canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
 
-/** Pins all threads of a process. */
+/** Restricts all threads of a process to the cores of `place`. */
 export const pin = (pid: number, place: Place): void => {
   if (canPin) spawnSync(taskset, ['-acp', cores[place], String(pid)])
 }
 const pinSelf = (place: Place): void => pin(process.pid, place)
-// The bench itself is load: it drives what wrk cannot.
+// This process is part of the load, because it sends the requests that wrk cannot send.
 pinSelf('load')
 
-/** Runs the callback with all cores available to new processes. */
+/** Runs the callback while new processes may use all cores. */
 export const unpinned = async <T>(work: () => Promise<T>): Promise<T> => {
   pinSelf('anywhere')
   try {
@@ -46,7 +46,7 @@ export interface Started {
   name: string
   pid: number
   url: string
-  /** User and system time of the whole process until now. */
+  /** CPU time of the process since its start: user and system time, in seconds. */
   cpuSeconds(): number
   residentBytes(): number
   signal(name: NodeJS.Signals): void
@@ -60,7 +60,7 @@ export interface Start {
   args: readonly string[]
   port: number
   env?: Record<string, string>
-  /** Takes standard output and standard error. */
+  /** File for standard output and standard error. */
   log: string
 }
 
@@ -84,7 +84,7 @@ const waitUntilReady = async (port: number, name: string, log: string, child: Ch
   throw new Error(`${name} did not get ready; see ${log}`)
 }
 
-/** Starts a process that listens on a port and ends with the benchmark. */
+/** Starts a process and waits until it listens on its port. The process ends with the benchmark. */
 export const start = async ({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> => {
   const file = openSync(log, 'a')
   const [program, line] = withBackends(place, command, args)

@@ -10,11 +10,11 @@ interface Costly {
   share: number
 }
 
-/** Excludes idle time and the profiler. */
+/** Excludes idle time and the profiler itself. */
 const isWork = ({ functionName, url }: Profiler.ProfileNode['callFrame']): boolean =>
   functionName !== '(idle)' && functionName !== '(root)' && url !== 'node:inspector'
 
-/** The embedded store; its functions have no names. */
+/** Group of the embedded store. Its functions have no names. */
 const wasm = 'PGlite (WebAssembly)'
 
 const placeOf = ({ functionName, url, lineNumber }: Profiler.ProfileNode['callFrame']): string => {
@@ -26,14 +26,14 @@ const placeOf = ({ functionName, url, lineNumber }: Profiler.ProfileNode['callFr
   return `${functionName || '(anonymous)'}${file ? `  ${file}:${lineNumber + 1}` : ''}`
 }
 
-/** `pg` of node_modules/pg/lib/client.js, `src/gateway` of our own, `node` of Node's. */
+/** Returns the group of a function: a package such as `pg`, a source folder such as `src/gateway`, or `node`. */
 const houseOf = ({ functionName, url }: Profiler.ProfileNode['callFrame']): string => {
   if (url.startsWith('wasm:')) return wasm
   const found = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/(src\/[^/]+(?:\/[^/]+(?=\/))?)/.exec(url)?.[1]
   return found ?? (functionName.startsWith('(') ? functionName : 'node')
 }
 
-/** Self time per group, in descending order, as a share of busy time. */
+/** Returns the self time of each group as a share of the busy time, largest first. */
 const rank = (profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['callFrame']) => string): Costly[] => {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const spent = new Map<string, number>()
@@ -60,12 +60,12 @@ const describe = (profile: Profiler.Profile, top = 10): string => {
   ].join('\n')
 }
 
-/** Profiles the gateway under load, saves the profile and returns a summary of the most expensive functions. */
+/** Profiles the gateway under load and saves the profile. Returns a summary of the most expensive functions. */
 export const profiled = async (gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> => {
   const file = gateway.profiling
   if (file === null) return ''
   rmSync(file, { force: true })
-  // The sampler is a thread of the gateway's: with one core for both it looks mostly while the gateway rests.
+  // The profiler samples in a separate thread. On one core it would run mostly while the gateway is idle.
   pin(gateway.pid, 'anywhere')
   gateway.signal('SIGUSR2')
   await pause(300)

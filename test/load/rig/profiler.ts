@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
-/* Preload for `npm run bench -- --profile`. SIGUSR2 starts a CPU profile; the next one writes it to BENCH_PROFILE. */
+/*
+ * Preloaded with `npm run bench -- --profile`. The first SIGUSR2 starts a CPU profile. The second one writes it to
+ * BENCH_PROFILE.
+ */
 const file = process.env.BENCH_PROFILE ?? 'gateway.cpuprofile'
 let session: Session | null = null
 

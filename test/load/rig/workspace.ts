@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for logs, stores and profiles. Releases resources in reverse order. */
+/** The temporary folder and the resources of a scenario. Resources are released in reverse order. */
 export interface Rig extends AsyncDisposable {
   folder: string
   file(name: string): string
-  /** Registers a resource for cleanup and returns it. */
+  /** Registers a resource for cleanup and returns the resource. */
   stopAtEnd<T extends { stop(): Promise<unknown> }>(started: T): T
 }
 

@@ -31,7 +31,7 @@ export const rotated = <T>(list: readonly T[], by: number): T[] => [
   ...list.slice(0, by % list.length),
 ]
 
-/** With --profile, runs one more round and reports its profile. */
+/** With `--profile`, runs one more round and adds its profile to the outcome. */
 export const keepProfile = async (
   outcome: Outcome,
   gateway: Gateway,
@@ -43,7 +43,10 @@ export const keepProfile = async (
   outcome.profiles.push(`${outcome.scenario}\n${await profiled(gateway, file, load)}`)
 }
 
-/** Runs every contender in each round, in rotating order. Ratios are relative to Portico, the first row. */
+/**
+ * Measures every contender in each round. The order rotates from round to round. Ratios are relative to Portico, the
+ * first row.
+ */
 export const contest = async (
   scenario: string,
   contenders: readonly Contender[],
@@ -53,7 +56,7 @@ export const contest = async (
   const { rounds, seconds, connections } = options
   const rows = new Map(contenders.map(({ process: { name } }) => [name, emptyRow(scenario, name, 'requests')]))
   const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }
-  // A just-in-time compiler is not done with any of them before some ten thousand requests.
+  // Warm up: the just-in-time compiler needs about ten thousand requests.
   for (const contender of contenders) {
     await assertResponse(contender)
     await spray(contender.shot, connections, 2 * seconds)

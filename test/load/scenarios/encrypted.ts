@@ -30,7 +30,7 @@ export const encryptedPost = async (rig: Rig, options: Options): Promise<Outcome
   const configuration = proxying(upstream.url)
   const gateway = await startGateway(rig, { variables, configuration, profile: options.profile })
   const clear = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
-  // A channel for each connection, as clients have them: then no number overtakes another.
+  // Each connection has its own channel, like each real client. Sequence numbers therefore arrive in order.
   const channels = await Promise.all(Array.from({ length: options.connections }, () => openChannel(gateway, clear)))
   const sealing = (extra: Record<string, string>, answer: string) => (line: Line, loop: number) => {
     const channel = channels[loop]

@@ -9,13 +9,13 @@ import type { Rig } from '../rig/workspace.ts'
 import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
-/** A workspace operation with a permission check, served from memory. */
+/** An operation of a workspace that checks a permission and reads only from memory. */
 const path = `${chain}/roles/permissions/tree`
 
-/** Removes the timestamp from the envelope. */
+/** Replaces the timestamp of the envelope, which differs between responses. */
 const timeless = (text: string): string => text.replace(/"timestamp":\d+/, '"timestamp":0')
 
-/** Compares with bare Express sending the same body. */
+/** Compares an in-process GET with plain Express that sends the same body. */
 export const inProcessGet = async (rig: Rig, options: Options): Promise<Outcome> => {
   const { variables } = await seededStore(options.store)
   const gateway = await startGateway(rig, { variables, profile: options.profile })

@@ -11,7 +11,7 @@ import { transfersOnPglite, transfersOnPostgres } from './transfers.ts'
 
 export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 
-/** All scenarios in order, each in a separate environment. */
+/** All scenarios in the order in which they run. Each one starts its own processes. */
 export const scenarios: Record<string, Scenario> = {
   'proxied-get': proxiedGet,
   'proxied-post': proxiedPost,

@@ -20,7 +20,7 @@ import { keepProfile } from './contest.ts'
 import { addRound, emptyRow } from './rows.ts'
 
 const scenario = 'mixed-day'
-/** Maximum steps per second. A constant load makes memory comparable. */
+/** Maximum steps per second. Memory can be compared between runs only under a constant load. */
 const pace = 400
 const loops = 64
 
@@ -43,7 +43,7 @@ const read = async (line: Line, people: readonly Person[]): Promise<void> => {
   if (status !== 200) throw new Error(`${path}: ${status} ${body}`)
 }
 
-/** 90% reads, 8% transfers and 2% logins. */
+/** Creates steps: 90 % reads, 8 % transfers and 2 % logins. */
 const dayOf = (parts: {
   people: readonly Person[]
   accounts: readonly SeededAccount[]
@@ -69,7 +69,7 @@ const dayOf = (parts: {
   return { step, times }
 }
 
-/** Samples resident memory every 500 ms until stopped. */
+/** Samples the resident memory every 500 ms. The returned function stops and returns the samples. */
 const watchMemory = (process: Started) => {
   const samples: number[] = []
   let watching = true

@@ -11,7 +11,7 @@ import type { Rig } from '../rig/workspace.ts'
 import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
-/** The domains of the measured operations, served over HTTP. */
+/** Configuration that forwards the measured operations to an HTTP upstream. */
 export const proxying = (upstream: string): object => {
   const place = { url: upstream, timeoutMs: 10_000, connections: 64 }
   return { backends: { wallets: place, transfers: place } }
@@ -22,7 +22,7 @@ const paths = {
   POST: `${chain}/transfer/command/create`,
 }
 
-/** Parses the full envelope and compares its data with the upstream response. */
+/** Parses the whole envelope and compares its data with the upstream's response. */
 const envelopeOf = (expected: string) => (text: string, status: number) => {
   const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
   if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')

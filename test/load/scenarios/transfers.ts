@@ -18,7 +18,7 @@ import { addRound, emptyRow, measured, runPeer } from './rows.ts'
 const clients = 16
 const senders = 32
 
-/** Rounds of the compared system. */
+/** The system that Portico is compared with. `round` measures one round. */
 interface Against {
   name: string
   round(row: Row, seconds: number): Promise<void>

@@ -4,7 +4,10 @@ import { openDatabase } from '../../../src/database/index.ts'
 import { verifyLedger } from '../../../src/ledger/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
-/** Checks with the gateway stopped that the ledger balances and contains each acknowledged order once. */
+/**
+ * Checks the ledger after the gateway has stopped. The ledger must balance and contain each acknowledged order exactly
+ * once.
+ */
 export const auditBook = async (variables: Variables, acknowledged: readonly string[]): Promise<string[]> => {
   const store = await openDatabase(databaseTarget(testSettings(variables), () => undefined))
   try {

@@ -1,4 +1,6 @@
-/* Seeds accounts with workspaces and funded wallets and prints them as JSON. All share one password hash. */
+/*
+ * Seeds accounts with workspaces and funded wallets. Prints the accounts as JSON. All accounts share one password hash.
+ */
 import { pino } from 'pino'
 import { composeDomains } from '../../../src/compose/domains.ts'
 import { composeIdentity } from '../../../src/compose/identity.ts'

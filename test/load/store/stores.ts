@@ -9,7 +9,7 @@ import type { SeededAccount } from './accounts.ts'
 
 export type Kind = 'pglite' | 'postgres'
 
-/** A separate seeded store. */
+/** A copy of a seeded store. */
 export interface Store {
   kind: Kind
   variables: Variables
@@ -27,7 +27,7 @@ const seed = async (variables: Variables): Promise<SeededAccount[]> => {
   return JSON.parse(await runToEnd('load', process.execPath, [seedScript], env))
 }
 
-/** A temporary server on all cores, shared by the run. Undefined without PostgreSQL. */
+/** Starts a temporary server on all cores. All scenarios share it. Returns undefined if PostgreSQL is not installed. */
 export const postgres = (): Promise<TestPostgres | undefined> => {
   server ??= unpinned(startPostgres)
   return server
@@ -56,7 +56,7 @@ const serverTemplate = async (url: string) => {
 let embedded: ReturnType<typeof embeddedTemplate> | null = null
 let served: ReturnType<typeof serverTemplate> | null = null
 
-/** Seeds each store once per run. Scenarios work on copies. */
+/** Returns a copy of a seeded store. Each kind of store is seeded once per run. */
 export const seededStore = async (kind: Kind): Promise<Store> => {
   copies += 1
   if (kind === 'pglite') {
@@ -74,7 +74,7 @@ export const seededStore = async (kind: Kind): Promise<Store> => {
   return { kind, accounts, variables: { DATABASE_URL: databaseUrl(running.url, `bench_${copies}`) } }
 }
 
-/** Uses PostgreSQL if available. */
+/** Returns a PostgreSQL store if PostgreSQL is installed, otherwise a PGlite store. */
 export const bestStore = async (): Promise<Store> => seededStore((await postgres()) ? 'postgres' : 'pglite')
 
 export const closeStores = async (): Promise<void> => {
