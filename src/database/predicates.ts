@@ -17,8 +17,8 @@ export const differsByAtLeast = (
   sql<SqlBool>`abs(extract(epoch FROM ${sql.ref(column)} - ${timestamptz(at)})) * 1000 >= ${milliseconds}::float8`
 
 /**
- * Returns a predicate: whether a text column contains a text, ignoring case. PostgreSQL converts the case of the column
- * and of the text, because JavaScript converts some letters differently (İ, and Σ at the end of a word).
+ * Returns a predicate: whether a text column contains a text, ignoring case. PostgreSQL converts the case of both the
+ * column and the text. JavaScript converts some letters differently, such as İ, and Σ at the end of a word.
  */
 export const containsText = (column: string, text: string): RawBuilder<boolean> =>
   sql<boolean>`strpos(lower(upper(${sql.ref(column)})), lower(upper(${text}::text))) > 0`

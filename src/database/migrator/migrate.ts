@@ -56,8 +56,8 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<strin
  * Runs all pending migrations in one transaction, owner by owner, and returns their names. An advisory lock makes
  * replicas that start at the same time migrate one after another.
  *
- * If a migration cannot lock a busy table within 2 s, the transaction rolls back and is retried, for about a minute in
- * total. A transaction that fails by a deadlock is attempted up to five times. If no migration is pending, this
+ * If a migration cannot lock a busy table within 2 s, the transaction rolls back. It is retried for about a minute in
+ * total. After a deadlock, the transaction is attempted up to five times in total. If no migration is pending, this
  * function runs one query and acquires no lock.
  */
 export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {

@@ -59,12 +59,12 @@ interface Shared {
 }
 
 /**
- * A pooled connection. A failure that the server did not report, such as a timeout or a broken socket, makes the
- * connection unsafe to reuse. The next caller could receive the late response to the failed query. `release` therefore
- * closes the connection. If the server reports that it is read-only, all other pooled connections are retired, too.
+ * A pooled connection. After a failure that the server did not report, such as a timeout, the connection is unsafe to
+ * reuse. The next caller could receive the late response to the failed query. `release` therefore closes the
+ * connection. If the server reports that it is read-only, all other pooled connections are retired, too.
  *
- * Behind a pooler, every transaction starts with the preamble. A statement outside a transaction is sent in one batch
- * with BEGIN, the preamble and COMMIT, because a pooler can run each transaction in a different session.
+ * Behind a pooler, every transaction starts with the preamble, because a pooler can run each transaction in a different
+ * session. A statement outside a transaction is sent in one batch with BEGIN, the preamble and COMMIT.
  */
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient

@@ -22,8 +22,8 @@ export const defaultBegin = `BEGIN ${level}`
 export const transactionPreamble = `SET LOCAL ${iso}`
 
 /**
- * Maximum idle time of a transaction before the server ends it, in milliseconds. If this machine loses power or its
- * network, the server would otherwise keep the transaction's locks for hours, until TCP detects the loss.
+ * Maximum idle time of a transaction before the server ends it, in milliseconds. Without this limit, the server would
+ * keep the locks of a machine that lost power or its network for hours, until TCP detects the loss.
  */
 export const maxIdleMs = 30_000
 /**

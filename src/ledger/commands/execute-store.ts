@@ -51,7 +51,7 @@ const currencyMismatch = (party: Party | undefined): Refusal =>
   invalid(party && 'wallet' in party ? party.currencyField : 'currency', `${party?.label} has another currency`)
 
 /**
- * Returns the stored result of a command that was executed by this call or by an earlier request with the same key.
+ * Returns the stored result of a command. This call or an earlier request with the same key executed the command.
  * Throws an error for any other outcome.
  */
 export const unwrapOutcome = (outcome: CommandOutcome, parties: readonly Party[]): unknown => {

@@ -82,7 +82,7 @@ const toFlow = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
 
 /**
  * Returns one page of flows, sorted by creation time, without counting the matching flows. The subquery selects the
- * page before the join with orders, because a join first would also read the orders of all earlier flows.
+ * page before the join with orders. Joining first would read the orders of all earlier flows.
  */
 export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> => {
   const page = matchingEntries(database, query)
