@@ -2,6 +2,7 @@ import {
   type Code,
   type CodedFamily,
   type CodeTable,
+  chains,
   domainOf,
   isCodedFamily,
   type Operation,
@@ -60,17 +61,21 @@ const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
 const tableOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
-/** The key under which an operation must be unique: two operations cannot share a method and path on one chain. */
-const routesOf = ({ method, path, chains }: Operation): string[] =>
-  chains.map((chain) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')} on ${chain}`)
+/** The method and whole path of an operation on each chain: a path of one chain can begin with the prefix of another. */
+const routesOf = ({ method, path, chains: ids }: Operation): string[] =>
+  ids.map((id) => `${method} ${chains[id].prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`)
 
 const assertDistinctOperations = (domains: Contracts): void => {
   const operations = Object.entries(domains).flatMap(([owner, contract]) =>
-    operationsIn(contract).map(([, operation]) => ({ owner, operation })),
+    operationsIn(contract).map(([name, operation]) => ({ owner, name, operation })),
   )
   joinDeclarations(
     'operation',
     operations.map(({ owner, operation }) => [owner, operation.id, operation] as const),
+  )
+  joinDeclarations(
+    'export name',
+    operations.map(({ owner, name, operation }) => [owner, name, operation] as const),
   )
   joinDeclarations(
     'route',
@@ -82,25 +87,28 @@ const assertDistinctOperations = (domains: Contracts): void => {
 
 const assertKnownRefusals = (domains: Contracts, isCode: (text: string) => boolean): void => {
   for (const [owner, contract] of Object.entries(domains))
-    for (const [, { id, refuses }] of operationsIn(contract))
-      for (const code of refuses)
-        if (!isCode(code)) throw new TypeError(`${id} of ${owner} refuses with ${code}, which no owner declares`)
+    for (const [, { id, refuses, malformedParam, malformedBody }] of operationsIn(contract))
+      for (const code of [...refuses, malformedParam, malformedBody])
+        if (code !== undefined && !isCode(code))
+          throw new TypeError(`${id} of ${owner} refuses with ${code}, which no owner declares`)
 }
 
 /**
  * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a TypeError that names
- * both owners if two of them declare the same operation, route, code, permission or family of coded values, and one that
+ * both owners if two of them declare the same operation, export name, route, code, permission or family of coded values, and one that
  * names the operation if it uses an undeclared code or permission.
  */
 export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue => {
   const order = Object.keys(domains)
+  const reserved = order.find((name) => name === 'pipeline' || Object.hasOwn(shared, name))
+  if (reserved !== undefined) throw new TypeError(`the name ${reserved} is used twice`)
   const positionOf = ({ id }: Operation): number => order.indexOf(domainOf(id))
   // `operators.*` is declared by several owners.
   const namedOperations = Object.values(domains)
     .flatMap(operationsIn)
     .sort(([, a], [, b]) => positionOf(a) - positionOf(b))
   const operations = namedOperations.map(([, operation]) => operation)
-  const owners = { ...shared, ...domains }
+  const owners: Contracts = { pipeline: { codes: pipelineCodes }, ...shared, ...domains }
   const permissionTable = {
     workspace: collectPermissions(owners, 'workspace'),
     operator: collectPermissions(owners, 'operator'),
@@ -110,7 +118,7 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
   const apiKeyPermissions = codesIn(permissionTable.workspace.filter(({ isPeopleOnly }) => !isPeopleOnly))
   const statuses = joinDeclarations(
     'refusal code',
-    Object.entries({ pipeline: { codes: pipelineCodes }, ...owners }).flatMap(([owner, contract]) =>
+    Object.entries(owners).flatMap(([owner, contract]) =>
       Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status] as const),
     ),
   )
