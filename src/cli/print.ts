@@ -4,21 +4,32 @@ import { buildOpenApiDocument, wordsOf } from '../compose/catalogue.ts'
 import { assertExtensionSettings, catalogueOf } from '../compose/extensions.ts'
 import { storeName } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
-import { loadConfiguration } from '../config/index.ts'
+import { loadConfiguration, Secret } from '../config/index.ts'
 import { loadExtensions } from '../extensions/index.ts'
+import { isRecord } from '../kernel/index.ts'
 import type { Command } from './command.ts'
+
+/** Masks every text, since Portico does not know which settings of an extension are secret. */
+const maskTexts = (value: unknown): unknown => {
+  if (typeof value === 'string') return new Secret(value)
+  if (Array.isArray(value)) return value.map(maskTexts)
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskTexts(each)]))
+    : value
+}
 
 export const configCheck: Command = {
   name: 'config check',
   summary: 'print the effective configuration, or all of its errors',
-  help: '`store` is the database in use. Secrets are masked. Exit code 2 if the configuration is invalid.',
+  help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Exit code 2 if the configuration is invalid.',
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
     const extensions = await loadExtensions(settings.extensions)
-    catalogueOf(extensions)
+    wordsOf(catalogueOf(extensions), extensions)
     assertExtensionSettings(extensions, settings)
-    stdout.write(dump(JSON.parse(JSON.stringify({ ...settings, store: storeName(settings) }))))
+    const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }
+    stdout.write(dump(JSON.parse(JSON.stringify(printed))))
     return 0
   },
 }
@@ -26,7 +37,7 @@ export const configCheck: Command = {
 export const openapi: Command = {
   name: 'openapi',
   summary: 'print the OpenAPI document',
-  help: 'The document that a running gateway serves at /openapi.json.',
+  help: 'The document that a gateway with this configuration serves at /openapi.json.',
   options: {},
   run: async () => {
     const extensions = await loadExtensions(loadConfiguration(readVariables()).extensions)

@@ -2,24 +2,27 @@ import { fileURLToPath } from 'node:url'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
-import type { Domain } from '../extensions/index.ts'
+import type { Extension } from '../extensions/index.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
+import { buildWith } from './extensions.ts'
 
 /** The texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces. */
 export const wordsOf = (
   { codes, codedFamilies }: Catalogue,
-  extensions: readonly Domain[],
+  extensions: readonly Extension[],
   codedOverrides: Configuration['codedValues'] = {},
 ): Words =>
-  createWords({
-    directory: inPackage('config/locales'),
-    extensionDirectories: extensions.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),
-    codes,
-    families: codedFamilies,
-    codedOverrides,
-  })
+  buildWith(extensions, (each) =>
+    createWords({
+      directory: inPackage('config/locales'),
+      extensionDirectories: each.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),
+      codes,
+      families: codedFamilies,
+      codedOverrides,
+    }),
+  )
 
 /** The OpenAPI document of this build, with the examples that the end-to-end tests recorded. */
 export const buildOpenApiDocument = (catalogue: Catalogue, words: Words): Promise<JsonObject> =>

@@ -24,7 +24,7 @@ import {
   lockWorkspace,
   type Workspaces,
 } from '../domains/workspaces/index.ts'
-import type { Domain } from '../extensions/index.ts'
+import type { Extension } from '../extensions/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
@@ -53,14 +53,15 @@ type JobOwner = 'files' | 'exports' | 'recharges' | 'exchanges' | 'operators' | 
 
 /** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */
 export const composeDomains = async (
-  { apiKeyPermissions, permissionTable, workspacePermissions }: Catalogue,
+  catalogue: Catalogue,
   settings: Configuration,
   infrastructure: Infrastructure,
   logger: Logger,
   identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
-  extensions: readonly Domain[],
+  extensions: readonly Extension[],
 ): Promise<Domains> => {
   const { words } = infrastructure
+  const { apiKeyPermissions, permissionTable, workspacePermissions } = catalogue
   const { currencies, transferFee, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
   const { expiryMs, ledgerCheckMs } = settings.money.background
@@ -104,7 +105,7 @@ export const composeDomains = async (
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
-  const extended = composeExtensions(extensions, settings, infrastructure, ledger, logger)
+  const extended = composeExtensions(extensions, catalogue, settings, infrastructure, ledger, logger)
   const cleaners = [...[files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean), ...extended.cleaners]
   const sandbox = createSandbox({ ...infrastructure, ledger, members: memberships, cleaners })
   const workspaces = createWorkspaces({

@@ -1,44 +1,71 @@
 import type { Logger } from 'pino'
 import { type Configuration, ConfigurationError } from '../config/index.ts'
 import { type Catalogue, catalogueWith, resources } from '../contract/index.ts'
-import { inTransaction, type SchemaOwner, type Tx } from '../database/index.ts'
+import { type Database, inTransaction, type SchemaOwner, type Tx } from '../database/index.ts'
 import {
   type Domain,
   type DomainParts,
   type DomainPorts,
+  type Extension,
   type IdempotentRequest,
   toContract,
 } from '../extensions/index.ts'
-import { createHandlerTable, type HandlerTable, messageOf } from '../kernel/index.ts'
+import {
+  type AnyHandler,
+  createHandlerTable,
+  type HandlerTable,
+  type Idempotency,
+  messageOf,
+  Refusal,
+} from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { schemaOwners } from './migrations.ts'
 
-/** The catalogue of a process with these extensions. Throws a ConfigurationError if two owners declare the same name. */
-export const catalogueOf = (extensions: readonly Domain[]): Catalogue => {
-  const names = new Set<string>([...Object.keys(resources), ...schemaOwners.map(({ owner }) => owner)])
-  for (const { name } of extensions) {
-    if (names.has(name)) throw new ConfigurationError([`extensions: the name ${name} is used twice`])
-    names.add(name)
-  }
+/**
+ * Calls `build` with the extensions. If it fails because of one, throws a ConfigurationError with the file of the first
+ * extension that causes the failure.
+ */
+export const buildWith = <Built>(
+  extensions: readonly Extension[],
+  build: (extensions: readonly Extension[]) => Built,
+): Built => {
   try {
-    return catalogueWith(
-      Object.fromEntries(extensions.map((extension, index) => [extension.name, toContract(extension, index)])),
-    )
+    return build(extensions)
   } catch (error) {
-    throw new ConfigurationError([`extensions: ${messageOf(error)}`])
+    build([])
+    for (const [index, { file }] of extensions.entries())
+      try {
+        build(extensions.slice(0, index + 1))
+      } catch (cause) {
+        throw new ConfigurationError([`extensions: ${file}: ${messageOf(cause)}`])
+      }
+    throw error
   }
 }
 
+/** The catalogue of a process with these extensions. Throws a ConfigurationError if two owners declare the same name. */
+export const catalogueOf = (extensions: readonly Extension[]): Catalogue =>
+  buildWith(extensions, (each) => {
+    const names = new Set<string>([...Object.keys(resources), ...schemaOwners.map(({ owner }) => owner)])
+    for (const { name } of each) {
+      if (names.has(name)) throw new TypeError(`the name ${name} is used twice`)
+      names.add(name)
+    }
+    return catalogueWith(
+      Object.fromEntries(each.map((extension, index) => [extension.name, toContract(extension, index)])),
+    )
+  })
+
 /** All owners of tables, extensions last. */
-export const schemaOwnersOf = (extensions: readonly Domain[]): readonly SchemaOwner[] => [
+export const schemaOwnersOf = (extensions: readonly Extension[]): readonly SchemaOwner[] => [
   ...schemaOwners,
   ...extensions.flatMap(({ name, migrations }) => (migrations ? [{ owner: name, migrations }] : [])),
 ]
 
 /** The error lines of the `domains` section, and the parsed settings by the name of the extension. */
 const parseSettings = (
-  extensions: readonly Domain[],
+  extensions: readonly Extension[],
   configured: Configuration['domains'],
 ): { errors: string[]; settings: ReadonlyMap<string, unknown> } => {
   const errors = Object.keys(configured)
@@ -55,29 +82,29 @@ const parseSettings = (
 }
 
 /** Throws a ConfigurationError that lists every error of the `domains` section. */
-export const assertExtensionSettings = (extensions: readonly Domain[], { domains }: Configuration): void => {
+export const assertExtensionSettings = (extensions: readonly Extension[], { domains }: Configuration): void => {
   const { errors } = parseSettings(extensions, domains)
   if (errors.length > 0) throw new ConfigurationError(errors)
 }
 
 const partErrors = (
-  { name, operations }: Domain,
+  { name, file, operations }: Extension,
   { handlers, jobs = [] }: DomainParts<Domain['operations']>,
 ): string[] => [
   ...Object.keys(operations)
     .filter((key) => typeof Reflect.get(handlers, key) !== 'function')
-    .map((key) => `extensions: ${name}: ${key} has no handler`),
+    .map((key) => `extensions: ${file}: ${key} has no handler`),
   ...Object.keys(handlers)
     .filter((key) => !Object.hasOwn(operations, key))
-    .map((key) => `extensions: ${name}: the handler ${key} has no operation`),
+    .map((key) => `extensions: ${file}: the handler ${key} has no operation`),
   ...jobs
     .filter((job) => !job.name.startsWith(`${name}.`))
-    .map((job) => `extensions: ${name}: the name of job ${job.name} must begin with ${name}.`),
+    .map((job) => `extensions: ${file}: the name of job ${job.name} must begin with ${name}.`),
 ]
 
 /** Runs a command once per request id and stores its reply, both in one transaction. */
 const runOnce = <Reply>(
-  { database }: Pick<DomainPorts, 'database'>,
+  database: Database,
   ledger: Ledger,
   { operationId, caller, workspace, idempotency }: IdempotentRequest,
   work: (tx: Tx) => Promise<Reply>,
@@ -98,6 +125,27 @@ const runOnce = <Reply>(
     return reply
   })
 
+/** The idempotency keys of requests that were passed to `once`. */
+type ExecutedOnce = WeakSet<Idempotency>
+
+/**
+ * Wraps a handler so that its mistakes become errors: a refusal with a code that nobody declares, and an idempotent
+ * operation that does not call `once`.
+ */
+const withChecks =
+  (id: string, handler: AnyHandler, { isCode }: Pick<Catalogue, 'isCode'>, executed: ExecutedOnce): AnyHandler =>
+  async (request) => {
+    try {
+      const reply = await handler(request)
+      if (request.idempotency && !executed.has(request.idempotency)) throw new Error(`${id} did not call once`)
+      return reply
+    } catch (error) {
+      if (error instanceof Refusal && !isCode(error.code))
+        throw new Error(`${id} refused with ${error.code}, which no owner declares`, { cause: error })
+      throw error
+    }
+  }
+
 export interface Extensions {
   handlers: HandlerTable
   jobs: readonly JobKind[]
@@ -106,7 +154,8 @@ export interface Extensions {
 
 /** Builds the handlers and jobs of the extensions. Throws a ConfigurationError that lists every error. */
 export const composeExtensions = (
-  extensions: readonly Domain[],
+  extensions: readonly Extension[],
+  catalogue: Catalogue,
   { domains }: Configuration,
   infrastructure: Pick<DomainPorts, 'database' | 'clock' | 'ids' | 'words'>,
   ledger: Ledger,
@@ -115,12 +164,16 @@ export const composeExtensions = (
   const { database, clock, ids, words } = infrastructure
   const { errors, settings } = parseSettings(extensions, domains)
   if (errors.length > 0) throw new ConfigurationError(errors)
+  const executed: ExecutedOnce = new WeakSet()
   const built = extensions.map((extension) => ({
     extension,
     parts: extension.create({
       database,
       transaction: (work) => inTransaction(database, work),
-      once: (request, work) => runOnce(infrastructure, ledger, request, work),
+      once: (request, work) => {
+        executed.add(request.idempotency)
+        return runOnce(database, ledger, request, work)
+      },
       ledger,
       clock,
       ids,
@@ -133,7 +186,11 @@ export const composeExtensions = (
   if (faults.length > 0) throw new ConfigurationError(faults)
   return {
     handlers: new Map(
-      built.flatMap(({ extension, parts }) => [...createHandlerTable(extension.operations, parts.handlers)]),
+      built.flatMap(({ extension, parts }) =>
+        [...createHandlerTable(extension.operations, parts.handlers)].map(
+          ([id, handler]) => [id, withChecks(id, handler, catalogue, executed)] as const,
+        ),
+      ),
     ),
     jobs: built.flatMap(({ parts }) => parts.jobs ?? []),
     cleaners: built.flatMap(({ parts }) => parts.onSandboxReset ?? []),

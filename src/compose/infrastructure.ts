@@ -11,7 +11,7 @@ import {
   openDatabase,
   type ReadSnapshot,
 } from '../database/index.ts'
-import type { Domain } from '../extensions/index.ts'
+import type { Extension } from '../extensions/index.ts'
 import { type Clock, hours, type Ids, type Randomness, type Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
 import { type Blobs, openBlobs } from '../platform/blobs/index.ts'
@@ -93,7 +93,7 @@ export interface Infrastructure {
 export const openInfrastructure = async (
   settings: Configuration,
   catalogue: Catalogue,
-  extensions: readonly Domain[],
+  extensions: readonly Extension[],
   allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,

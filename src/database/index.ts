@@ -6,12 +6,11 @@
  * predicates.ts and queries.ts. This folder depends on the kernel only. Start reading at open-database.ts.
  */
 
-export { sql } from 'kysely'
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
 export { vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
 export { hasSchema } from './migrator/migrate.ts'
-export { type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
+export { assertNumbered, type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
 export { assertWritable, type DatabaseTarget, measureClockSkew, openDatabase } from './open-database.ts'
 export type { OpenDatabase } from './port.ts'
 export { acquireSingletonLock } from './postgres/singleton-lock.ts'

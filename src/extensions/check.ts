@@ -2,19 +2,29 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { chains, messageOf, rateGroups } from '../kernel/index.ts'
+import { assertNumbered } from '../database/index.ts'
+import {
+  chains,
+  isRecord,
+  messageOf,
+  type Operation,
+  type Permission,
+  type Policy,
+  rateGroups,
+} from '../kernel/index.ts'
 import { readTexts } from '../platform/i18n/index.ts'
 import type { Domain } from './domain.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
-const permission = named(/^[a-z][a-z-]*:[a-z][a-z-]*$/, 'loan:create').transform(
-  (text) => text as `${string}:${string}`,
+const permission = z.custom<Permission>(
+  (value) => typeof value === 'string' && /^[a-z][a-z-]*:[a-z][a-z-]*$/.test(value),
+  'must be a permission such as loan:create',
 )
 const groups = z.record(named(/^[a-z][a-z-]*$/, 'loan'), z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1))
 const code = named(/^[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*$/, 'LOAN.NOT_ELIGIBLE')
 
-const Policy = z.strictObject({
+const PolicyShape = z.strictObject({
   caller: z.enum(['anonymous', 'account']),
   workspace: z.enum(['none', 'optional', 'required']),
   permission: permission.nullable(),
@@ -23,7 +33,7 @@ const Policy = z.strictObject({
   rate: z.enum(rateGroups),
   idempotent: z.boolean(),
   changesRights: z.boolean(),
-})
+}) satisfies z.ZodType<Policy>
 
 const OperationShape = z.strictObject({
   id: z.string(),
@@ -31,7 +41,7 @@ const OperationShape = z.strictObject({
   path: named(/^(\/([a-z0-9-]+|\{\w+\}))+$/, '/loans/{loan_id}'),
   chains: z.array(z.enum(Object.keys(chains))).min(1),
   summary: z.string().min(1).max(60),
-  policy: Policy,
+  policy: PolicyShape,
   params: z.record(z.string(), zodSchema).optional(),
   malformedParam: code.optional(),
   query: zodSchema.optional(),
@@ -41,12 +51,19 @@ const OperationShape = z.strictObject({
   refuses: z.array(code),
 })
 
+/** Keys of a contract file that are not operations. */
+const reservedNames: readonly string[] = ['summary', 'codes', 'permissions']
+const operationName = named(/^[a-z][A-Za-z0-9]*$/, 'applyForLoan').refine(
+  (name) => !reservedNames.includes(name),
+  'is reserved',
+)
+
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const Definition = z.strictObject({
   name: named(/^[a-z][A-Za-z0-9]{1,31}$/, 'loans'),
   summary: z.string().min(1),
-  operations: z.record(z.string(), OperationShape),
+  operations: z.record(operationName, OperationShape),
   permissions: z.strictObject({ workspace: groups.optional(), operator: groups.optional() }).optional(),
   codes: z.record(code, z.strictObject({ status: z.int().min(400).max(499) })).optional(),
   codedValues: z
@@ -86,6 +103,56 @@ const textErrors = (domain: Domain): string[] => {
   }
 }
 
+/** Whether a JSON Schema contains an object that accepts undeclared fields. */
+const acceptsUnknownFields = (schema: unknown): boolean => {
+  if (Array.isArray(schema)) return schema.some(acceptsUnknownFields)
+  if (!isRecord(schema)) return false
+  const isOpen = schema.type === 'object' && 'properties' in schema && schema.additionalProperties === undefined
+  return isOpen || Object.values(schema).some(acceptsUnknownFields)
+}
+
+/** The error of a schema, or undefined. OpenAPI needs its JSON Schema, and requests must be strict. */
+const schemaError = (schema: z.ZodType, io: 'input' | 'output'): string | undefined => {
+  try {
+    const json = z.toJSONSchema(schema, { io })
+    return io === 'input' && acceptsUnknownFields(json) ? 'must be a z.strictObject, as all objects in it' : undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+const schemaErrors = (key: string, { query, body, reply, params = {} }: Operation): string[] => {
+  const requests: [string, unknown][] = [['query', query], ['body', body], ...Object.entries(params)]
+  return [...requests, ['reply', reply] as const].flatMap(([field, schema]) => {
+    if (!(schema instanceof z.ZodType)) return []
+    const error = schemaError(schema, field === 'reply' ? 'output' : 'input')
+    return error === undefined ? [] : [`operations.${key}.${field}: ${error}`]
+  })
+}
+
+/** Without a token there is no caller that could have a workspace, a permission or a second factor. */
+const policyErrors = (key: string, { policy }: Operation): string[] => {
+  if (policy.caller === 'account') return []
+  const forbidden = {
+    workspace: policy.workspace !== 'none',
+    permission: policy.permission !== null,
+    stepUp: policy.stepUp,
+    idempotent: policy.idempotent,
+  }
+  return Object.entries(forbidden)
+    .filter(([, isSet]) => isSet)
+    .map(([field]) => `operations.${key}.policy.${field}: needs \`caller: 'account'\``)
+}
+
+const migrationErrors = ({ name, migrations = [] }: Domain): string[] => {
+  try {
+    assertNumbered({ owner: name, migrations })
+    return []
+  } catch (error) {
+    return [`migrations: ${messageOf(error)}`]
+  }
+}
+
 const prefixErrors = ({ name, operations }: Domain): string[] =>
   Object.entries(operations)
     .filter(([, { id }]) => !/^[A-Za-z0-9]+$/.test(id.slice(name.length + 1)) || !id.startsWith(`${name}.`))
@@ -100,6 +167,14 @@ export const checkDomain = (exported: unknown): { domain: Domain } | { errors: s
     }
   // The schema has checked each field; the type adds what it derives from `operations`.
   const domain = exported as Domain
-  const errors = [...prefixErrors(domain), ...textErrors(domain)]
+  const errors = [
+    ...prefixErrors(domain),
+    ...Object.entries(domain.operations).flatMap(([key, operation]) => [
+      ...policyErrors(key, operation),
+      ...schemaErrors(key, operation),
+    ]),
+    ...migrationErrors(domain),
+    ...textErrors(domain),
+  ]
   return errors.length > 0 ? { errors } : { domain }
 }

@@ -35,7 +35,8 @@ export interface DomainPorts<Settings = unknown> {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**
    * Runs a command once per X-Request-Id, in a transaction. A repeated request gets the stored reply; the same id with another
-   * body throws REQUEST.ID_REUSED. The reply must be JSON.
+   * body throws REQUEST.ID_REUSED. The reply must be JSON. Every idempotent operation calls it: a handler that returns
+   * without it fails with 500.
    */
   once<Reply>(request: IdempotentRequest, work: (tx: Tx) => Promise<Reply>): Promise<Reply>
   ledger: Ledger
@@ -84,6 +85,11 @@ export interface DomainDefinition<Operations extends Readonly<Record<string, Ope
 
 /** A domain of any operations and settings. */
 export type Domain = DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>
+
+/** A domain, and the file in `extensions` that declares it. */
+export interface Extension extends Domain {
+  file: string
+}
 
 /** Declares a domain and infers the types of its handlers and settings. */
 export const domain = <

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { ConfigurationError } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
-import type { Domain } from './domain.ts'
+import type { Domain, Extension } from './domain.ts'
 import { provideModules } from './modules.ts'
 
 const importDefault = async (file: string): Promise<unknown> => {
@@ -23,16 +23,16 @@ const loadOne = async (path: string): Promise<{ domain: Domain } | { errors: str
  * Imports the modules of `extensions` in the configuration and returns their domains. A relative path starts at the working
  * directory. Throws a ConfigurationError that lists every error with its file and field.
  */
-export const loadExtensions = async (paths: readonly string[]): Promise<Domain[]> => {
+export const loadExtensions = async (paths: readonly string[]): Promise<Extension[]> => {
   if (paths.length === 0) return []
   provideModules()
-  const domains: Domain[] = []
+  const extensions: Extension[] = []
   const errors: string[] = []
   for (const path of paths) {
     const loaded = await loadOne(path)
-    if ('domain' in loaded) domains.push(loaded.domain)
+    if ('domain' in loaded) extensions.push({ ...loaded.domain, file: path })
     else errors.push(...loaded.errors.map((error) => `extensions: ${path}: ${error}`))
   }
   if (errors.length > 0) throw new ConfigurationError(errors)
-  return domains
+  return extensions
 }

@@ -5,12 +5,12 @@ import * as contract from './contract-api.ts'
 /** The modules that extensions import by name. They are the running program's own, so there is one copy of each. */
 const modules: Readonly<Record<string, object>> = { portico, 'portico/contract': contract }
 
-/** The global that the generated modules read. */
-const registry = Symbol.for('portico.modules')
+/** The key of the global that the generated modules read. */
+const registry = 'portico.modules'
 
 const sourceOf = (name: string): string =>
   [
-    `const exported = globalThis[Symbol.for('portico.modules')][${JSON.stringify(name)}]`,
+    `const exported = globalThis[Symbol.for('${registry}')]['${name}']`,
     ...Object.keys(modules[name] ?? {}).map((each) => `export const ${each} = exported.${each}`),
   ].join('\n')
 
@@ -21,7 +21,7 @@ let isRegistered = false
 export const provideModules = (): void => {
   if (isRegistered) return
   isRegistered = true
-  Reflect.set(globalThis, registry, modules)
+  Reflect.set(globalThis, Symbol.for(registry), modules)
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
       Object.hasOwn(modules, specifier)

@@ -97,7 +97,8 @@ export const importRules: ImportRule[] = [
   {
     name: 'only stores, schemas and database see SQL',
     from: /./,
-    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\//,
+    // extensions/api.ts passes `sql` on to extensions.
+    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\/|^extensions\/api\.ts$/,
     forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
   },
 ]

@@ -10,14 +10,17 @@ import type { Variables } from '../../src/config/env.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import type { DevelopmentMail } from '../harness/portico.ts'
+import type { DevelopmentMail, Portico } from '../harness/portico.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const workspace = developmentIds.workspace
-const approver = { email: 'operator.of.loans@example.test', password: 'a-long-enough-passphrase-7' }
+const password = 'a-long-enough-passphrase-7'
+/** Operators who may approve loans. The second one is also the owner of the workspace. */
+const approver = 'operator.of.loans@example.test'
+const sameAsOwner = 'owner@demo.test'
 const loans = { extensions: ['examples/loans/index.js'], domains: { loans: { maxAmount: '5000.00' } } }
 
 /** Runs a command of `portico` with a configuration. */
@@ -39,6 +42,13 @@ const portico = async (args: string[], configuration: object, variables: Variabl
   return { code: child.exitCode, out, err }
 }
 
+const newestMail = async ({ operationsUrl }: PorticoProcess, address: string): Promise<DevelopmentMail> => {
+  const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
+  const found = mails.find(({ to }) => to === address)
+  if (!found) throw new Error(`no mail to ${address}`)
+  return found
+}
+
 // Extensions do not depend on the topology, and `serve` of other topologies may not create tables.
 describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
   let store: TestStore
@@ -46,14 +56,10 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
   let owner: string
   let member: string
   let operator: string
+  let ownerAsOperator: string
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
-  const mailTo = async (address: string): Promise<DevelopmentMail> => {
-    const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
-    const found = mails.find(({ to }) => to === address)
-    if (!found) throw new Error(`no mail to ${address}`)
-    return found
-  }
+  const mailTo = (address: string): Promise<DevelopmentMail> => newestMail(gateway, address)
   const apply = (options: Call = {}) =>
     call('POST', '/web/v1/consumer/loans', {
       token: owner,
@@ -65,16 +71,20 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
   beforeAll(async () => {
     store = await createStore()
     // The operators of the seeded store have Portico's own permissions only.
-    const create = ['operator', 'create', '--email', approver.email, '--name', 'Approver']
-    const options = ['--permissions', 'loan:approve', '--password-stdin']
-    const created = await portico([...create, ...options], loans, store.variables, approver.password)
-    expect(created.code, created.err).toBe(0)
+    for (const email of [approver, sameAsOwner]) {
+      const create = ['operator', 'create', '--email', email, '--name', 'Approver']
+      const options = ['--permissions', 'loan:approve', '--password-stdin']
+      const created = await portico([...create, ...options], loans, store.variables, password)
+      expect(created.code, created.err).toBe(0)
+    }
     gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, loans)
     const tokenOf = async (email: string) => (await signIn({ call, mailTo }, email)).accessToken
     owner = await tokenOf('owner@demo.test')
     member = await tokenOf('member@demo.test')
-    const signedIn = await signIn({ call, mailTo }, approver.email, {}, approver.password)
-    operator = signedIn.accessToken
+    const operatorToken = async (email: string) =>
+      (await signIn({ call, mailTo }, email, {}, password, 'system')).accessToken
+    operator = await operatorToken(approver)
+    ownerAsOperator = await operatorToken(sameAsOwner)
   })
   afterAll(async () => {
     await gateway?.stop()
@@ -155,6 +165,14 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
     expect((await approve('01990000-0000-7000-8000-0000000000ff')).body.code).toBe('RESOURCE.NOT_FOUND')
   })
 
+  test('loans.approve 403 ACCESS.PERMISSION_DENIED: nobody approves their own loan, not even by another account', async () => {
+    const { body } = await apply()
+    const approve = (token: string) => call('POST', `/web/v1/system/loans/${body.data.bizId}/approve`, { token })
+    const refused = await approve(ownerAsOperator)
+    expect([refused.status, refused.body.code]).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect((await approve(operator)).status).toBe(200)
+  })
+
   test('the permission tree and the OpenAPI document contain the declarations of the extension', async () => {
     const document = await (await fetch(`${gateway.url}/openapi.json`)).json()
     const { post } = document.paths['/web/v1/consumer/loans']
@@ -180,6 +198,9 @@ describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
     folder = await mkdtemp(join(tmpdir(), 'portico-broken-'))
     await mkdir(join(folder, 'locales'))
     await writeFile(join(folder, 'locales', 'en.yaml'), 'refusal:\n  CARD.BLOCKED: the card is blocked\n')
+    await mkdir(join(folder, 'taken'))
+    const taken = { permission: { 'wallet:read': { name: 'Read', description: 'Read' } } }
+    await writeFile(join(folder, 'taken', 'en.yaml'), dump(taken))
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -212,15 +233,59 @@ describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
       "d.codes = { 'CARD.LOST': { status: 422 } }; d.locales = new URL('./locales/', import.meta.url)",
       'en.yaml has no text refusal.CARD.LOST',
     ],
-    ['a route of Portico', "o.path = '/wallets'", 'route GET /wallets on consumer is declared by wallets and by cards'],
+    [
+      'a route of Portico',
+      "o.path = '/wallets'",
+      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
+    ],
     ['a name of Portico', "d.name = 'wallets'; o.id = 'wallets.card'", 'the name wallets is used twice'],
-    ['a permission of Portico', "d.permissions = { workspace: { wallet: ['read'] } }", 'locales: is missing'],
+    [
+      'a permission of Portico',
+      "d.permissions = { workspace: { wallet: ['read'] } }; d.locales = new URL('./taken/', import.meta.url)",
+      'workspace permission wallet:read is declared by wallets and by cards',
+    ],
+    [
+      'a text of Portico',
+      "d.locales = new URL('./taken/', import.meta.url)",
+      'declares the text permission.wallet:read.name, which exists already',
+    ],
+    ['the name of the kernel', "d.name = 'kernel'; o.id = 'kernel.card'", 'the name kernel is used twice'],
+    ['the name of the pipeline', "d.name = 'pipeline'; o.id = 'pipeline.card'", 'the name pipeline is used twice'],
+    [
+      'a route of Portico on another chain',
+      "o.chains = ['shared']; o.path = '/consumer/wallets'",
+      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
+    ],
+    ['an operation called codes', 'd.operations = { codes: o }', 'operations.codes: '],
+    [
+      'an export name of Portico',
+      'd.operations = { createTransfer: o }',
+      'export name createTransfer is declared by transfers and by cards',
+    ],
+    [
+      'an unknown code for a malformed path',
+      "o.malformedParam = 'CARD.LOST'",
+      'cards.read of cards refuses with CARD.LOST',
+    ],
+    ['an anonymous caller in a workspace', "o.policy.caller = 'anonymous'", 'operations.readCard.policy.workspace: '],
+    [
+      'a body that accepts unknown fields',
+      "o.method = 'POST'; o.body = z.object({ card: z.string() })",
+      'operations.readCard.body: must be a z.strictObject',
+    ],
+    ['a reply that JSON cannot express', 'o.reply = z.date()', 'operations.readCard.reply: '],
+    [
+      'a migration without a number',
+      "d.migrations = [{ name: 'cards', up: async () => undefined }]",
+      'migrations: migration cards/cards is not named like 001-baseline',
+    ],
     ['no reply schema', 'o.reply = {}', 'operations.readCard.reply: must be a zod schema'],
     ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
-  ])('config check names the file and the field of %s: exit code 2', async (_name, change, message) => {
+  ])('config check names the file and the cause of %s: exit code 2', async (_name, change, message) => {
     const file = await extension(change)
     const { code, out, err } = await portico(['config', 'check'], { extensions: [file] })
     expect(err).toContain(message)
+    expect(err).toContain(`extensions: ${file}: `)
     expect([code, out]).toEqual([2, ''])
   })
 
@@ -233,9 +298,16 @@ describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
     expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
   })
 
+  test('config check masks the texts in the settings of extensions', async () => {
+    const { code, out } = await portico(['config', 'check'], { ...loans, domains: { loans: { maxAmount: '4321.09' } } })
+    expect([code, out]).toEqual([0, expect.stringMatching(/^domains:\n {2}loans:\n {4}maxAmount: '\[secret\]'$/m)])
+    expect(out).not.toContain('4321.09')
+  })
+
   test('serve refuses an operation without a handler and starts nothing: exit code 2', async () => {
-    const { code, err } = await portico(['serve'], { extensions: [await extension('', '{}')] })
-    expect([code, err]).toEqual([2, expect.stringContaining('extensions: cards: readCard has no handler')])
+    const file = await extension('', '{}')
+    const { code, err } = await portico(['serve'], { extensions: [file] })
+    expect([code, err]).toEqual([2, expect.stringContaining(`extensions: ${file}: readCard has no handler`)])
   })
 })
 
@@ -249,15 +321,19 @@ describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
     const file = join(folder, 'index.js')
     await writeFile(
       file,
-      `import { domain } from 'portico'
-      import { anonymous, operation, z } from 'portico/contract'
+      `import { domain, Refusal } from 'portico'
+      import { anonymous, money, operation, z } from 'portico/contract'
       const get = (name) => operation({ id: 'faults.' + name, method: 'GET', path: '/faults/' + name, chains: ['consumer'],
         summary: 'Fail', policy: anonymous, body: 'none', reply: z.object({ ok: z.boolean() }), refuses: [] })
       export default domain({ name: 'faults', summary: 'Faults.',
-        operations: { throws: get('throws'), lies: get('lies'), works: get('works') },
+        operations: { throws: get('throws'), lies: get('lies'), works: get('works'), invents: get('invents'),
+          repeats: operation({ ...get('repeats'), method: 'POST',
+            policy: { ...money, workspace: 'optional', permission: null } }) },
         create: () => ({ handlers: {
           throws: async () => { throw new Error('secret detail') },
           lies: async () => ({ ok: 'maybe' }),
+          invents: async () => { throw new Refusal('FAULTS.UNDECLARED') },
+          repeats: async () => ({ ok: true }),
           works: async () => ({ ok: true, hidden: 'undeclared' }),
         } }) })`,
     )
@@ -270,14 +346,23 @@ describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test.each(['throws', 'lies'])(
+  test.each(['throws', 'lies', 'invents'])(
     '500 SYSTEM.INTERNAL_ERROR: a handler that %s affects its own request only',
     async (name) => {
       const failed = await send(gateway.url, 'GET', `/web/v1/consumer/faults/${name}`)
       expect([failed.status, failed.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
-      expect(failed.text).not.toContain('secret detail')
+      expect(failed.text).not.toMatch(/secret detail|FAULTS/)
       const fine = await send(gateway.url, 'GET', '/web/v1/consumer/faults/works')
       expect(fine.body.data).toEqual({ ok: true })
     },
   )
+
+  test('500 SYSTEM.INTERNAL_ERROR: an idempotent operation whose handler does not call once', async () => {
+    const call: Portico['call'] = (method, path, options) => send(gateway.url, method, path, options)
+    const mailTo = (address: string): Promise<DevelopmentMail> => newestMail(gateway, address)
+    const { accessToken } = await signIn({ call, mailTo })
+    const failed = await call('POST', '/web/v1/consumer/faults/repeats', { token: accessToken })
+    expect([failed.status, failed.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
+    await expect.poll(() => gateway.output()).toContain('faults.repeats did not call once')
+  })
 })

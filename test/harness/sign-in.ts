@@ -20,8 +20,9 @@ export const signIn = async (
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
   password = developmentPassword,
+  portal: 'consumer' | 'system' = /^(operator|checker)/.test(email) ? 'system' : 'consumer',
 ): Promise<Session> => {
-  const chain = /^(operator|checker)/.test(email) ? '/web/v1/system' : '/web/v1/consumer'
+  const chain = `/web/v1/${portal}`
   const post = async (path: string, body: object) => {
     const answer = await portico.call('POST', chain + path, { body, headers })
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)

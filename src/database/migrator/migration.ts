@@ -37,7 +37,8 @@ export interface PendingMigration extends Migration {
 const migrationName = /^\d{3}-[a-z0-9-]+$/
 const numberOf = (name: string): string => name.slice(0, 3)
 
-const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
+/** Throws if a migration has no number, or a lower one than the migration before it. */
+export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
   for (const [index, { name }] of migrations.entries()) {
     if (!migrationName.test(name)) throw new Error(`migration ${owner}/${name} is not named like 001-baseline`)
     const previous = migrations[index - 1]?.name
