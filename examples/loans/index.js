@@ -6,7 +6,6 @@ import {
   auditContextOf,
   domain,
   formatMoney,
-  invalid,
   notFound,
   parseMoney,
   Refusal,
@@ -25,6 +24,7 @@ import {
   id,
   member,
   money,
+  moneyOf,
   operation,
   timestamp,
   z,
@@ -57,7 +57,7 @@ const listLoans = operation({
   method: 'GET',
   path: '/loans',
   chains: ['consumer', 'api'],
-  summary: 'List the loans of a workspace',
+  summary: 'List the 100 newest loans of a workspace',
   policy: { ...member, workspace: 'required', permission: 'loan:read' },
   body: 'none',
   reply: z.array(Loan),
@@ -79,8 +79,8 @@ const approveLoan = operation({
 
 const createTable = {
   name: '001-loans',
-  up: (tx) =>
-    sql`CREATE TABLE loans (
+  up: async (tx) => {
+    await sql`CREATE TABLE loans (
       workspace_biz_id uuid NOT NULL REFERENCES workspaces,
       biz_id uuid NOT NULL,
       amount numeric NOT NULL CHECK (amount > 0),
@@ -89,7 +89,10 @@ const createTable = {
       created_by uuid NOT NULL,
       created_at timestamptz NOT NULL,
       PRIMARY KEY (workspace_biz_id, biz_id)
-    )`.execute(tx),
+    )`.execute(tx)
+    await sql`CREATE INDEX loans_biz_id ON loans (biz_id)`.execute(tx)
+    await sql`CREATE INDEX loans_list ON loans (workspace_biz_id, created_at)`.execute(tx)
+  },
 }
 
 export default domain({
@@ -103,7 +106,7 @@ export default domain({
   settings: z.strictObject({ maxAmount: z.string().regex(/^\d+\.\d\d$/) }),
   migrations: [createTable],
 
-  create: ({ database, once, clock, ids, words, settings }) => {
+  create: ({ database, once, ledger, clock, ids, words, settings }) => {
     const view = (loan, locale) => ({
       bizId: loan.biz_id,
       amount: formatMoney({ minor: loan.amount, currency: loan.currency }),
@@ -117,8 +120,7 @@ export default domain({
         applyForLoan: (request) =>
           once(request, async (tx) => {
             const { body, caller, workspace, locale } = request
-            const requested = parseMoney(body.amount, body.currency)
-            if (!requested) throw invalid('amount')
+            const requested = moneyOf(body.amount, body.currency)
             const max = parseMoney(settings.maxAmount, body.currency)
             if (!max || requested.minor > max.minor) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'above maxAmount' })
             const { rows } = await sql`
@@ -139,19 +141,18 @@ export default domain({
         approveLoan: (request) =>
           once(request, async (tx) => {
             const { params, caller, locale } = request
-            // The four-eyes rule and the status are conditions of the one statement that approves.
-            const { rows } = await sql`
-              UPDATE loans SET status = 'APPROVED'
-              WHERE biz_id = ${params.loan_id} AND status = 'REQUESTED' AND created_by <> ${caller.accountId}
-              RETURNING *`.execute(tx)
+            const { rows } = await sql`SELECT * FROM loans WHERE biz_id = ${params.loan_id} FOR UPDATE`.execute(tx)
             const loan = rows[0]
-            if (!loan) {
-              const { rows: known } = await sql`SELECT 1 FROM loans WHERE biz_id = ${params.loan_id}`.execute(tx)
-              throw known.length > 0 ? new Refusal('STATE.CONFLICT') : notFound()
-            }
-            const subject = { workspaceId: loan.workspace_biz_id, targetId: loan.biz_id }
-            await recordSuccess(tx, auditContextOf(request), subject)
-            return view(loan, locale)
+            if (!loan) throw notFound()
+            // A person can have an account on both portals, so comparing the account ids is not enough.
+            await ledger.within(tx).assertDifferentPerson(loan.created_by, caller.accountId)
+            if (loan.status !== 'REQUESTED') throw new Refusal('STATE.CONFLICT')
+            const workspaceId = loan.workspace_biz_id
+            await sql`
+              UPDATE loans SET status = 'APPROVED'
+              WHERE workspace_biz_id = ${workspaceId} AND biz_id = ${loan.biz_id}`.execute(tx)
+            await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: loan.biz_id })
+            return view({ ...loan, status: 'APPROVED' }, locale)
           }),
       },
       onSandboxReset: async (tx, { workspaceId }) => {
