@@ -3,6 +3,7 @@
  * `node scripts/files-of-request.ts [--write]`. It starts a gateway on an embedded store and asks V8 which functions each
  * request called. `--write` updates the lists in ARCHITECTURE.md.
  */
+
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
@@ -12,6 +13,7 @@ import { argv, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { loadConfiguration } from '../src/config/index.ts'
+import { bankingDomains } from '../src/domains/index.ts'
 import { startServer } from '../src/main.ts'
 import { createLogger } from '../src/platform/telemetry/index.ts'
 import { developmentIds } from '../src/seed/development.ts'
@@ -44,7 +46,7 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
   })
   // Background jobs must not run while a request does.
   const quiet = { ...settings, jobs: { ...settings.jobs, pollMs: 3_600_000 } }
-  const running = await startServer(quiet, 'gateway', createLogger('silent'))
+  const running = await startServer(bankingDomains, quiet, 'gateway', createLogger('silent'))
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')

@@ -4,6 +4,7 @@ import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
 import { exitOnSignals } from './cli/signals.ts'
 import { packageVersion } from './config/env.ts'
+import { bankingDomains } from './domains/index.ts'
 import { errorCode, messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>
@@ -40,7 +41,7 @@ const main = async (args: string[]): Promise<number> => {
     stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
     return 0
   }
-  return command.run(values)
+  return command.run(values, bankingDomains)
 }
 
 /** The message of an error. A host with several addresses fails with an AggregateError, whose own message is empty. */

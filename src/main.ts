@@ -1,7 +1,9 @@
 import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Domain } from './api/domain.ts'
 import { compose, type Role } from './compose/index.ts'
+import { loadConfigured } from './compose/loading.ts'
 import { storeName } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
@@ -36,8 +38,13 @@ const listen = (server: Server, settings: Configuration['listen'], name: 'port' 
   })
 
 /** Composes every part and listens. Rejects if a part cannot be opened or a port is taken. */
-export const startServer = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
-  const deployment = await compose(settings, role, logger)
+export const startServer = async (
+  domains: readonly Domain[],
+  settings: Configuration,
+  role: Role,
+  logger: Logger,
+): Promise<Running> => {
+  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger)
   try {
     const running = {
       unserved: deployment.unserved,

@@ -1,16 +1,15 @@
 import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { catalogueOf } from '../compose/extensions.ts'
+import { catalogueOf, schemaOwnersOf } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
-import { schemaOwners } from '../compose/migrations.ts'
+import { loadConfigured } from '../compose/loading.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
-import { inTransaction } from '../database/index.ts'
+import { inTransaction, type SchemaOwner } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
-import { loadExtensions } from '../extensions/index.ts'
 import { assertPasswordAllowed, disableWhitelistByEmail, provideAccount } from '../identity/index.ts'
 import { type Permission, portals, Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
@@ -91,9 +90,13 @@ interface Operator {
 }
 
 /** Creates the account and its audit entry. Resolves with false if the e-mail address already has an account. */
-const createOperator = (settings: Configuration, operator: Operator): Promise<boolean> =>
+const createOperator = (
+  settings: Configuration,
+  owners: readonly SchemaOwner[],
+  operator: Operator,
+): Promise<boolean> =>
   withStore(settings, async ({ database, migrate }) => {
-    await migrate(schemaOwners)
+    await migrate(owners)
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
     const { maxConcurrent: maxSessions } = settings.sessions
     const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
@@ -126,17 +129,18 @@ export const operatorCreate: Command = {
     permissions: { type: 'string' },
     'password-stdin': { type: 'boolean' },
   },
-  run: async (values) => {
+  run: async (values, domains) => {
     const { email, name, role, permissions: list, 'password-stdin': usesStdin } = parseOptions(OperatorOptions, values)
     const settings = loadConfiguration(readVariables())
-    const { operatorPermissions } = catalogueOf(await loadExtensions(settings.extensions))
+    const loaded = await loadConfigured(domains, settings)
+    const { operatorPermissions } = catalogueOf(loaded)
     const permissions = selectPermissions(operatorPermissions, role, list)
     const password = usesStdin
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions }
     await assertStrength(settings, operator)
-    if (!(await createOperator(settings, operator)))
+    if (!(await createOperator(settings, schemaOwnersOf(loaded), operator)))
       throw new Error(`${email} already has an account on the SYSTEM portal; nothing was changed`)
     stdout.write(`created the operator ${email} with ${permissions.length} permissions\n`)
     if (!usesStdin) stdout.write(`password (shown only once): ${password}\n`)
@@ -161,12 +165,13 @@ export const whitelistDisable: Command = {
     'process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
-  run: async (values) => {
+  run: async (values, domains) => {
     const settings = loadConfiguration(readVariables())
+    const owners = schemaOwnersOf(await loadConfigured(domains, settings))
     const owner = parseOptions(WhitelistOptions, values)
     const { email, portal } = owner
     const disabled = await withExistingStore(settings, async ({ database, migrate }) => {
-      await migrate(schemaOwners)
+      await migrate(owners)
       const ports = { database, clock: systemClock, ids: systemIds }
       return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
         auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),

@@ -1,5 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { z } from 'zod'
+import type { Domain } from '../api/domain.ts'
 
 /** Invalid options of a command: exit code 2. */
 export class UsageError extends Error {}
@@ -18,6 +19,6 @@ export interface Command {
   summary: string
   help: string
   options: ParseArgsOptionsConfig
-  /** Resolves with the exit code. */
-  run(values: Record<string, unknown>): Promise<number>
+  /** Runs the command for these domains and those of the configured extensions. Resolves with the exit code. */
+  run(values: Record<string, unknown>, domains: readonly Domain[]): Promise<number>
 }

@@ -1,10 +1,9 @@
 import { stderr, stdout } from 'node:process'
 import { schemaOwnersOf } from '../compose/extensions.ts'
 import { identitySettings } from '../compose/identity.ts'
-import { schemaOwners } from '../compose/migrations.ts'
+import { loadConfigured } from '../compose/loading.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { loadExtensions } from '../extensions/index.ts'
 import { SigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
@@ -17,12 +16,10 @@ export const migrate: Command = {
   summary: 'apply pending schema migrations to the store',
   help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts.',
   options: {},
-  run: async () => {
+  run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
-    const extensions = await loadExtensions(settings.extensions)
-    const done = await withStore(settings, (store) =>
-      withSpinner(stderr, 'migrating', () => store.migrate(schemaOwnersOf(extensions))),
-    )
+    const owners = schemaOwnersOf(await loadConfigured(domains, settings))
+    const done = await withStore(settings, (store) => withSpinner(stderr, 'migrating', () => store.migrate(owners)))
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },
@@ -37,10 +34,11 @@ export const keysRotate: Command = {
     'process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: {},
-  run: async () => {
+  run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
+    const owners = schemaOwnersOf(await loadConfigured(domains, settings))
     const kid = await withExistingStore(settings, async ({ database, migrate }) => {
-      await migrate(schemaOwners)
+      await migrate(owners)
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database, clock: systemClock, ids: systemIds, secretBox }
       const keys = new SigningKeys(ports, identitySettings(settings).tokens)

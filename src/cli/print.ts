@@ -1,11 +1,11 @@
 import { stdout } from 'node:process'
 import { dump } from 'js-yaml'
 import { buildOpenApiDocument, wordsOf } from '../compose/catalogue.ts'
-import { assertExtensionSettings, catalogueOf } from '../compose/extensions.ts'
+import { catalogueOf, parseSettings } from '../compose/extensions.ts'
+import { loadConfigured } from '../compose/loading.ts'
 import { storeName } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration, Secret } from '../config/index.ts'
-import { loadExtensions } from '../extensions/index.ts'
 import { isRecord } from '../kernel/index.ts'
 import type { Command } from './command.ts'
 
@@ -23,11 +23,11 @@ export const configCheck: Command = {
   summary: 'print the effective configuration, or all of its errors',
   help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Exit code 2 if the configuration is invalid.',
   options: {},
-  run: async () => {
+  run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
-    const extensions = await loadExtensions(settings.extensions)
-    wordsOf(catalogueOf(extensions), extensions)
-    assertExtensionSettings(extensions, settings)
+    const loaded = await loadConfigured(domains, settings)
+    wordsOf(catalogueOf(loaded), loaded)
+    parseSettings(loaded, settings)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }
     stdout.write(dump(JSON.parse(JSON.stringify(printed))))
     return 0
@@ -39,10 +39,10 @@ export const openapi: Command = {
   summary: 'print the OpenAPI document',
   help: 'The document that a gateway with this configuration serves at /openapi.json.',
   options: {},
-  run: async () => {
-    const extensions = await loadExtensions(loadConfiguration(readVariables()).extensions)
-    const catalogue = catalogueOf(extensions)
-    const words = wordsOf(catalogue, extensions)
+  run: async (_values, domains) => {
+    const loaded = await loadConfigured(domains, loadConfiguration(readVariables()))
+    const catalogue = catalogueOf(loaded)
+    const words = wordsOf(catalogue, loaded)
     stdout.write(`${JSON.stringify(await buildOpenApiDocument(catalogue, words), null, 2)}\n`)
     return 0
   },

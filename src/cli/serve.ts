@@ -49,7 +49,7 @@ export const serve: Command = {
     'immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
-  run: async ({ role }) => {
+  run: async ({ role }, domains) => {
     if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
     // Without a listener SIGHUP would end the process while it starts or drains.
     let isReloadPending = false
@@ -65,7 +65,7 @@ export const serve: Command = {
       logger.error({ err: error }, 'unhandled rejection')
     })
     const running = await Promise.race([
-      startServer(settings, role, logger),
+      startServer(domains, settings, role, logger),
       failed.then((error) => Promise.reject(error)),
     ])
     const reload = () => reloadBackends(variables, running, logger)

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
+import type { LoadedDomain } from '../api/domain.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
-import type { Extension } from '../extensions/index.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
@@ -11,10 +11,10 @@ import { buildWith } from './extensions.ts'
 /** The texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces. */
 export const wordsOf = (
   { codes, codedFamilies }: Catalogue,
-  extensions: readonly Extension[],
+  domains: readonly LoadedDomain[],
   codedOverrides: Configuration['codedValues'] = {},
 ): Words =>
-  buildWith(extensions, (each) =>
+  buildWith(domains, (each) =>
     createWords({
       directory: inPackage('config/locales'),
       extensionDirectories: each.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),

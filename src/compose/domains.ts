@@ -1,203 +1,252 @@
 import type { Logger } from 'pino'
-import type { Configuration } from '../config/index.ts'
+import type { DomainParts, DomainPorts, IdempotentRequest, LoadedDomain } from '../api/domain.ts'
+import type { DomainServices } from '../api/services.ts'
+import { type Configuration, ConfigurationError } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { type ApiKeys, createApiKeys } from '../domains/api-keys/index.ts'
-import { createConstants, isCountry } from '../domains/constants/index.ts'
-import { createExchanges } from '../domains/exchanges/index.ts'
-import { createExports } from '../domains/exports/index.ts'
-import { createFiles } from '../domains/files/index.ts'
-import { createInvitations } from '../domains/invitations/index.ts'
-import { createMembers, type Members } from '../domains/members/index.ts'
-import { createOperators } from '../domains/operators/index.ts'
-import { createProfile } from '../domains/profile/index.ts'
-import { createRecharges } from '../domains/recharges/index.ts'
-import { createRoles } from '../domains/roles/index.ts'
-import { createSandbox } from '../domains/sandbox/index.ts'
-import { createTransfers } from '../domains/transfers/index.ts'
-import { createWallets } from '../domains/wallets/index.ts'
-import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
-import { createWithdrawals } from '../domains/withdrawals/index.ts'
-import {
-  createWorkspaces,
-  freezeOwnWorkspace,
-  hasWorkspace,
-  lockWorkspace,
-  type Workspaces,
-} from '../domains/workspaces/index.ts'
-import type { Extension } from '../extensions/index.ts'
+import { type Database, inTransaction, type Tx } from '../database/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
-import type { HandlerTable, Portal } from '../kernel/index.ts'
-import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
-import type { Rates } from '../platform/exchange-rates.ts'
+import {
+  type AnyHandler,
+  createHandlerTable,
+  type HandlerTable,
+  type Idempotency,
+  type Operation,
+  Refusal,
+} from '../kernel/index.ts'
+import { Ledger } from '../ledger/index.ts'
+import { isCountry } from '../platform/countries.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
-import { composeExtensions } from './extensions.ts'
+import { parseSettings } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
-import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
+
+type Parts = DomainParts<Readonly<Record<string, Operation>>>
+
+/** A domain with what its `create` function returned. */
+interface BuiltDomain {
+  domain: LoadedDomain
+  parts: Parts
+  handlers: HandlerTable
+}
 
 /** The domains of one process. */
 export interface Domains {
   ledger: Ledger
-  workspaces: Workspaces
-  members: Members
-  apiKeys: ApiKeys
-  rates: Rates
-  /** The background jobs by the part that runs them. */
-  jobs: Readonly<Record<JobOwner, readonly JobKind[]>>
-  /** Number of accounts per portal that wait for approval. */
-  countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
   handlers: HandlerTable
+  /** The names of the domains. */
+  names: ReadonlySet<string>
+  /** The background jobs of each domain. */
+  jobs: readonly { domain: string; jobs: readonly JobKind[]; gatewayJobs: readonly JobKind[] }[]
+  /** The service of a domain; undefined if the domain is off. */
+  service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined
+  /** The service of a domain that every process has. */
+  requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
+  /** Closes the domains in reverse order. */
+  close(): Promise<void>
 }
 
-type JobOwner = 'files' | 'exports' | 'recharges' | 'exchanges' | 'operators' | 'ledger' | 'extensions'
+/** Orders domains so that each follows those that it uses. Throws a ConfigurationError for a missing domain or a cycle. */
+const inOrderOfUse = (domains: readonly LoadedDomain[]): readonly LoadedDomain[] => {
+  const ordered = new Set<LoadedDomain>()
+  const visit = (domain: LoadedDomain, path: readonly string[]): void => {
+    if (ordered.has(domain)) return
+    if (path.includes(domain.name))
+      throw new ConfigurationError([`${domain.source}: uses itself: ${[...path, domain.name].join(', ')}`])
+    for (const name of domain.uses ?? []) {
+      const used = domains.find((each) => each.name === name)
+      if (!used) throw new ConfigurationError([`${domain.source}: uses ${name}, which no domain has as its name`])
+      visit(used, [...path, domain.name])
+    }
+    ordered.add(domain)
+  }
+  for (const domain of domains) visit(domain, [])
+  return [...ordered]
+}
 
-/** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */
+const partErrors = ({ name, source, operations }: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts) => [
+  ...(handlers instanceof Map
+    ? []
+    : [
+        ...Object.keys(operations)
+          .filter((key) => typeof Reflect.get(handlers, key) !== 'function')
+          .map((key) => `${source}: ${key} has no handler`),
+        ...Object.keys(handlers)
+          .filter((key) => !Object.hasOwn(operations, key))
+          .map((key) => `${source}: the handler ${key} has no operation`),
+      ]),
+  ...[...jobs, ...gatewayJobs]
+    .filter((job) => !job.name.startsWith(`${name}.`))
+    .map((job) => `${source}: the name of job ${job.name} must begin with ${name}.`),
+]
+
+/** Runs a command once per request id and stores its reply, both in one transaction. */
+const runOnce = <Reply>(
+  database: Database,
+  ledger: Ledger,
+  { operationId, caller, workspace, idempotency }: IdempotentRequest,
+  work: (tx: Tx) => Promise<Reply>,
+): Promise<Reply> =>
+  inTransaction(database, async (tx) => {
+    const within = ledger.within(tx)
+    const key = {
+      account: caller.accountId,
+      workspace: workspace?.id ?? null,
+      operation: operationId,
+      ...idempotency,
+    }
+    const stored = await within.findStoredResult(key)
+    // The operation and the body are those of the first request, so the stored reply has the same type.
+    if (stored) return stored.result as Reply
+    const reply = await work(tx)
+    await within.storeResult(key, reply)
+    return reply
+  })
+
+/** The idempotency keys of requests that were passed to `once`. */
+type ExecutedOnce = WeakSet<Idempotency>
+
+/**
+ * Wraps a handler of an extension so that its mistakes become errors: a refusal with a code that nobody declares, and an
+ * idempotent operation that does not call `once`.
+ */
+const withChecks =
+  (id: string, handler: AnyHandler, { isCode }: Pick<Catalogue, 'isCode'>, executed: ExecutedOnce): AnyHandler =>
+  async (request) => {
+    try {
+      const reply = await handler(request)
+      if (request.idempotency && !executed.has(request.idempotency)) throw new Error(`${id} did not call once`)
+      return reply
+    } catch (error) {
+      if (error instanceof Refusal && !isCode(error.code))
+        throw new Error(`${id} refused with ${error.code}, which no owner declares`, { cause: error })
+      throw error
+    }
+  }
+
+/** Builds one domain after the other, and the ports that they share. */
+class DomainBuilder {
+  readonly #built = new Map<string, BuiltDomain>()
+  readonly #executed: ExecutedOnce = new WeakSet()
+  readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use'>
+
+  constructor(
+    catalogue: Catalogue,
+    configuration: Configuration,
+    infrastructure: Infrastructure,
+    ledger: Ledger,
+    identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
+  ) {
+    const { database } = infrastructure
+    this.#shared = {
+      ...infrastructure,
+      transaction: (work) => inTransaction(database, work),
+      once: (request, work) => {
+        this.#executed.add(request.idempotency)
+        return runOnce(database, ledger, request, work)
+      },
+      ledger,
+      sessions: {
+        end: endSessions,
+        invalidate: identity.invalidateSessions,
+        assertAddressAllowed: identity.assertAddressAllowed,
+      },
+      workspaces: {
+        lock: (tx, id) => this.requireService('workspaces').lock(tx, id),
+        exists: (id) => this.requireService('workspaces').exists(id),
+        freezeOwn: (tx, account, at) => this.requireService('workspaces').freezeOwn(tx, account, at),
+      },
+      hooks: {
+        workspaceOpened: async (tx, workspace) => {
+          for (const { parts } of this.domains()) await parts.onWorkspaceOpened?.(tx, workspace)
+        },
+        sandboxReset: async (tx, reset) => {
+          for (const { parts } of this.domains()) await parts.onSandboxReset?.(tx, reset)
+        },
+      },
+      catalogue,
+      configuration,
+      isCountry,
+      signInUrl: (portal) => linksOf(configuration, portal).signIn,
+    }
+  }
+
+  domains(): Iterable<BuiltDomain> {
+    return this.#built.values()
+  }
+
+  /** The service of a built domain. */
+  service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined {
+    // `DomainServices` declares the type of each service next to the domain that returns it.
+    return this.#built.get(name)?.parts.service as DomainServices[Name] | undefined
+  }
+
+  /** The service of a domain that every process has. */
+  requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name] {
+    const found = this.service(name)
+    if (!found) throw new ConfigurationError([`domains: ${name} is missing`])
+    return found
+  }
+
+  #use(domain: LoadedDomain): DomainPorts['use'] {
+    return (name) => {
+      const service = domain.uses?.includes(name) ? this.service(name) : undefined
+      if (!service) throw new ConfigurationError([`${domain.source}: use(${name}) needs a service that uses: lists`])
+      return service
+    }
+  }
+
+  /** Creates a domain. Throws a ConfigurationError that lists every error of its parts. */
+  async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {
+    const parts = await domain.create({
+      ...this.#shared,
+      logger: logger.child({ domain: domain.name }),
+      settings,
+      use: this.#use(domain),
+    })
+    const errors = partErrors(domain, parts)
+    if (errors.length > 0) throw new ConfigurationError(errors)
+    const { catalogue } = this.#shared
+    // A contract pairs operations and handlers by export name, and `domain` keeps these names.
+    const table =
+      parts.handlers instanceof Map
+        ? parts.handlers
+        : createHandlerTable(domain.contract ?? domain.operations, parts.handlers)
+    const handlers = domain.isOurs
+      ? table
+      : new Map([...table].map(([id, handler]) => [id, withChecks(id, handler, catalogue, this.#executed)]))
+    this.#built.set(domain.name, { domain, parts, handlers })
+  }
+}
+
+/** Builds the ledger and every domain. The domains meet through the ports that this function passes to them only. */
 export const composeDomains = async (
+  domains: readonly LoadedDomain[],
   catalogue: Catalogue,
-  settings: Configuration,
+  configuration: Configuration,
   infrastructure: Infrastructure,
   logger: Logger,
   identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
-  extensions: readonly Extension[],
 ): Promise<Domains> => {
-  const { words } = infrastructure
-  const { apiKeyPermissions, permissionTable, workspacePermissions } = catalogue
-  const { currencies, transferFee, transferApprovalFrom } = settings.money
-  const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
-  const { expiryMs, ledgerCheckMs } = settings.money.background
+  const settings = parseSettings(domains, configuration)
   const ledger = new Ledger(infrastructure)
-  await ledger.ensureHouseAccounts(currencies)
-  const members = createMembers({
-    ...infrastructure,
-    permissions: workspacePermissions,
-    settings: settings.access.workspaces,
-    lockWorkspace,
-    hasWorkspace: (id) => hasWorkspace(infrastructure.database, id),
-  })
-  const { memberships } = members
-  const wallets = createWallets({
-    ...infrastructure,
-    ledger,
-    members: { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
-    currencies,
-  })
-  // Do not delete the bytes of an upload in progress.
-  const orphanAfterMs = Math.max(settings.files.orphanAfterMs, 2 * settings.requests.uploadTimeoutMs)
-  const files = createFiles({ ...infrastructure, settings: { ...settings.files, orphanAfterMs } })
-  const recharges = createRecharges({
-    ...infrastructure,
-    ledger,
-    settings: settings.money.recharge,
-    expiryMs,
-    fileOf: files.fileOf,
-    isProof: (file) => files.serves('RECHARGE_PROOF', file),
-  })
-  const exports = createExports({ ...infrastructure, ledger, settings: settings.exports })
-  const rates = await openRates(settings.money.exchange, infrastructure.clock, logger)
-  await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
-  const terms = exchangeTerms(settings.money.exchange)
-  const exchanges = createExchanges({ ...infrastructure, ledger, rates, currencies, terms, expiryMs })
-  const constants = createConstants()
-  const withdrawalChannels = createWithdrawalChannels({
-    ...infrastructure,
-    ledger,
-    members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
-    isCountry,
-    maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
-  })
-  const extended = composeExtensions(extensions, catalogue, settings, infrastructure, ledger, logger)
-  const cleaners = [...[files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean), ...extended.cleaners]
-  const sandbox = createSandbox({ ...infrastructure, ledger, members: memberships, cleaners })
-  const workspaces = createWorkspaces({
-    ...infrastructure,
-    members: memberships,
-    openWallets: async (tx, workspace) => {
-      await wallets.openWallets(tx, workspace)
-      if (workspace.kind === 'SANDBOX') await sandbox.seed(tx, workspace.workspaceId)
-    },
-  })
-  const roles = createRoles({
-    ...infrastructure,
-    members: memberships,
-    permissionTable: permissionTable.workspace,
-    settings: settings.access.roles,
-  })
-  const invitations = createInvitations({
-    ...infrastructure,
-    members: memberships,
-    portalUrl: signInUrl('CONSUMER'),
-    settings: settings.access.invitations,
-  })
-  const apiKeys = createApiKeys({
-    ...infrastructure,
-    members: {
-      assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
-      enter: members.enter,
-    },
-    permissions: apiKeyPermissions,
-    assertAddressAllowed: identity.assertAddressAllowed,
-    settings: settings.access.apiKeys,
-    onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
-  })
-  const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
-  const { channelOf } = withdrawalChannels
-  const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
-  const profile = createProfile({ ...infrastructure, isCountry })
-  const operators = createOperators({
-    ...infrastructure,
-    ledger,
-    signInUrl,
-    endSessions,
-    freezeOwnWorkspace,
-    onSessionsEnded: identity.invalidateSessions,
-  })
-  const served = [
-    wallets,
-    workspaces,
-    members,
-    exchanges,
-    transfers,
-    recharges,
-    withdrawalChannels,
-    withdrawals,
-    constants,
-    profile,
-    roles,
-    invitations,
-    apiKeys,
-    sandbox,
-    files,
-    exports,
-    operators,
-  ]
-  const tables: HandlerTable[] = [...served.map(({ handlers }) => handlers), extended.handlers]
-  const jobs = {
-    files: files.jobs,
-    exports: exports.jobs,
-    recharges: recharges.jobs,
-    exchanges: exchanges.jobs,
-    operators: operators.jobs,
-    extensions: extended.jobs,
-    ledger: [
-      resultCleanupJob(ledger, expiryMs),
-      ledgerCheckJob({
-        ledger,
-        clock: infrastructure.clock,
-        everyMs: ledgerCheckMs,
-        verifyLedger: (signal) => infrastructure.withoutTimeouts(verifyLedger, signal),
-        onBroken: (broken) => logger.error(broken, 'ledger check failed'),
-      }),
-    ],
-  }
-  const { countPendingApprovals } = operators
+  await ledger.ensureHouseAccounts(configuration.money.currencies)
+  const builder = new DomainBuilder(catalogue, configuration, infrastructure, ledger, identity)
+  await using closing = new AsyncDisposableStack()
+  for (const domain of inOrderOfUse(domains)) await builder.build(domain, settings.get(domain.name), logger)
+  const built = [...builder.domains()]
+  for (const { parts } of built) closing.defer(() => parts.close?.())
+  const closers = closing.move()
   return {
     ledger,
-    workspaces,
-    members,
-    apiKeys,
-    rates,
-    jobs,
-    countPendingApprovals,
-    handlers: new Map(tables.flatMap((table) => [...table])),
+    handlers: new Map(built.flatMap(({ handlers }) => [...handlers])),
+    names: new Set(domains.map(({ name }) => name)),
+    jobs: built.map(({ domain, parts: { jobs = [], gatewayJobs = [] } }) => ({
+      domain: domain.name,
+      jobs,
+      gatewayJobs,
+    })),
+    service: (name) => builder.service(name),
+    requireService: (name) => builder.requireService(name),
+    close: () => closers.disposeAsync(),
   }
 }

@@ -6,7 +6,6 @@ import {
   limitsOf,
   type PortalConfiguration,
 } from '../config/index.ts'
-import { isCountry } from '../domains/constants/index.ts'
 import {
   createIdentity,
   fixedSettings,
@@ -17,6 +16,7 @@ import {
 import type { Portal, RateGroup } from '../kernel/index.ts'
 import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
+import { isCountry } from '../platform/countries.ts'
 import { scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 

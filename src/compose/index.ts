@@ -5,9 +5,9 @@
  */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
+import type { LoadedDomain } from '../api/domain.ts'
 import { createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
-import { loadExtensions } from '../extensions/index.ts'
 import {
   buildSecurityHeaders,
   createExplainLog,
@@ -57,7 +57,7 @@ export interface Deployment {
 /** Registers the metrics that read their value from a part when they are scraped. */
 const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
-    count: domains.countPendingApprovals,
+    count: domains.requireService('operators').countPendingApprovals,
     clock: infrastructure.clock,
     onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
   })
@@ -95,31 +95,35 @@ const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domain
 
 /** Opens the infrastructure and builds identity and the domains; `building` disposes of them in reverse order. */
 const composeParts = async (
+  loaded: readonly LoadedDomain[],
   settings: Configuration,
   role: Role,
   logger: Logger,
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
-  const extensions = await loadExtensions(settings.extensions)
-  const catalogue = catalogueOf(extensions)
-  const infrastructure = await openInfrastructure(settings, catalogue, extensions, !isGateway, logger, building)
+  const catalogue = catalogueOf(loaded)
+  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, (tx, opening) =>
-    domains.workspaces.openWithWallets(tx, opening),
+    domains.requireService('workspaces').openWithWallets(tx, opening),
   )
-  const domains = await composeDomains(catalogue, settings, infrastructure, logger, identity, extensions)
-  building.defer(() => domains.apiKeys.settle())
-  building.defer(() => domains.rates.close())
+  const domains = await composeDomains(loaded, catalogue, settings, infrastructure, logger, identity)
+  building.defer(() => domains.close())
   return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains }
 }
 
 /** Builds every part once, in order; `close` disposes of them in reverse order. A failed start disposes of what it built. */
-export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
+export const compose = async (
+  loaded: readonly LoadedDomain[],
+  settings: Configuration,
+  role: Role,
+  logger: Logger,
+): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
-  const parts = await composeParts(settings, role, logger, building)
+  const parts = await composeParts(loaded, settings, role, logger, building)
   const { isGateway, catalogue, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') await assertNoSeededAccounts(infrastructure)

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { LoadedDomain } from '../api/domain.ts'
 import { inPackage } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
@@ -11,7 +12,6 @@ import {
   openDatabase,
   type ReadSnapshot,
 } from '../database/index.ts'
-import type { Extension } from '../extensions/index.ts'
 import { type Clock, hours, type Ids, type Randomness, type Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
 import { type Blobs, openBlobs } from '../platform/blobs/index.ts'
@@ -93,7 +93,7 @@ export interface Infrastructure {
 export const openInfrastructure = async (
   settings: Configuration,
   catalogue: Catalogue,
-  extensions: readonly Extension[],
+  domains: readonly LoadedDomain[],
   allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,
@@ -110,7 +110,7 @@ export const openInfrastructure = async (
   const aheadMs = -(await measureClockSkew(store.database, systemClock))
   if (Math.abs(aheadMs) >= maxSkewMs) throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
   if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
-  const migrated = await store.migrate(schemaOwnersOf(extensions))
+  const migrated = await store.migrate(schemaOwnersOf(domains))
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
   const shared = await openSharedState(settings, allowReplicas, systemClock, logger, stack)
   const limits = createLimits(settings.limits.scale, systemClock, shared.counters)
@@ -136,7 +136,7 @@ export const openInfrastructure = async (
     mailer,
     outbox,
     background,
-    words: wordsOf(catalogue, extensions, settings.codedValues),
+    words: wordsOf(catalogue, domains, settings.codedValues),
     clock: systemClock,
     ids: systemIds,
     randomness: systemRandomness,

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
 import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
+import { ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, failedJobCleanup, type JobKind, queueFailureKind } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
@@ -16,17 +17,15 @@ interface Parts {
   registry: Registry
   isGateway: boolean
   identity: Pick<Identity, 'deleteExpired' | 'jobs'>
-  domains: Pick<Domains, 'jobs'>
+  domains: Pick<Domains, 'jobs' | 'ledger'>
 }
 
 /**
  * The jobs of this process. The jobs of a domain run where its handlers run, since both need the same blobs and settings.
  * Jobs that send mail run in the gateway.
  */
-const kindsOf = ({ settings, infrastructure, isGateway, identity, domains }: Parts): JobKind[] => {
-  const { jobs } = domains
-  const isHere = (domain: 'files' | 'exports' | 'recharges' | 'exchanges'): boolean =>
-    !isGateway || placeOf(settings, domain) === 'in-process'
+const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domains }: Parts): JobKind[] => {
+  const isHere = (domain: string): boolean => !isGateway || placeOf(settings, domain) === 'in-process'
   const seal: JobKind['work'] = async (_payload, { signal }) => {
     await sealAuditLog(infrastructure.database, signal)
   }
@@ -43,12 +42,16 @@ const kindsOf = ({ settings, infrastructure, isGateway, identity, domains }: Par
     ...(isGateway
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]
       : []),
-    ...(isHere('files') ? jobs.files : []),
-    ...(isHere('exports') ? jobs.exports : []),
-    ...(isHere('recharges') ? jobs.recharges : []),
-    ...(isHere('exchanges') ? jobs.exchanges : []),
-    ...jobs.ledger,
-    ...(isGateway ? [...identity.jobs, ...jobs.operators, ...jobs.extensions] : []),
+    ...domains.jobs.flatMap(({ domain, jobs }) => (isHere(domain) ? jobs : [])),
+    resultCleanupJob(domains.ledger, settings.money.background.expiryMs),
+    ledgerCheckJob({
+      ledger: domains.ledger,
+      clock: infrastructure.clock,
+      everyMs: settings.money.background.ledgerCheckMs,
+      verifyLedger: (signal) => infrastructure.withoutTimeouts(verifyLedger, signal),
+      onBroken: (broken) => logger.error(broken, 'ledger check failed'),
+    }),
+    ...(isGateway ? [...identity.jobs, ...domains.jobs.flatMap(({ gatewayJobs }) => gatewayJobs)] : []),
   ]
 }
 

@@ -17,9 +17,9 @@ import {
   type FinishedRequest,
   type Tracing,
 } from '../gateway/index.ts'
-import type { ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
+import type { AuthenticationPort, ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
-import { type AnyHandler, type HandlerTable, isBizId, thenSync } from '../kernel/index.ts'
+import { type AnyHandler, type HandlerTable, isBizId, Refusal, thenSync } from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
@@ -41,6 +41,11 @@ export interface Parts {
   domains: Domains
 }
 
+/** Without the domain apiKeys, no key is valid. */
+const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
+  throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
+}
+
 /** The pipeline of the gateway, or of a domain service behind one. */
 export const buildPipeline = (
   { isGateway, settings, infrastructure, perimeter, identity, domains }: Parts,
@@ -53,8 +58,11 @@ export const buildPipeline = (
         tracing,
         limits: withLimitMetrics(infrastructure.limits, perimeter),
         channel: withChannelMetrics(identity.channel, perimeter),
-        authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        access: createAccessCache(domains.members, infrastructure.clock, {
+        authentication: {
+          ...identity.authentication,
+          apiKey: domains.service('apiKeys')?.authenticate ?? refuseApiKeys,
+        },
+        access: createAccessCache(domains.requireService('members'), infrastructure.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,
         }),

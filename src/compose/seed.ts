@@ -10,9 +10,11 @@ export const composeSeed = (
   { operatorPermissions, workspacePermissions }: Catalogue,
   infrastructure: Infrastructure,
   identity: Identity,
-  { ledger, workspaces, members }: Domains,
-): Promise<void> =>
-  seedDevelopment({
+  { ledger, names, requireService }: Domains,
+): Promise<void> => {
+  const workspaces = requireService('workspaces')
+  const { memberships } = requireService('members')
+  return seedDevelopment({
     database: infrastructure.database,
     clock: infrastructure.clock,
     workspacePermissions,
@@ -20,10 +22,12 @@ export const composeSeed = (
     createAccount: identity.provideAccount,
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
-    addMember: (tx, member, at) => members.memberships.add(tx, member, at),
+    addMember: (tx, member, at) => memberships.add(tx, member, at),
+    hasWallets: names.has('wallets'),
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   })
+}
 
 /** Refuses to start production on a store whose development accounts can still sign in with the documented password. */
 export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {

@@ -116,10 +116,17 @@ export const schema = z.strictObject({
     .record(
       z.string(),
       z
-        .record(z.string(), z.unknown().describe('A setting that the extension declares.'))
-        .describe('Settings of the extension with this name.'),
+        .union(
+          [
+            z.literal('off'),
+            z.literal(false).transform(() => 'off' as const),
+            z.record(z.string(), z.unknown().describe('A setting that the domain declares.')),
+          ],
+          { error: '`off`, or settings of the domain' },
+        )
+        .describe('Settings of the domain with this name, or `off` to remove it.'),
     )
-    .describe('Settings of extensions, by the name of their domain.'),
+    .describe('Settings of domains by name. `off` removes a domain with its operations, permissions and jobs.'),
   assertion: z.strictObject({
     ttlMs: lifetimeMs(1_000).describe('Lifetime of a call assertion in milliseconds.'),
     jwksUrl: httpUrl.describe('URL from which `serve --role domains` fetches the public keys of the gateway.'),

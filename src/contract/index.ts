@@ -33,15 +33,12 @@ import { buildCatalogue, type Catalogue, type Contracts } from './catalogue.ts'
 
 export type { Catalogue } from './catalogue.ts'
 
+/** The contract files of identity, whose operations the gateway serves itself. */
+export const identityContracts = { secureChannel, auth, registration, password, mfa, sessions, ipWhitelist }
+
 /** The contract file of each resource. */
 export const resources = {
-  secureChannel,
-  auth,
-  registration,
-  password,
-  mfa,
-  sessions,
-  ipWhitelist,
+  ...identityContracts,
   profile,
   invitations,
   roles,
@@ -61,12 +58,12 @@ export const resources = {
   operators,
 }
 
-/** The catalogue of Portico's own operations together with those of `extensions`, by the name of their domain. */
-export const catalogueWith = (extensions: Contracts): Catalogue =>
-  buildCatalogue({ kernel, ledger }, { ...resources, ...extensions })
+/** The catalogue of the operations of identity and of these domains, by the name of the domain. */
+export const catalogueWith = (domains: Contracts): Catalogue =>
+  buildCatalogue({ kernel, ledger }, { ...identityContracts, ...domains })
 
 /** The catalogue of Portico's own operations. */
-export const bankingCatalogue: Catalogue = catalogueWith({})
+export const bankingCatalogue: Catalogue = catalogueWith(resources)
 
 export const {
   operations: catalogue,

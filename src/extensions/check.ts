@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import type { Domain } from '../api/domain.ts'
 import { assertNumbered } from '../database/index.ts'
 import {
   chains,
@@ -13,7 +14,6 @@ import {
   rateGroups,
 } from '../kernel/index.ts'
 import { readTexts } from '../platform/i18n/index.ts'
-import type { Domain } from './domain.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
@@ -72,6 +72,8 @@ const Definition = z.strictObject({
   locales: z.instanceof(URL).optional(),
   settings: zodSchema.optional(),
   migrations: z.array(z.strictObject({ name: z.string(), up: z.custom(isFunction, 'must be a function') })).optional(),
+  uses: z.array(z.string()).optional(),
+  contract: z.custom<object>(isRecord, 'must be a module').optional(),
   create: z.custom(isFunction, 'must be a function'),
 })
 

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { Domain, LoadedDomain } from '../api/domain.ts'
 import { ConfigurationError } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
-import type { Domain, Extension } from './domain.ts'
 import { provideModules } from './modules.ts'
 
 const importDefault = async (file: string): Promise<unknown> => {
@@ -11,28 +11,42 @@ const importDefault = async (file: string): Promise<unknown> => {
   return 'default' in module ? module.default : undefined
 }
 
-const loadOne = async (path: string): Promise<{ domain: Domain } | { errors: string[] }> => {
+/** A module of `extensions`, or the reason why it cannot be imported. */
+const importModule = async (path: string): Promise<{ exported: unknown } | { errors: string[] }> => {
   try {
-    return checkDomain(await importDefault(resolve(path)))
+    return { exported: await importDefault(resolve(path)) }
   } catch (error) {
     return { errors: [messageOf(error)] }
   }
 }
 
 /**
- * Imports the modules of `extensions` in the configuration and returns their domains. A relative path starts at the working
- * directory. Throws a ConfigurationError that lists every error with its file and field.
+ * Returns the domains of a process: `domains`, then those of the modules that `extensions` of the configuration names. A
+ * relative path starts at the working directory. Domains in `ours` are not checked again. Throws a ConfigurationError
+ * that lists every error with its source and field.
  */
-export const loadExtensions = async (paths: readonly string[]): Promise<Extension[]> => {
-  if (paths.length === 0) return []
-  provideModules()
-  const extensions: Extension[] = []
+export const loadDomains = async (
+  domains: readonly Domain[],
+  ours: ReadonlySet<Domain>,
+  paths: readonly string[],
+): Promise<LoadedDomain[]> => {
+  const loaded: LoadedDomain[] = []
   const errors: string[] = []
+  const add = (source: string, exported: unknown): void => {
+    const checked = checkDomain(exported)
+    if ('domain' in checked) loaded.push({ ...checked.domain, source, isOurs: false })
+    else errors.push(...checked.errors.map((error) => `${source}: ${error}`))
+  }
+  for (const [index, domain] of domains.entries())
+    if (ours.has(domain)) loaded.push({ ...domain, source: `domains: ${domain.name}`, isOurs: true })
+    else add(`domains[${index}]`, domain)
+  if (paths.length > 0) provideModules()
   for (const path of paths) {
-    const loaded = await loadOne(path)
-    if ('domain' in loaded) extensions.push({ ...loaded.domain, file: path })
-    else errors.push(...loaded.errors.map((error) => `extensions: ${path}: ${error}`))
+    const source = `extensions: ${path}`
+    const imported = await importModule(path)
+    if ('exported' in imported) add(source, imported.exported)
+    else errors.push(...imported.errors.map((error) => `${source}: ${error}`))
   }
   if (errors.length > 0) throw new ConfigurationError(errors)
-  return extensions
+  return loaded
 }

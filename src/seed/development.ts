@@ -54,6 +54,8 @@ export interface SeedPorts {
     member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
     at: Instant,
   ): Promise<unknown>
+  /** False if the domain of wallets is off. */
+  hasWallets: boolean
   openWallet(
     tx: Tx,
     wallet: {
@@ -130,7 +132,7 @@ const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): 
     )
     await ports.addRole(tx, { id: roleId, workspaceId, name: 'Member', type: 'CUSTOM', permissionCodes }, at)
     await ports.addMember(tx, { workspaceId, accountId: memberId, roleId, joinSource: 'INVITATION' }, at)
-    await openWallets(ports, tx, at)
+    if (ports.hasWallets) await openWallets(ports, tx, at)
   })
 
 /** Seeds a development store. Idempotent: it runs at every start. */

@@ -59,6 +59,12 @@ export const importRules: ImportRule[] = [
     forbids: /^((main|cli)\.ts$|(compose|cli)\/)/,
   },
   {
+    name: 'compose gets domains from domains/index.ts, and only by their definitions',
+    from: /^compose\//,
+    forbids: /^domains\/(?!index\.ts$)/,
+    exceptTo: /\/contract\.ts$/,
+  },
+  {
     name: 'domains do not import the gateway, identity or backends',
     from: /^domains\//,
     forbids: /^(gateway|identity|backends)\//,
@@ -97,8 +103,8 @@ export const importRules: ImportRule[] = [
   {
     name: 'only stores, schemas and database see SQL',
     from: /./,
-    // extensions/api.ts passes `sql` on to extensions.
-    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\/|^extensions\/api\.ts$/,
+    // api/portico.ts passes `sql` on to extensions.
+    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\/|^api\/portico\.ts$/,
     forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
   },
 ]
@@ -145,13 +151,18 @@ export const isForeignDomain = (from: string, to: string): boolean => {
 }
 
 /**
- * A domain, identity and the ledger are entered through `index.ts`; their contract files are public, too. Compose also
- * imports their schemas, to migrate the store.
+ * Other folders import a domain, identity and the ledger through `index.ts`, or their contract files. Compose also
+ * imports the schemas of identity and the ledger, to migrate the store.
  */
 export const isSideEntrance = (from: string, to: string): boolean => {
   const ownerOf = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
   const target = ownerOf(to)
   if (target === undefined || ownerOf(from) === target || to === `${target}/index.ts`) return false
-  if (from === 'compose/migrations.ts' && /^\/schema(\/index)?\.ts$/.test(to.slice(target.length))) return false
+  if (
+    from === 'compose/migrations.ts' &&
+    !target.startsWith('domains/') &&
+    /^\/schema(\/index)?\.ts$/.test(to.slice(target.length))
+  )
+    return false
   return !/\/contract\.ts$/.test(to)
 }

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commands as loaders } from '../../src/cli/index.ts'
 import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
+import { bankingDomains } from '../../src/domains/index.ts'
 import { startServer as serve } from '../../src/main.ts'
 
 import { captureLog } from '../harness/log.ts'
@@ -197,7 +198,12 @@ describe('long-running commands on a new store', () => {
 
   test('serve: the log line `listening` names the store', async () => {
     const log = captureLog()
-    const running = await serve(testSettings({ PORTICO_DATA_DIR: store.directory }), 'gateway', log.logger)
+    const running = await serve(
+      bankingDomains,
+      testSettings({ PORTICO_DATA_DIR: store.directory }),
+      'gateway',
+      log.logger,
+    )
     await running.stop()
     expect(log.lines.find(({ msg }) => msg === 'listening')).toMatchObject({ store: `embedded ${store.directory}` })
   })
@@ -210,7 +216,7 @@ describe('long-running commands on a new store', () => {
     const settings = testSettings({ PORTICO_DATA_DIR: store.directory }, (draft) => {
       draft.listen = listening
     })
-    await expect(serve(settings, 'gateway', captureLog().logger)).rejects.toThrow(
+    await expect(serve(bankingDomains, settings, 'gateway', captureLog().logger)).rejects.toThrow(
       /^cannot listen on listen\.operationsPort \(OPS_PORT\)/,
     )
     const again = createServer().listen(free, '127.0.0.1')

@@ -293,7 +293,10 @@ describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
     const missing = await portico(['config', 'check'], { extensions: ['no-such.js'] })
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('extensions: no-such.js: ')])
     const settings = await portico(['config', 'check'], { domains: { cards: {} } })
-    expect([settings.code, settings.err]).toEqual([2, expect.stringContaining('domains.cards: no extension')])
+    expect([settings.code, settings.err]).toEqual([
+      2,
+      expect.stringContaining('domains.cards: no domain with settings'),
+    ])
     const invalid = await portico(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
     expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
   })

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { bankingDomains } from '../../src/domains/index.ts'
 import { startServer } from '../../src/main.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
@@ -120,7 +121,7 @@ test.skipIf(inject('topology') !== 'embedded')(
       .setIssuedAt()
       .setExpirationTime('10m')
       .sign(privateKey)
-    const service = await startServer(settings, 'domains', captureLog().logger)
+    const service = await startServer(bankingDomains, settings, 'domains', captureLog().logger)
     const status = async () => (await send(`http://127.0.0.1:${service.port}`, 'GET', path, { token })).status
     expect(await status()).toBe(200)
     await service.replaceBackends({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })

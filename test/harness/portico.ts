@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
+import { bankingDomains } from '../../src/domains/index.ts'
 import { type Running, startServer } from '../../src/main.ts'
 import type { MailTemplate } from '../../src/platform/mail/index.ts'
 import { watchAudit } from './audit-watch.ts'
@@ -69,7 +70,7 @@ const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
   (await fetch(`http://127.0.0.1:${operationsPort}/mail.json`)).json()
 
 const runBeside = (settings: Configuration, { logger }: LogCapture): Promise<Running> =>
-  startServer({ ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
+  startServer(bankingDomains, { ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
 
 /** Starts the production composition on free ports, in the topology of the current project. */
 export const startPortico = async ({ variables = {}, adjust }: Options = {}): Promise<Portico> => {
@@ -91,7 +92,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
     upstream(settings, domains.url)
   }
-  const running = await startServer(settings, 'gateway', captured.logger)
+  const running = await startServer(bankingDomains, settings, 'gateway', captured.logger)
   // The second replica shares only the store and Redis with the first one. Calls alternate between the replicas.
   const replicas = inject('topology') === 'replicas' ? [running, await runBeside(settings, captured)] : [running]
   let turn = 0

@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { inject } from 'vitest'
-import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedStorePath } from '../../src/database/embedded/data-directory.ts'
 import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import { valueParsers } from '../../src/database/tables.ts'
+import { schemaOwners } from './domains.ts'
 import { copyDirectory, prepareOnce } from './prepared.ts'
 
 export interface TestPglite {

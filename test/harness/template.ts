@@ -1,5 +1,6 @@
 import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
+import { bankingDomains } from '../../src/domains/index.ts'
 import { captureLog } from './log.ts'
 import { copyDirectory, type Directory, prepareOnce } from './prepared.ts'
 import { testSettings } from './settings.ts'
@@ -8,7 +9,7 @@ import { testSettings } from './settings.ts'
 export const seed = async (variables: Variables): Promise<void> => {
   // A dynamic import. Most test files copy a prepared store and need no gateway.
   const { startServer } = await import('../../src/main.ts')
-  await (await startServer(testSettings(variables), 'gateway', captureLog().logger)).stop()
+  await (await startServer(bankingDomains, testSettings(variables), 'gateway', captureLog().logger)).stop()
 }
 
 /**

@@ -1,7 +1,10 @@
+import { domain } from '../../api/domain.ts'
 import type { AuthenticationPort } from '../../gateway/pipeline/ports.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { migrations } from './schema.ts'
 import type { ApiKeyServicePorts } from './service.ts'
 
 /*
@@ -33,3 +36,28 @@ export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
     settle: () => lastUse.settle(),
   }
 }
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    apiKeys: Pick<ApiKeys, 'authenticate'>
+  }
+}
+
+export default domain({
+  name: 'apiKeys',
+  contract,
+  migrations,
+  uses: ['members'],
+  create: ({ use, sessions, catalogue, configuration, logger, ...ports }) => {
+    const { memberships, enter } = use('members')
+    const { handlers, authenticate, settle } = createApiKeys({
+      ...ports,
+      members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access), enter },
+      permissions: catalogue.apiKeyPermissions,
+      assertAddressAllowed: sessions.assertAddressAllowed,
+      settings: configuration.access.apiKeys,
+      onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
+    })
+    return { handlers, service: { authenticate }, close: settle }
+  },
+})

@@ -1,13 +1,6 @@
-import codes from 'i18n-iso-countries/codes.json' with { type: 'json' }
 import numbering from 'libphonenumber-js/min/metadata'
 import type { Locale } from '../../kernel/index.ts'
-
-/** ISO 3166-1, from i18n-iso-countries: alpha-2, alpha-3 and numeric codes. */
-interface Country {
-  alpha2: string
-  alpha3: string
-  numeric: number
-}
+import { countries } from '../../platform/countries.ts'
 
 /** Calling codes of territories without a numbering plan in libphonenumber (ITU-T E.164). */
 const additionalCallingCodes: Record<string, string> = {
@@ -19,14 +12,6 @@ const additionalCallingCodes: Record<string, string> = {
   TF: '262',
   UM: '1',
 }
-
-const countries: readonly Country[] = codes.flatMap(([alpha2, alpha3, numeric]) =>
-  alpha2 && alpha3 && numeric ? [{ alpha2, alpha3, numeric: Number(numeric) }] : [],
-)
-const byAlpha2 = new Set(countries.map((country) => country.alpha2))
-
-/** Whether a country has this ISO 3166 alpha-2 code. */
-export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)
 
 /** Calling codes by country, from libphonenumber. Several countries share one. */
 const callingCodes = new Map(

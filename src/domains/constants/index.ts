@@ -1,4 +1,6 @@
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 
 /*
@@ -6,7 +8,7 @@ import { createHandlers } from './handlers.ts'
  * `countries.ts` and `timezones.ts`; `handlers.ts` caches their lists.
  */
 
-export { isCountry } from './countries.ts'
-
 /** Builds the domain. */
 export const createConstants = (): { handlers: HandlerTable } => ({ handlers: createHandlers() })
+
+export default domain({ name: 'constants', contract, create: createConstants })

@@ -3,10 +3,14 @@
  * provider with those that operators set. Start reading at contract.ts and service.ts; order.ts maps an exchange to its order
  * of the ledger. Depends on the ledger and database.
  */
+import { domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
+import * as contract from './contract.ts'
 import { exchangeHandlers } from './handlers.ts'
+import { exchangeTerms, liquidityOf, openRates } from './open-rates.ts'
+import { migrations } from './schema.ts'
 import { deleteExpiredQuotes, type ExchangesPorts } from './service.ts'
 import { deleteQuotes } from './store.ts'
 
@@ -38,4 +42,25 @@ export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions)
     },
   ],
   clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
+})
+
+export default domain({
+  name: 'exchanges',
+  contract,
+  migrations,
+  uses: ['wallets'],
+  create: async ({ configuration: { money }, ledger, clock, logger, ...ports }) => {
+    const rates = await openRates(money.exchange, clock, logger)
+    await ledger.provideLiquidity(liquidityOf(money.exchange))
+    const { handlers, jobs, clean } = createExchanges({
+      ...ports,
+      ledger,
+      clock,
+      rates,
+      currencies: money.currencies,
+      terms: exchangeTerms(money.exchange),
+      expiryMs: money.background.expiryMs,
+    })
+    return { handlers, jobs, onSandboxReset: clean, close: () => rates.close() }
+  },
 })

@@ -1,9 +1,12 @@
+import { domain } from '../../api/domain.ts'
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { abandonExport, type ExportJobPorts, runExport } from './job.ts'
+import { migrations } from './schema.ts'
 import { exportJobName } from './service.ts'
 import { deleteExportsOf, expireExports } from './store.ts'
 
@@ -50,3 +53,13 @@ export const createExports = (options: ExportsOptions): Exports => {
     clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteExportsOf(tx, workspaceId), at),
   }
 }
+
+export default domain({
+  name: 'exports',
+  contract,
+  migrations,
+  create: ({ configuration, ...ports }) => {
+    const { handlers, jobs, clean } = createExports({ ...ports, settings: configuration.exports })
+    return { handlers, jobs, onSandboxReset: clean }
+  },
+})

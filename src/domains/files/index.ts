@@ -1,9 +1,12 @@
+import { domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, type Downloadable, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { migrations } from './schema.ts'
 import { type FilePorts, findFile, type PurposeRules, servesPurpose } from './service.ts'
 import { deleteFilesOf } from './store.ts'
 
@@ -53,3 +56,24 @@ export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files 
     clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteFilesOf(tx, workspaceId), at),
   }
 }
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    files: Pick<Files, 'fileOf' | 'serves'>
+  }
+}
+
+export default domain({
+  name: 'files',
+  contract,
+  migrations,
+  create: ({ configuration, ...ports }) => {
+    // Do not delete the bytes of an upload in progress.
+    const orphanAfterMs = Math.max(configuration.files.orphanAfterMs, 2 * configuration.requests.uploadTimeoutMs)
+    const { handlers, jobs, clean, ...service } = createFiles({
+      ...ports,
+      settings: { ...configuration.files, orphanAfterMs },
+    })
+    return { handlers, jobs, service, onSandboxReset: clean }
+  },
+})

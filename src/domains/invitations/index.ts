@@ -1,5 +1,8 @@
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { migrations } from './schema.ts'
 import type { InvitationPorts } from './service.ts'
 
 /*
@@ -13,4 +16,18 @@ export type { InvitationPorts } from './service.ts'
 /** Builds the domain. */
 export const createInvitations = (ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
+})
+
+export default domain({
+  name: 'invitations',
+  contract,
+  migrations,
+  uses: ['members'],
+  create: ({ use, signInUrl, configuration, ...ports }) =>
+    createInvitations({
+      ...ports,
+      members: use('members').memberships,
+      portalUrl: signInUrl('CONSUMER'),
+      settings: configuration.access.invitations,
+    }),
 })

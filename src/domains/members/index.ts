@@ -1,8 +1,11 @@
+import { domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import type { Caller, HandlerTable, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
 import { AccessRules } from './rules.ts'
+import { migrations } from './schema.ts'
 import { enterWorkspace } from './service.ts'
 
 /*
@@ -37,3 +40,25 @@ export const createMembers = (ports: MembersPorts): Members => {
     enter: (caller, workspaceId) => enterWorkspace({ database: ports.database, rules }, caller, workspaceId),
   }
 }
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    members: Pick<Members, 'memberships' | 'enter'>
+  }
+}
+
+export default domain({
+  name: 'members',
+  contract,
+  migrations,
+  create: ({ workspaces, catalogue, configuration, ...ports }) => {
+    const { handlers, ...service } = createMembers({
+      ...ports,
+      permissions: catalogue.workspacePermissions,
+      settings: configuration.access.workspaces,
+      lockWorkspace: workspaces.lock,
+      hasWorkspace: workspaces.exists,
+    })
+    return { handlers, service }
+  },
+})

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { domain } from '../../api/domain.ts'
 import { bizId, type HandlerTable, type Portal } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
+import * as contract from './contract.ts'
 import { createAccountHandlers, createAuditHandlers, createLedgerHandlers } from './handlers.ts'
 import type { LedgerPorts } from './ledger-check.ts'
 import { decisions } from './rules.ts'
@@ -34,4 +36,24 @@ export const createOperators = (ports: OperatorsPorts): Operators => ({
   handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
   jobs: [{ name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) }],
   countPendingApprovals: () => countPendingApprovals(ports.database),
+})
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    operators: Pick<Operators, 'countPendingApprovals'>
+  }
+}
+
+export default domain({
+  name: 'operators',
+  contract,
+  create: ({ sessions, workspaces, ...ports }) => {
+    const { handlers, jobs, countPendingApprovals } = createOperators({
+      ...ports,
+      endSessions: sessions.end,
+      freezeOwnWorkspace: workspaces.freezeOwn,
+      onSessionsEnded: sessions.invalidate,
+    })
+    return { handlers, gatewayJobs: jobs, service: { countPendingApprovals } }
+  },
 })

@@ -1,4 +1,6 @@
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import type { ProfilePorts } from './service.ts'
 
@@ -11,3 +13,5 @@ import type { ProfilePorts } from './service.ts'
 export const createProfile = (ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })
+
+export default domain({ name: 'profile', contract, create: createProfile })

@@ -3,8 +3,10 @@
  * it. An unpaid recharge expires. Start reading at contract.ts and service.ts; order.ts maps a recharge to its order of the
  * ledger. Depends on the ledger, and on files through a port.
  */
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
+import * as contract from './contract.ts'
 import { expiryJob, runExpiryJob } from './expiry.ts'
 import { rechargeHandlers } from './handlers.ts'
 import { type ChannelSettings, parseChannels } from './rules.ts'
@@ -30,3 +32,19 @@ export const createRecharges = ({ words, settings, expiryMs, ...infrastructure }
     jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryMs, work: (_, facts) => runExpiryJob(ports, facts) }],
   }
 }
+
+export default domain({
+  name: 'recharges',
+  contract,
+  uses: ['wallets', 'files'],
+  create: ({ use, configuration: { money }, ...ports }) => {
+    const { fileOf, serves } = use('files')
+    return createRecharges({
+      ...ports,
+      settings: money.recharge,
+      expiryMs: money.background.expiryMs,
+      fileOf,
+      isProof: (file) => serves('RECHARGE_PROOF', file),
+    })
+  },
+})

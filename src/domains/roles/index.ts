@@ -1,6 +1,9 @@
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { PermissionTrees, type TreeRow } from './permission-tree.ts'
+import { migrations } from './schema.ts'
 import type { RolePorts } from './service.ts'
 
 /*
@@ -21,4 +24,18 @@ export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
     permissions: ports.permissionTable.map(({ code }) => code),
     trees: new PermissionTrees(ports.permissionTable, ports.words),
   }),
+})
+
+export default domain({
+  name: 'roles',
+  contract,
+  migrations,
+  uses: ['members'],
+  create: ({ use, catalogue, configuration, ...ports }) =>
+    createRoles({
+      ...ports,
+      members: use('members').memberships,
+      permissionTable: catalogue.permissionTable.workspace,
+      settings: configuration.access.roles,
+    }),
 })

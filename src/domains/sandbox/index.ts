@@ -1,5 +1,7 @@
+import { domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, WorkspaceId } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { type SandboxPorts, seedSandbox } from './service.ts'
 
@@ -20,4 +22,23 @@ export interface Sandbox {
 export const createSandbox = (ports: SandboxPorts): Sandbox => ({
   handlers: createHandlers(ports),
   seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),
+})
+
+export default domain({
+  name: 'sandbox',
+  contract,
+  uses: ['members', 'wallets'],
+  create: ({ use, hooks, ...ports }) => {
+    const { handlers, seed } = createSandbox({
+      ...ports,
+      members: use('members').memberships,
+      cleaners: [hooks.sandboxReset],
+    })
+    return {
+      handlers,
+      onWorkspaceOpened: async (tx, { workspaceId, kind }) => {
+        if (kind === 'SANDBOX') await seed(tx, workspaceId)
+      },
+    }
+  },
 })

@@ -3,8 +3,10 @@
  * operator approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the
  * ledger.
  */
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
+import * as contract from './contract.ts'
 import { transferHandlers } from './handlers.ts'
 import { parseTransferRules, type TransferSettings } from './rules.ts'
 
@@ -16,4 +18,12 @@ export interface TransfersOptions extends TransferSettings {
 /** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createTransfers = ({ ledger, words, ...settings }: TransfersOptions): { handlers: HandlerTable } => ({
   handlers: transferHandlers({ ledger, rules: parseTransferRules(settings) }, words),
+})
+
+export default domain({
+  name: 'transfers',
+  contract,
+  uses: ['wallets'],
+  create: ({ ledger, words, configuration: { money } }) =>
+    createTransfers({ ledger, words, fixedFee: money.transferFee, approvalThreshold: money.transferApprovalFrom }),
 })

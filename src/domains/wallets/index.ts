@@ -2,8 +2,10 @@
  * Wallets with their balances and flows. The ledger stores them. Members read them; operators freeze and close them. Start
  * reading in `service.ts`.
  */
+import { domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { openWallets, type WalletsPorts } from './service.ts'
 
@@ -19,4 +21,19 @@ export interface Wallets {
 export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
   handlers: createHandlers(ports, ports.words),
   openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
+})
+
+export default domain({
+  name: 'wallets',
+  contract,
+  uses: ['members'],
+  create: ({ use, configuration, ...ports }) => {
+    const { memberships } = use('members')
+    const { handlers, openWallets: onWorkspaceOpened } = createWallets({
+      ...ports,
+      members: { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
+      currencies: configuration.money.currencies,
+    })
+    return { handlers, onWorkspaceOpened }
+  },
 })

@@ -2,9 +2,12 @@
  * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts, and that operators verify.
  * Account numbers are encrypted; a keyed digest detects duplicates. Start reading in `service.ts`.
  */
+import { domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { migrations } from './schema.ts'
 import type { ChannelsPorts } from './service.ts'
 import { type Channel, deleteChannels, readChannel } from './store.ts'
 
@@ -24,4 +27,26 @@ export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }
   handlers: createHandlers(ports, ports.words),
   channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),
   clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
+})
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    withdrawalChannels: Pick<WithdrawalChannels, 'channelOf'>
+  }
+}
+
+export default domain({
+  name: 'withdrawalChannels',
+  contract,
+  migrations,
+  uses: ['members'],
+  create: ({ use, configuration, ...ports }) => {
+    const { memberships } = use('members')
+    const { handlers, clean, channelOf } = createWithdrawalChannels({
+      ...ports,
+      members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
+      maxPerWorkspace: configuration.money.withdrawal.maxChannelsPerWorkspace,
+    })
+    return { handlers, service: { channelOf }, onSandboxReset: clean }
+  },
 })

@@ -3,7 +3,9 @@
  * and settle it. Start reading at contract.ts and service.ts; order.ts maps a withdrawal to its order of the ledger. Depends on
  * the ledger, and on withdrawal channels through a port.
  */
+import { domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { withdrawalHandlers } from './handlers.ts'
 import { type PayoutSettings, PayoutTariffs } from './rules.ts'
 import type { WithdrawalsPorts } from './service.ts'
@@ -16,4 +18,14 @@ export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
 /** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
 export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
   handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
+})
+
+export default domain({
+  name: 'withdrawals',
+  contract,
+  uses: ['wallets', 'withdrawalChannels'],
+  create: ({ ledger, words, use, configuration }) => {
+    const { channelOf } = use('withdrawalChannels')
+    return createWithdrawals({ ledger, words, channelOf, payouts: configuration.money.withdrawal.payouts })
+  },
 })

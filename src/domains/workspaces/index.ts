@@ -1,9 +1,13 @@
+import { domain, type WorkspacesPort } from '../../api/domain.ts'
+import type { DomainServices } from '../../api/services.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { type OpenedWorkspace, type Opening, openWorkspace, openWorkspaceWithWallets } from './open-workspace.ts'
+import { migrations } from './schema.ts'
 import type { WorkspaceServicePorts } from './service.ts'
-import { insertRole } from './store.ts'
+import { freezeOwnWorkspace, hasWorkspace, insertRole, lockWorkspace } from './store.ts'
 
 /*
  * Workspaces: create, change and freeze them. Their members are in the domain `members`, their roles in `roles`.
@@ -32,4 +36,31 @@ export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
   open: (tx, opening) => openWorkspace(ports, opening, tx),
   openWithWallets: (tx, opening) => openWorkspaceWithWallets(ports, opening, tx),
   addRole: insertRole,
+})
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    workspaces: Pick<Workspaces, 'open' | 'openWithWallets' | 'addRole'> & WorkspacesPort
+  }
+}
+
+export default domain({
+  name: 'workspaces',
+  contract,
+  migrations,
+  uses: ['members'],
+  create: ({ use, hooks, ...ports }) => {
+    const { handlers, ...opening } = createWorkspaces({
+      ...ports,
+      members: use('members').memberships,
+      openWallets: hooks.workspaceOpened,
+    })
+    const service: DomainServices['workspaces'] = {
+      ...opening,
+      lock: lockWorkspace,
+      exists: (id) => hasWorkspace(ports.database, id),
+      freezeOwn: freezeOwnWorkspace,
+    }
+    return { handlers, service }
+  },
 })

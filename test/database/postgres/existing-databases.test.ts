@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { schemaOwners } from '../../../src/compose/migrations.ts'
 import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
+import { bankingDomains } from '../../../src/domains/index.ts'
 import { startServer } from '../../../src/main.ts'
+import { schemaOwners } from '../../harness/domains.ts'
 
 import { captureLog } from '../../harness/log.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
@@ -67,7 +68,12 @@ describe.skipIf(!server)('a database with other defaults', () => {
   test('serve on a read-only database: refuses to start and names the setting', async () => {
     const name = await createDatabase()
     await execute(name, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    const starting = startServer(testSettings({ DATABASE_URL: urlOf(name) }), 'gateway', captureLog().logger)
+    const starting = startServer(
+      bankingDomains,
+      testSettings({ DATABASE_URL: urlOf(name) }),
+      'gateway',
+      captureLog().logger,
+    )
     expect(await reasonOf(starting)).toContain('default_transaction_read_only is on')
   })
 

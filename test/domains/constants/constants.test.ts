@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import * as contract from '../../../src/domains/constants/contract.ts'
-import { createConstants, isCountry } from '../../../src/domains/constants/index.ts'
+import { createConstants } from '../../../src/domains/constants/index.ts'
 import { type Instant, type Locale, locales, toInstant } from '../../../src/kernel/index.ts'
+import { isCountry } from '../../../src/platform/countries.ts'
 
 const { handlers } = createConstants()
 const summer = toInstant(Date.parse('2026-07-01T12:00:00Z'))

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { schemaOwners } from '../../../src/compose/migrations.ts'
 import { openDatabase } from '../../../src/database/open-database.ts'
 import type { OpenDatabase } from '../../../src/database/port.ts'
 import type { Database, Tx } from '../../../src/database/tables.ts'
@@ -8,6 +7,7 @@ import { removeMembership, setRole } from '../../../src/domains/members/membersh
 import { membershipIn } from '../../../src/domains/members/store.ts'
 import { deleteRole, isInUse } from '../../../src/domains/roles/store.ts'
 import { type AccountId, bizId, type RoleId, toInstant, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { schemaOwners } from '../../harness/domains.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 

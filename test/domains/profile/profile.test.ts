@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isCountry } from '../../../src/domains/constants/index.ts'
 import * as contract from '../../../src/domains/profile/contract.ts'
 import { createProfile } from '../../../src/domains/profile/index.ts'
 import { type AccountId, type HandlerTable, minutes } from '../../../src/kernel/index.ts'
+import { isCountry } from '../../../src/platform/countries.ts'
 import { createWorld, refusalOf, type World, words } from '../world.ts'
 
 let world: World

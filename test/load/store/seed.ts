@@ -10,19 +10,20 @@ import { loadConfiguration } from '../../../src/config/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { loadedDomains } from '../../harness/domains.ts'
 import { password } from '../load/people.ts'
 import { people, type SeededAccount } from './accounts.ts'
 
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
-const opened = await openInfrastructure(settings, bankingCatalogue, [], false, logger, stack)
+const opened = await openInfrastructure(settings, bankingCatalogue, loadedDomains, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const identity = await composeIdentity(settings, beyond, logger, () =>
   Promise.reject(new Error('no registration here')),
 )
-const domains = await composeDomains(bankingCatalogue, settings, beyond, logger, identity, [])
+const domains = await composeDomains(loadedDomains, bankingCatalogue, settings, beyond, logger, identity)
 const { database, clock, ids } = beyond
 
 const provide = (number: number): Promise<SeededAccount> =>
@@ -35,7 +36,7 @@ const provide = (number: number): Promise<SeededAccount> =>
     const at = clock.now()
     const workspaceId: WorkspaceId = ids.next<'workspace'>()
     const opening = { workspaceId, ownerId: accountId, name: `Workspace ${number}`, kind: 'LIVE' } as const
-    await domains.workspaces.open(tx, { ...opening, joinSource: 'REGISTRATION', at })
+    await domains.requireService('workspaces').open(tx, { ...opening, joinSource: 'REGISTRATION', at })
     const wallet = bizId<'wallet'>(ids.next())
     const ledger = domains.ledger.within(tx)
     const named = { walletName: 'Main', currency: 'USD', isDefault: true }

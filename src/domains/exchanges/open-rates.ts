@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Configuration } from '../config/index.ts'
-import type { ExchangeTerms } from '../domains/exchanges/index.ts'
-import { type Clock, type Money, parseMoney, parseRatio, type Ratio } from '../kernel/index.ts'
-import { fixedRates, openRateProvider, type Rates } from '../platform/exchange-rates.ts'
+import type { Configuration } from '../../config/index.ts'
+import { type Clock, type Money, parseMoney, parseRatio, type Ratio } from '../../kernel/index.ts'
+import { fixedRates, openRateProvider, type Rates } from '../../platform/exchange-rates.ts'
+import type { ExchangeTerms } from './rules.ts'
 
 type ExchangeSettings = Configuration['money']['exchange']
 

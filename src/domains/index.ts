@@ -1,0 +1,43 @@
+/*
+ * Portico's own domains. Each folder has the same shape: `index.ts` declares the domain, `contract.ts` its operations,
+ * `handlers.ts` serves them. Start reading in `transfers/index.ts`.
+ */
+import type { Domain } from '../api/domain.ts'
+import apiKeys from './api-keys/index.ts'
+import constants from './constants/index.ts'
+import exchanges from './exchanges/index.ts'
+import exports from './exports/index.ts'
+import files from './files/index.ts'
+import invitations from './invitations/index.ts'
+import members from './members/index.ts'
+import operators from './operators/index.ts'
+import profile from './profile/index.ts'
+import recharges from './recharges/index.ts'
+import roles from './roles/index.ts'
+import sandbox from './sandbox/index.ts'
+import transfers from './transfers/index.ts'
+import wallets from './wallets/index.ts'
+import withdrawalChannels from './withdrawal-channels/index.ts'
+import withdrawals from './withdrawals/index.ts'
+import workspaces from './workspaces/index.ts'
+
+/** Portico's own domains, in the order of the OpenAPI document. */
+export const bankingDomains: readonly Domain[] = [
+  profile,
+  invitations,
+  roles,
+  apiKeys,
+  workspaces,
+  members,
+  exchanges,
+  recharges,
+  transfers,
+  withdrawalChannels,
+  withdrawals,
+  wallets,
+  files,
+  exports,
+  constants,
+  sandbox,
+  operators,
+]
