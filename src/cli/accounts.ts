@@ -1,7 +1,7 @@
 import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { catalogueOf, schemaOwnersOf } from '../compose/extensions.ts'
+import { catalogueOf } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { loadConfigured } from '../compose/loading.ts'
 import { readVariables } from '../config/env.ts'
@@ -132,7 +132,7 @@ export const operatorCreate: Command = {
   run: async (values, domains) => {
     const { email, name, role, permissions: list, 'password-stdin': usesStdin } = parseOptions(OperatorOptions, values)
     const settings = loadConfiguration(readVariables())
-    const loaded = await loadConfigured(domains, settings)
+    const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { operatorPermissions } = catalogueOf(loaded)
     const permissions = selectPermissions(operatorPermissions, role, list)
     const password = usesStdin
@@ -140,7 +140,7 @@ export const operatorCreate: Command = {
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions }
     await assertStrength(settings, operator)
-    if (!(await createOperator(settings, schemaOwnersOf(loaded), operator)))
+    if (!(await createOperator(settings, owners, operator)))
       throw new Error(`${email} already has an account on the SYSTEM portal; nothing was changed`)
     stdout.write(`created the operator ${email} with ${permissions.length} permissions\n`)
     if (!usesStdin) stdout.write(`password (shown only once): ${password}\n`)
@@ -167,7 +167,7 @@ export const whitelistDisable: Command = {
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
   run: async (values, domains) => {
     const settings = loadConfiguration(readVariables())
-    const owners = schemaOwnersOf(await loadConfigured(domains, settings))
+    const { owners } = await loadConfigured(domains, settings)
     const owner = parseOptions(WhitelistOptions, values)
     const { email, portal } = owner
     const disabled = await withExistingStore(settings, async ({ database, migrate }) => {

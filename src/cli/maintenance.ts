@@ -1,5 +1,4 @@
 import { stderr, stdout } from 'node:process'
-import { schemaOwnersOf } from '../compose/extensions.ts'
 import { identitySettings } from '../compose/identity.ts'
 import { loadConfigured } from '../compose/loading.ts'
 import { readVariables } from '../config/env.ts'
@@ -18,7 +17,7 @@ export const migrate: Command = {
   options: {},
   run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
-    const owners = schemaOwnersOf(await loadConfigured(domains, settings))
+    const { owners } = await loadConfigured(domains, settings)
     const done = await withStore(settings, (store) => withSpinner(stderr, 'migrating', () => store.migrate(owners)))
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
@@ -36,7 +35,7 @@ export const keysRotate: Command = {
   options: {},
   run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
-    const owners = schemaOwnersOf(await loadConfigured(domains, settings))
+    const { owners } = await loadConfigured(domains, settings)
     const kid = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(owners)
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)

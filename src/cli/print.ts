@@ -25,7 +25,7 @@ export const configCheck: Command = {
   options: {},
   run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
-    const loaded = await loadConfigured(domains, settings)
+    const { domains: loaded } = await loadConfigured(domains, settings)
     wordsOf(catalogueOf(loaded), loaded)
     parseSettings(loaded, settings)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }
@@ -40,7 +40,7 @@ export const openapi: Command = {
   help: 'The document that a gateway with this configuration serves at /openapi.json.',
   options: {},
   run: async (_values, domains) => {
-    const loaded = await loadConfigured(domains, loadConfiguration(readVariables()))
+    const { domains: loaded } = await loadConfigured(domains, loadConfiguration(readVariables()))
     const catalogue = catalogueOf(loaded)
     const words = wordsOf(catalogue, loaded)
     stdout.write(`${JSON.stringify(await buildOpenApiDocument(catalogue, words), null, 2)}\n`)

@@ -5,7 +5,6 @@
  */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import type { LoadedDomain } from '../api/domain.ts'
 import { createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import {
@@ -32,6 +31,7 @@ import { composeIdentity } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
 import { watchLedger } from './ledger-readiness.ts'
+import type { Loaded } from './loading.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
 
@@ -95,14 +95,14 @@ const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domain
 
 /** Opens the infrastructure and builds identity and the domains; `building` disposes of them in reverse order. */
 const composeParts = async (
-  loaded: readonly LoadedDomain[],
+  loaded: Loaded,
   settings: Configuration,
   role: Role,
   logger: Logger,
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
-  const catalogue = catalogueOf(loaded)
+  const catalogue = catalogueOf(loaded.domains)
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
@@ -110,14 +110,14 @@ const composeParts = async (
   const identity = await composeIdentity(settings, infrastructure, logger, (tx, opening) =>
     domains.requireService('workspaces').openWithWallets(tx, opening),
   )
-  const domains = await composeDomains(loaded, catalogue, settings, infrastructure, logger, identity)
+  const domains = await composeDomains(loaded.domains, catalogue, settings, infrastructure, logger, identity)
   building.defer(() => domains.close())
   return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains }
 }
 
 /** Builds every part once, in order; `close` disposes of them in reverse order. A failed start disposes of what it built. */
 export const compose = async (
-  loaded: readonly LoadedDomain[],
+  loaded: Loaded,
   settings: Configuration,
   role: Role,
   logger: Logger,

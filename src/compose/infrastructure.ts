@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { LoadedDomain } from '../api/domain.ts'
 import { inPackage } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
@@ -37,7 +36,7 @@ import {
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { wordsOf } from './catalogue.ts'
-import { schemaOwnersOf } from './extensions.ts'
+import type { Loaded } from './loading.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
@@ -93,7 +92,7 @@ export interface Infrastructure {
 export const openInfrastructure = async (
   settings: Configuration,
   catalogue: Catalogue,
-  domains: readonly LoadedDomain[],
+  { domains, owners }: Loaded,
   allowReplicas: boolean,
   logger: Logger,
   stack: AsyncDisposableStack,
@@ -110,7 +109,7 @@ export const openInfrastructure = async (
   const aheadMs = -(await measureClockSkew(store.database, systemClock))
   if (Math.abs(aheadMs) >= maxSkewMs) throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
   if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
-  const migrated = await store.migrate(schemaOwnersOf(domains))
+  const migrated = await store.migrate(owners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
   const shared = await openSharedState(settings, allowReplicas, systemClock, logger, stack)
   const limits = createLimits(settings.limits.scale, systemClock, shared.counters)

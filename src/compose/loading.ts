@@ -1,16 +1,28 @@
 import type { Domain, LoadedDomain } from '../api/domain.ts'
 import type { Configuration } from '../config/index.ts'
+import type { SchemaOwner } from '../database/index.ts'
 import { bankingDomains } from '../domains/index.ts'
 import { loadDomains } from '../extensions/index.ts'
-import { switchOff } from './extensions.ts'
+import { schemaOwnersOf, switchOff } from './extensions.ts'
+
+/** The domains of a process. */
+export interface Loaded {
+  /** The domains that are on. */
+  domains: readonly LoadedDomain[]
+  /** All owners of tables. A domain that is off keeps its tables, because other tables reference them. */
+  owners: readonly SchemaOwner[]
+}
 
 const ours: ReadonlySet<Domain> = new Set(bankingDomains)
 
 /**
- * Returns the domains of a process: the given ones and those of the configured extensions, without those that are off.
- * Throws a ConfigurationError that lists every error.
+ * Loads the given domains and those of the configured extensions, without those that are off. Throws a ConfigurationError
+ * that lists every error.
  */
 export const loadConfigured = async (
   domains: readonly Domain[],
   settings: Pick<Configuration, 'extensions' | 'domains'>,
-): Promise<readonly LoadedDomain[]> => switchOff(await loadDomains(domains, ours, settings.extensions), settings)
+): Promise<Loaded> => {
+  const all = await loadDomains(domains, ours, settings.extensions)
+  return { domains: switchOff(all, settings), owners: schemaOwnersOf(all) }
+}

@@ -1,18 +1,14 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { Variables } from '../../src/config/env.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
 import type { DevelopmentMail, Portico } from '../harness/portico.ts'
 import type { PorticoProcess } from '../harness/process.ts'
-import { root } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
@@ -22,25 +18,6 @@ const password = 'a-long-enough-passphrase-7'
 const approver = 'operator.of.loans@example.test'
 const sameAsOwner = 'owner@demo.test'
 const loans = { extensions: ['examples/loans/index.js'], domains: { loans: { maxAmount: '5000.00' } } }
-
-/** Runs a command of `portico` with a configuration. */
-const portico = async (args: string[], configuration: object, variables: Variables = {}, input = '') => {
-  const folder = await mkdtemp(join(tmpdir(), 'portico-extension-'))
-  const file = join(folder, 'portico.yaml')
-  await writeFile(file, dump(configuration))
-  const env = {
-    ...process.env,
-    PORTICO_CONFIG: file,
-    PORTICO_DATA_DIR: join(folder, 'data'),
-    ...variables,
-    NODE_OPTIONS: '',
-  }
-  const child = spawn(process.execPath, ['bin/portico.js', ...args], { cwd: root, env })
-  child.stdin.end(input)
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  await rm(folder, { recursive: true, force: true })
-  return { code: child.exitCode, out, err }
-}
 
 const newestMail = async ({ operationsUrl }: PorticoProcess, address: string): Promise<DevelopmentMail> => {
   const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
@@ -74,7 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
     for (const email of [approver, sameAsOwner]) {
       const create = ['operator', 'create', '--email', email, '--name', 'Approver']
       const options = ['--permissions', 'loan:approve', '--password-stdin']
-      const created = await portico([...create, ...options], loans, store.variables, password)
+      const created = await runCli([...create, ...options], loans, store.variables, password)
       expect(created.code, created.err).toBe(0)
     }
     gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, loans)
@@ -181,7 +158,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
     expect(JSON.stringify(document.components.responses)).toContain('LOAN.NOT_ELIGIBLE')
     const tree = await call('GET', '/web/v1/consumer/roles/permissions/tree', { token: owner, workspace })
     expect(tree.text).toContain('"loan:create"')
-    const { out } = await portico(['openapi'], loans)
+    const { out } = await runCli(['openapi'], loans)
     expect(JSON.parse(out).paths).toEqual(document.paths)
   })
 
@@ -283,33 +260,33 @@ describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
     ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
   ])('config check names the file and the cause of %s: exit code 2', async (_name, change, message) => {
     const file = await extension(change)
-    const { code, out, err } = await portico(['config', 'check'], { extensions: [file] })
+    const { code, out, err } = await runCli(['config', 'check'], { extensions: [file] })
     expect(err).toContain(message)
     expect(err).toContain(`extensions: ${file}: `)
     expect([code, out]).toEqual([2, ''])
   })
 
   test('config check reports a missing file, and settings of no extension: exit code 2', async () => {
-    const missing = await portico(['config', 'check'], { extensions: ['no-such.js'] })
+    const missing = await runCli(['config', 'check'], { extensions: ['no-such.js'] })
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('extensions: no-such.js: ')])
-    const settings = await portico(['config', 'check'], { domains: { cards: {} } })
+    const settings = await runCli(['config', 'check'], { domains: { cards: {} } })
     expect([settings.code, settings.err]).toEqual([
       2,
       expect.stringContaining('domains.cards: no domain with settings'),
     ])
-    const invalid = await portico(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
+    const invalid = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
     expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
   })
 
   test('config check masks the texts in the settings of extensions', async () => {
-    const { code, out } = await portico(['config', 'check'], { ...loans, domains: { loans: { maxAmount: '4321.09' } } })
+    const { code, out } = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: '4321.09' } } })
     expect([code, out]).toEqual([0, expect.stringMatching(/^domains:\n {2}loans:\n {4}maxAmount: '\[secret\]'$/m)])
     expect(out).not.toContain('4321.09')
   })
 
   test('serve refuses an operation without a handler and starts nothing: exit code 2', async () => {
     const file = await extension('', '{}')
-    const { code, err } = await portico(['serve'], { extensions: [file] })
+    const { code, err } = await runCli(['serve'], { extensions: [file] })
     expect([code, err]).toEqual([2, expect.stringContaining(`extensions: ${file}: readCard has no handler`)])
   })
 })

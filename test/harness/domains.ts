@@ -1,5 +1,6 @@
 import type { LoadedDomain } from '../../src/api/domain.ts'
 import { schemaOwnersOf } from '../../src/compose/extensions.ts'
+import type { Loaded } from '../../src/compose/loading.ts'
 import { bankingDomains } from '../../src/domains/index.ts'
 
 /** Portico's own domains, as a process loads them. */
@@ -11,3 +12,5 @@ export const loadedDomains: readonly LoadedDomain[] = bankingDomains.map((domain
 
 /** The owners of tables in a process without extensions. */
 export const schemaOwners = schemaOwnersOf(loadedDomains)
+
+export const loaded: Loaded = { domains: loadedDomains, owners: schemaOwners }

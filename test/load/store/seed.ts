@@ -10,14 +10,14 @@ import { loadConfiguration } from '../../../src/config/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
-import { loadedDomains } from '../../harness/domains.ts'
+import { loaded, loadedDomains } from '../../harness/domains.ts'
 import { password } from '../load/people.ts'
 import { people, type SeededAccount } from './accounts.ts'
 
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
-const opened = await openInfrastructure(settings, bankingCatalogue, loadedDomains, false, logger, stack)
+const opened = await openInfrastructure(settings, bankingCatalogue, loaded, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const identity = await composeIdentity(settings, beyond, logger, () =>

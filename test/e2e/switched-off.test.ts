@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { runCli } from '../harness/cli.ts'
+import { startConfigured } from '../harness/configured.ts'
+import { type Answer, type Call, send } from '../harness/http.ts'
+import type { DevelopmentMail } from '../harness/portico.ts'
+import type { PorticoProcess } from '../harness/process.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { createStore, type TestStore } from '../harness/store.ts'
+
+const workspace = developmentIds.workspace
+
+/** Every domain that a deployment can switch off. */
+const optional = [
+  'profile',
+  'invitations',
+  'roles',
+  'apiKeys',
+  'exchanges',
+  'recharges',
+  'transfers',
+  'withdrawalChannels',
+  'withdrawals',
+  'wallets',
+  'files',
+  'exports',
+  'constants',
+  'sandbox',
+]
+const off = (names: readonly string[]) => ({ domains: Object.fromEntries(names.map((name) => [name, 'off'])) })
+
+/** The calls of a signed-in member, and pages of the operations listener. */
+const clientOf = async (gateway: PorticoProcess) => {
+  const call = (method: string, path: string, options?: Call): Promise<Answer> =>
+    send(gateway.url, method, path, options)
+  const mailTo = async (address: string): Promise<DevelopmentMail> => {
+    const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
+    const found = mails.find(({ to }) => to === address)
+    if (!found) throw new Error(`no mail to ${address}`)
+    return found
+  }
+  const { accessToken: token } = await signIn({ call, mailTo }, 'owner@demo.test')
+  const get = (path: string) => call('GET', path, { token, workspace })
+  return { call, get, openapi: async () => (await fetch(`${gateway.url}/openapi.json`)).text() }
+}
+
+// The tables of other topologies exist already, and a domain that is off does not depend on the topology.
+describe.skipIf(inject('topology') !== 'embedded')('domains that are off', () => {
+  describe('one domain', () => {
+    let store: TestStore
+    let gateway: PorticoProcess
+    let client: Awaited<ReturnType<typeof clientOf>>
+    beforeAll(async () => {
+      store = await createStore()
+      gateway = await startConfigured(store.variables, off(['exchanges', 'apiKeys']))
+      client = await clientOf(gateway)
+    })
+    afterAll(async () => {
+      await gateway?.stop()
+      await store?.remove()
+    })
+
+    test('exchanges.list 404 ROUTE.NOT_FOUND: the operations of a domain that is off have no route', async () => {
+      const answer = await client.get('/web/v1/consumer/exchanges')
+      expect([answer.status, answer.body.code]).toEqual([404, 'ROUTE.NOT_FOUND'])
+      const operator = await client.call('GET', '/web/v1/system/exchange-rates')
+      expect([operator.status, operator.body.code]).toEqual([404, 'ROUTE.NOT_FOUND'])
+    })
+
+    test('wallets.list 401 ACCESS.TOKEN_INVALID: without the domain apiKeys, no API key is valid', async () => {
+      const answer = await client.call('GET', '/api/v1/consumer/wallets', { token: `ptk_${'k'.repeat(60)}` })
+      expect([answer.status, answer.body.code]).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    })
+
+    test('wallets.list 200: other domains keep working', async () => {
+      expect((await client.get('/web/v1/consumer/wallets')).status).toBe(200)
+    })
+
+    test('the OpenAPI document and the permission tree do not contain the domain', async () => {
+      const document = await client.openapi()
+      expect([document.includes('consumer.transfers.create'), document.includes('/exchanges')]).toEqual([true, false])
+      const tree = await client.get('/web/v1/consumer/roles/permissions/tree')
+      expect(tree.status, tree.text).toBe(200)
+      expect(tree.text).toContain('transfer:create')
+      expect(tree.text).not.toContain('exchange:')
+    })
+
+    test('the metrics do not contain the jobs of the domain', async () => {
+      const metrics = await (await fetch(`${gateway.operationsUrl}/metrics`)).text()
+      expect(metrics).toContain('kind="recharges.')
+      expect(metrics).not.toContain('kind="exchanges.')
+    })
+  })
+
+  test('a new store without any optional domain: sign-in works, and no wallet is seeded', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'portico-off-'))
+    const gateway = await startConfigured({ PORTICO_DATA_DIR: folder }, off(optional))
+    try {
+      const client = await clientOf(gateway)
+      expect((await client.get('/web/v1/consumer/workspaces/current')).status).toBe(200)
+      expect((await client.get('/web/v1/consumer/wallets')).body.code).toBe('ROUTE.NOT_FOUND')
+    } finally {
+      await gateway.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  test.each([
+    [['wallets'], 'domains.wallets: cannot be off, because transfers uses it'],
+    [['files'], 'domains.files: cannot be off, because recharges uses it'],
+    [['members'], 'domains.members: cannot be off, because the gateway needs it'],
+    [['nothing'], 'domains.nothing: no domain has this name'],
+  ])('config check with %j off: names what depends on it, exit code 2', async (names, error) => {
+    const checked = await runCli(['config', 'check'], off(names))
+    expect([checked.code, checked.err]).toEqual([2, expect.stringContaining(error)])
+  })
+})
