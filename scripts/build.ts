@@ -14,6 +14,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const builds = join(root, 'build')
 const release = join(builds, 'release')
 
+/** The program, and the modules `portico` and `portico/contract` of the package. They share their code. */
+const input = {
+  cli: join(root, 'src/cli.ts'),
+  portico: join(root, 'src/portico.ts'),
+  contract: join(root, 'src/api/contract.ts'),
+}
+
 /** Packages that load other files next to their code, and one that is large and rarely used. */
 const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^swagger-ui-dist/, /^@aws-sdk\//]
 
@@ -29,7 +36,7 @@ const build = async (folder: string): Promise<void> => {
   const tools = await bundler()
   if (!tools) return void stdout.write('no build: rolldown is not installed, so Portico runs from its sources\n')
   const draft = `${folder}.${pid}`
-  await using bundle = await tools.rolldown({ input: join(root, 'src/cli.ts'), platform: 'node', external })
+  await using bundle = await tools.rolldown({ input, platform: 'node', external })
   await bundle.write({ dir: draft, format: 'esm' })
   for (const name of await readdir(builds)) {
     const other = join(builds, name)

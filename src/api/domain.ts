@@ -15,6 +15,7 @@ import {
   type Idempotency,
   type Ids,
   type Instant,
+  type Locale,
   type Operation,
   operationsIn,
   type Portal,
@@ -66,6 +67,19 @@ export interface LockedWorkspace {
   name: string
   kind: WorkspaceKind
   status: WorkspaceStatus
+}
+
+/** The account of a person, for mails. */
+export interface Recipient {
+  email: string
+  name: string
+  /** The language of mails that no request causes. */
+  locale: Locale
+}
+
+export interface AccountsPort {
+  /** Returns undefined for an unknown account. */
+  read(portal: Portal, id: AccountId): Promise<Recipient | undefined>
 }
 
 /** Rows of workspaces. */
@@ -129,6 +143,7 @@ export interface DomainPorts<Settings = unknown> {
   secretBox: SecretBox
   /** A keyed digest, to find encrypted values. */
   digest: KeyedDigest
+  accounts: AccountsPort
   sessions: SessionsPort
   workspaces: WorkspacesPort
   hooks: HooksPort
@@ -165,25 +180,13 @@ export interface DomainParts<Operations> {
   close?(): void | Promise<void>
 }
 
-interface DefinitionBase<Operations, Settings extends z.ZodType> {
+/** Operations that a module adds to Portico, with the declarations that they need. */
+export interface DomainDefinition<Operations extends object, Settings extends z.ZodType> {
   /** The part of each operation id before the dot. */
   name: string
-  /** Directory with `<locale>.yaml` files. Only `en.yaml` is required; other languages fall back to English. */
-  locales?: URL
-  /** Schema of the configuration under `domains.<name>`. */
-  settings?: Settings
-  /** Numbered migrations of the tables of the domain. A released migration never changes. */
-  migrations?: readonly Migration[]
-  /** Names of the domains that must be present. They are created first. */
-  uses?: readonly string[]
-  create(ports: DomainPorts<z.output<Settings>>): DomainParts<Operations> | Promise<DomainParts<Operations>>
-}
-
-/** Operations that a module adds to Portico, with the declarations that they need. */
-export interface DomainDefinition<Operations extends Readonly<Record<string, Operation>>, Settings extends z.ZodType>
-  extends DefinitionBase<Operations, Settings> {
   /** The description of the OpenAPI tag. */
   summary: string
+  /** The operations by name, or a module that exports them. Other exports of a module are ignored. */
   operations: Operations
   /** The actions of each permission group. Each action is a permission `<group>:<action>`. */
   permissions?: {
@@ -194,20 +197,26 @@ export interface DomainDefinition<Operations extends Readonly<Record<string, Ope
   codes?: CodeTable
   /** Numbers by family and code. */
   codedValues?: Readonly<Record<string, Readonly<Record<string, number>>>>
-}
-
-/** A domain whose declarations are the exports of a browser-safe module, which the typed client can import, too. */
-export interface ContractDefinition<Contract extends object, Settings extends z.ZodType>
-  extends DefinitionBase<Contract, Settings> {
-  /** The exports: operations, families of coded values, `summary`, `codes` and `permissions`. */
-  contract: Contract
+  /** A module that declares summary, permissions, codes and coded values, in place of the fields above. */
+  contract?: object
+  /** Directory with `<locale>.yaml` files. Only `en.yaml` is required; other languages fall back to English. */
+  locales?: URL
+  /**
+   * The mails of the domain: `<name>/<locale>.yaml` in a directory, and the values of each mail by its name. `mailer.send`
+   * gets the template `<domain>.<name>`. Only `en.yaml` is required.
+   */
+  mails?: { readonly directory: URL; readonly templates: Readonly<Record<string, readonly string[]>> }
+  /** Schema of the configuration under `domains.<name>`. */
+  settings?: Settings
+  /** Numbered migrations of the tables of the domain. A released migration never changes. */
+  migrations?: readonly Migration[]
+  /** Names of the domains that must be present. They are created first. */
+  uses?: readonly string[]
+  create(ports: DomainPorts<z.output<Settings>>): DomainParts<Operations> | Promise<DomainParts<Operations>>
 }
 
 /** A domain of any operations and settings. */
-export interface Domain extends DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType> {
-  /** The module that declares the domain, if it is not declared by the other fields. */
-  contract?: object
-}
+export type Domain = DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>
 
 /** A domain, and the place that names it, for error messages. */
 export interface LoadedDomain extends Domain {
@@ -216,22 +225,25 @@ export interface LoadedDomain extends Domain {
   isOurs: boolean
 }
 
-const summaryOf = (contract: object): string =>
-  'summary' in contract && typeof contract.summary === 'string' ? contract.summary : ''
+/** Whether a value is the namespace of a module, as `import * as` creates it. */
+const isModule = (value: object): boolean => Reflect.get(value, Symbol.toStringTag) === 'Module'
 
 /** Declares a domain and infers the types of its handlers and settings. */
-export function domain<Contract extends object, Settings extends z.ZodType = z.ZodType<Record<string, never>>>(
-  definition: ContractDefinition<Contract, Settings>,
-): Domain
-export function domain<
-  const Operations extends Readonly<Record<string, Operation>>,
-  Settings extends z.ZodType = z.ZodType<Record<string, never>>,
->(definition: DomainDefinition<Operations, Settings>): Domain
-export function domain(definition: Domain | ContractDefinition<object, z.ZodType>): Domain {
-  if (!definition.contract) return definition as Domain
-  const { contract } = definition
-  return { ...definition, summary: summaryOf(contract), operations: Object.fromEntries(operationsIn(contract)) }
+export const domain = <const Operations extends object, Settings extends z.ZodType = z.ZodType<Record<string, never>>>(
+  definition: DomainDefinition<Operations, Settings>,
+): Domain => {
+  const { operations } = definition
+  // `create` returns a handler per operation; the composition calls it with requests that the operation has parsed.
+  const declared = definition as DomainDefinition<object, z.ZodType> as Domain
+  return isModule(operations) ? { ...declared, operations: Object.fromEntries(operationsIn(operations)) } : declared
 }
+
+/** Returns the fields of a domain whose declarations are the exports of one module. */
+export const declaredBy = <Contract extends object>(contract: Contract) => ({
+  summary: 'summary' in contract && typeof contract.summary === 'string' ? contract.summary : '',
+  operations: contract,
+  contract,
+})
 
 /** Position of the first permission of an extension in the permission table, after all of Portico's own. */
 const firstSortOrder = 100_000

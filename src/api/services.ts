@@ -1,7 +1,10 @@
+declare global {
+  /** The services of domains outside this package, by domain: `declare global { interface PorticoServices { ... } }`. */
+  interface PorticoServices {}
+}
+
 /**
- * The services of the domains, by the name of the domain. A domain adds the type of its `service` by declaration merging:
- * `declare module '../../api/services.ts' { interface DomainServices { members: Members } }`. An extension names the module
- * `portico`.
+ * The services of the domains, by the name of the domain. Portico's own domains add the type of their `service` by declaration
+ * merging: `declare module '../../api/services.ts' { interface DomainServices { members: Members } }`.
  */
-// biome-ignore lint/suspicious/noEmptyInterface: domains extend it by declaration merging.
-export interface DomainServices {}
+export interface DomainServices extends PorticoServices {}

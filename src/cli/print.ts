@@ -1,6 +1,6 @@
 import { stdout } from 'node:process'
 import { dump } from 'js-yaml'
-import { buildOpenApiDocument, wordsOf } from '../compose/catalogue.ts'
+import { buildOpenApiDocument, mailTextsOf, wordsOf } from '../compose/catalogue.ts'
 import { catalogueOf, parseSettings } from '../compose/extensions.ts'
 import { loadConfigured } from '../compose/loading.ts'
 import { storeName } from '../compose/store.ts'
@@ -28,6 +28,7 @@ export const configCheck: Command = {
     const { domains: loaded } = await loadConfigured(domains, settings)
     wordsOf(catalogueOf(loaded), loaded)
     parseSettings(loaded, settings)
+    await mailTextsOf(loaded)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }
     stdout.write(dump(JSON.parse(JSON.stringify(printed))))
     return 0

@@ -1,8 +1,9 @@
 import { exit } from 'node:process'
 import type { Logger } from 'pino'
-import { isRole } from '../compose/index.ts'
+import type { Domain } from '../api/domain.ts'
+import { isRole, type Role } from '../compose/index.ts'
 import { readVariables, type Variables } from '../config/env.ts'
-import { ConfigurationError, loadConfiguration } from '../config/index.ts'
+import { type Configuration, ConfigurationError, loadConfiguration } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -27,14 +28,90 @@ const graceMs = 5_000
  * Reports every uncaught exception and resolves with the first one: the process state is unknown after it. Node's default
  * would drop every request and print the error with its properties, which can hold a command and its password.
  */
-const onUncaughtException = (report: (error: Error) => void): Promise<Error> =>
-  new Promise((resolve) => {
-    process.on('uncaughtException', (thrown: unknown) => {
-      const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
-      report(error)
-      resolve(error)
-    })
+const onUncaughtException = (report: (error: Error) => void): { first: Promise<Error>; remove(): void } => {
+  const { promise: first, resolve } = Promise.withResolvers<Error>()
+  const listener = (thrown: unknown): void => {
+    const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+    report(error)
+    resolve(error)
+  }
+  process.on('uncaughtException', listener)
+  return { first, remove: () => process.off('uncaughtException', listener) }
+}
+
+/** A serving process. */
+export interface Serving {
+  running: Running
+  /** Drains and closes, as a signal does. */
+  close(): void
+  /** Resolves with the exit code once everything is closed. Never rejects. */
+  finished: Promise<number>
+}
+
+/** Drains after a signal, `close` or a fatal error. Resolves with the exit code. */
+const drainAtEnd = async (
+  { running, settings, logger }: { running: Running; settings: Configuration; logger: Logger },
+  end: Promise<NodeJS.Signals | 'close' | Error>,
+  isFailed: () => boolean,
+  beforeDrain: () => void,
+): Promise<number> => {
+  const outcome = await end
+  if (outcome instanceof Error) logger.error({ err: outcome }, 'fatal error; the process exits and must be restarted')
+  else logger.info(outcome === 'close' ? {} : { signal: outcome }, 'draining')
+  const codeOf = (): number => (outcome instanceof Error || isFailed() ? 1 : 0)
+  beforeDrain()
+  const { delayMs, timeoutMs } = settings.shutdown
+  // End the process even if a part hangs, such as a database that does not respond.
+  const exitAfterGrace = (): void => {
+    logger.error('shutdown timed out; the process exits')
+    exit(codeOf())
+  }
+  setTimeout(exitAfterGrace, delayMs + timeoutMs + graceMs).unref()
+  await running.stop()
+  logger.info('stopped')
+  return codeOf()
+}
+
+/**
+ * Reads the configuration, starts the server, and reloads its backends on SIGHUP and when the file changes. A signal
+ * drains it. Rejects if the server cannot start.
+ */
+export const startServing = async (domains: readonly Domain[], role: Role): Promise<Serving> => {
+  // Without a listener SIGHUP would end the process while it starts or drains.
+  let isReloadPending = false
+  process.on('SIGHUP', () => {
+    isReloadPending = true
   })
+  const variables = readVariables()
+  const settings = loadConfiguration(variables)
+  const logger = createLogger(settings.log.level)
+  let isFailed = false
+  const uncaught = onUncaughtException((error) => {
+    isFailed = true
+    logger.error({ err: error }, 'unhandled rejection')
+  })
+  const failed = uncaught.first
+  const running = await Promise.race([
+    startServer(domains, settings, role, logger),
+    failed.then((error) => Promise.reject(error)),
+  ]).catch((error: unknown) => {
+    // The caller reports the error.
+    uncaught.remove()
+    throw error
+  })
+  const reload = () => reloadBackends(variables, running, logger)
+  const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
+    logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends`'),
+  )
+  if (isReloadPending) await reload()
+  const closing = Promise.withResolvers<'close'>()
+  const end = Promise.race([nextSignal(), running.onFatal, failed, closing.promise])
+  return {
+    running,
+    close: () => closing.resolve('close'),
+    finished: drainAtEnd({ running, settings, logger }, end, () => isFailed, reloads.close),
+  }
+}
 
 export const serve: Command = {
   name: 'serve',
@@ -51,43 +128,7 @@ export const serve: Command = {
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }, domains) => {
     if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
-    // Without a listener SIGHUP would end the process while it starts or drains.
-    let isReloadPending = false
-    process.on('SIGHUP', () => {
-      isReloadPending = true
-    })
-    const variables = readVariables()
-    const settings = loadConfiguration(variables)
-    const logger = createLogger(settings.log.level)
-    let code = 0
-    const failed = onUncaughtException((error) => {
-      code = 1
-      logger.error({ err: error }, 'unhandled rejection')
-    })
-    const running = await Promise.race([
-      startServer(domains, settings, role, logger),
-      failed.then((error) => Promise.reject(error)),
-    ])
-    const reload = () => reloadBackends(variables, running, logger)
-    const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
-      logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends`'),
-    )
-    if (isReloadPending) await reload()
-    const outcome = await Promise.race([nextSignal(), running.onFatal, failed])
-    if (outcome instanceof Error) {
-      code = 1
-      logger.error({ err: outcome }, 'fatal error; the process exits and must be restarted')
-    } else logger.info({ signal: outcome }, 'draining')
-    reloads.close()
-    const { delayMs, timeoutMs } = settings.shutdown
-    // End the process even if a part hangs, such as a database that does not respond.
-    const exitAfterGrace = (): void => {
-      logger.error('shutdown timed out; the process exits')
-      exit(code)
-    }
-    setTimeout(exitAfterGrace, delayMs + timeoutMs + graceMs).unref()
-    await running.stop()
-    logger.info('stopped')
-    return code
+    const { finished } = await startServing(domains, role)
+    return finished
   },
 }

@@ -5,7 +5,7 @@ import type { Portal } from '../kernel/index.ts'
 import { createChannelCache } from './channel/channel.ts'
 import { closeChannel, openChannel } from './channel/handshake.ts'
 import { createMethods, GatewayCaller } from './operation-caller.ts'
-import type { OperationCaller, Operations, OperationsOf } from './operation-types.ts'
+import type { Module, OperationCaller, Operations, OperationsOf } from './operation-types.ts'
 import { type ApiClientOptions, type ClientOptions, resolveOptions } from './options.ts'
 import { listRoutes, portalChains } from './routes.ts'
 import { createClientHash, createTokenStore } from './session/credentials.ts'
@@ -28,14 +28,16 @@ export interface ClientFrame {
   readonly answer: OperationCaller['answer']
 }
 
-export type Client<P extends Portal> = Operations<P> & ClientFrame
+export type Client<P extends Portal, Added extends readonly object[] = []> = Operations<P, Added> & ClientFrame
 
 /**
  * Creates the client of one portal: a method per operation, named as in the contract, and the sign-in. A call rejects with
  * a PorticoError, with the reason of its aborted signal, or with a TypeError if the request could not be built.
  * A client holds one sign-in. A server that calls on behalf of several users creates one client for each.
  */
-export const createClient = <const P extends Portal>(options: ClientOptions<P>): Client<P> => {
+export const createClient = <const P extends Portal, const Added extends readonly object[] = []>(
+  options: ClientOptions<P, Added>,
+): Client<P, Added> => {
   const settings = resolveOptions(options)
   const { now = Date.now } = options
   const storage = options.storage ? withMemoryFallback(options.storage) : memoryStorage()
@@ -44,7 +46,7 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
   const store = createTokenStore(storage, key('tokens'), now)
   const ownHash = createClientHash(options.clientHash ?? null, storage, key('client-hash'), lock)
   const clientHash = async (): Promise<string> => (await store.read())?.clientHash ?? ownHash()
-  const routes = listRoutes(portalChains[options.portal])
+  const routes = listRoutes(portalChains[options.portal], options.contract)
   const caller: OperationCaller = new GatewayCaller({
     settings,
     routes,
@@ -77,16 +79,19 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
     clientHash,
     answer: caller.answer,
   }
-  return Object.assign(createMethods<Operations<P>>(routes, caller), frame)
+  return Object.assign(createMethods<Operations<P, Added>>(routes, caller), frame)
 }
 
 /** A method per operation of the api chain, and `answer` as in a portal's client. */
-export type ApiClient = OperationsOf<'api'> & Pick<OperationCaller, 'answer'>
+export type ApiClient<Added extends readonly object[] = []> = OperationsOf<'api', Module | Added[number]> &
+  Pick<OperationCaller, 'answer'>
 
 /** Creates the client of the api chain for machines: an API key, no sign-in, no secure channel. */
-export const createApiClient = (options: ApiClientOptions): ApiClient => {
+export const createApiClient = <const Added extends readonly object[] = []>(
+  options: ApiClientOptions<Added>,
+): ApiClient<Added> => {
   const settings = resolveOptions({ ...options, seal: 'none' })
-  const routes = listRoutes(['api'])
+  const routes = listRoutes(['api'], options.contract)
   const caller: OperationCaller = new GatewayCaller({
     settings,
     routes,
@@ -95,5 +100,7 @@ export const createApiClient = (options: ApiClientOptions): ApiClient => {
     tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
     channels: () => null,
   })
-  return Object.assign(createMethods<OperationsOf<'api'>>(routes, caller), { answer: caller.answer })
+  return Object.assign(createMethods<OperationsOf<'api', Module | Added[number]>>(routes, caller), {
+    answer: caller.answer,
+  })
 }

@@ -51,18 +51,21 @@ export type Result<O extends Operation> = O['reply'] extends z.ZodType ? z.outpu
 type Method<O extends Operation> =
   Partial<Args<O>> extends Args<O> ? (args?: Args<O>) => Promise<Result<O>> : (args: Args<O>) => Promise<Result<O>>
 
-type Module = (typeof resources)[keyof typeof resources]
+export type Module = (typeof resources)[keyof typeof resources]
 type Entry<M> = M extends unknown
   ? { [K in keyof M & string]: M[K] extends Operation ? [name: K, operation: M[K]] : never }[keyof M & string]
   : never
 
-/** A method for each operation of these chains, by its export name in the contract. */
-export type OperationsOf<C extends ChainId> = {
-  readonly [E in Entry<Module> as [Extract<E[1]['chains'][number], C>] extends [never] ? never : E[0]]: Method<E[1]>
+/** A method for each operation of these chains, by its export name. `M` are the contract modules. */
+export type OperationsOf<C extends ChainId, M = Module> = {
+  readonly [E in Entry<M> as [Extract<E[1]['chains'][number], C>] extends [never] ? never : E[0]]: Method<E[1]>
 }
 
-/** The methods of a portal's operations. */
-export type Operations<P extends Portal> = OperationsOf<(typeof portalChains)[P][number]>
+/** The methods of a portal's operations: Portico's own, and those of additional contract modules. */
+export type Operations<P extends Portal, Added extends readonly object[] = []> = OperationsOf<
+  (typeof portalChains)[P][number],
+  Module | Added[number]
+>
 
 /** The arguments of any operation. */
 export interface AnyArgs extends CallOptions {

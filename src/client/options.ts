@@ -62,7 +62,9 @@ interface CommonOptions {
   fetch?: typeof globalThis.fetch
 }
 
-export interface ClientOptions<P extends Portal> extends CommonOptions {
+export interface ClientOptions<P extends Portal, Added extends readonly object[] = []> extends CommonOptions {
+  /** Contract modules of domains that the gateway has in addition to Portico's own. */
+  contract?: Added
   /** The portal whose operations the client has. Each portal has its own storage keys. */
   portal: P
   /** X-PORTAL-ACCESS-CODE. */
@@ -88,7 +90,9 @@ export interface ClientOptions<P extends Portal> extends CommonOptions {
 }
 
 /** Options for machines, which use the api chain, `/api/v1/consumer`. */
-export interface ApiClientOptions extends CommonOptions {
+export interface ApiClientOptions<Added extends readonly object[] = []> extends CommonOptions {
+  /** Contract modules of domains that the gateway has in addition to Portico's own. */
+  contract?: Added
   /** A workspace's API key. It determines the workspace. */
   apiKey: string
 }

@@ -1,5 +1,5 @@
 import { namedOperations } from '../contract/index.ts'
-import { type Chain, type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
+import { type Chain, type ChainId, chains, type Operation, operationsIn, type Portal } from '../kernel/index.ts'
 
 /** An operation and the chain on which this client calls it. */
 export interface Route {
@@ -15,12 +15,22 @@ export const portalChains = {
   SYSTEM: ['system', 'self'],
 } as const satisfies Record<Portal, readonly ChainId[]>
 
-/** Every operation of these chains, on the first chain that serves it. */
-export const listRoutes = (preference: readonly ChainId[]): Route[] =>
-  namedOperations.flatMap(([name, operation]): Route[] => {
+/**
+ * Every operation of these chains, on the first chain that serves it. `added` are contract modules in addition to Portico's
+ * own. Throws TypeError if one of them has the name of another operation.
+ */
+export const listRoutes = (preference: readonly ChainId[], added: readonly object[] = []): Route[] => {
+  const all = [...namedOperations, ...added.flatMap(operationsIn)]
+  const names = new Set<string>()
+  for (const [name] of all) {
+    if (names.has(name)) throw new TypeError(`contract: two operations have the name ${name}`)
+    names.add(name)
+  }
+  return all.flatMap(([name, operation]): Route[] => {
     const chainId = preference.find((each) => operation.chains.includes(each))
     return chainId ? [{ name, operation, chain: chains[chainId] }] : []
   })
+}
 
 /** Empty and dot segments change the path: the request would reach another operation. */
 const isUnsafeSegment = (param: string): boolean => /^\.{0,2}$/.test(param)

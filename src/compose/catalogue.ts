@@ -6,6 +6,7 @@ import type { Catalogue } from '../contract/index.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
+import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { buildWith } from './extensions.ts'
 
 /** The texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces. */
@@ -22,6 +23,15 @@ export const wordsOf = (
       families: codedFamilies,
       codedOverrides,
     }),
+  )
+
+/** The texts of the mails of Portico and of the extensions. Rejects with all errors, each with its file and field. */
+export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts> =>
+  readMailTexts(
+    inPackage('config/mail'),
+    domains.flatMap(({ name, mails }) =>
+      mails ? [{ domain: name, directory: fileURLToPath(mails.directory), templates: mails.templates }] : [],
+    ),
   )
 
 /** The OpenAPI document of this build, with the examples that the end-to-end tests recorded. */

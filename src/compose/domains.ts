@@ -4,13 +4,14 @@ import type { DomainServices } from '../api/services.ts'
 import { type Configuration, ConfigurationError } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { type Database, inTransaction, type Tx } from '../database/index.ts'
-import { endSessions, type Identity } from '../identity/index.ts'
+import { accountById, endSessions, type Identity } from '../identity/index.ts'
 import {
   type AnyHandler,
   createHandlerTable,
   type HandlerTable,
   type Idempotency,
   type Operation,
+  parseLocale,
   Refusal,
 } from '../kernel/index.ts'
 import { Ledger } from '../ledger/index.ts'
@@ -145,6 +146,12 @@ class DomainBuilder {
         return runOnce(database, ledger, request, work)
       },
       ledger,
+      accounts: {
+        read: async (portal, id) => {
+          const account = await accountById(database, portal, id)
+          return account && { email: account.email, name: account.name, locale: parseLocale(account.language) }
+        },
+      },
       sessions: {
         end: endSessions,
         invalidate: identity.invalidateSessions,

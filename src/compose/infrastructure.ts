@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { inPackage } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import {
@@ -31,11 +30,10 @@ import {
   type MailTexts,
   openSmtpMailer,
   type ReadableOutbox,
-  readMailTexts,
 } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
-import { wordsOf } from './catalogue.ts'
+import { mailTextsOf, wordsOf } from './catalogue.ts'
 import type { Loaded } from './loading.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
@@ -102,7 +100,7 @@ export const openInfrastructure = async (
     isFull
       ? logger.error('disk full: the embedded store is read-only')
       : logger.info('disk space available again: the embedded store is writable')
-  const texts = await readMailTexts(inPackage('config/mail'))
+  const texts = await mailTextsOf(domains)
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
   await assertWritable(store.database)

@@ -70,6 +70,12 @@ const Definition = z.strictObject({
     .record(named(/^[a-z][A-Za-z0-9]*$/, 'loanStatus'), z.record(named(/^[A-Z][A-Z0-9_]*$/, 'PAID_OUT'), z.int()))
     .optional(),
   locales: z.instanceof(URL).optional(),
+  mails: z
+    .strictObject({
+      directory: z.instanceof(URL),
+      templates: z.record(named(/^[a-z][a-z-]*$/, 'loan-approved'), z.array(named(/^\w+$/, 'amount'))),
+    })
+    .optional(),
   settings: zodSchema.optional(),
   migrations: z.array(z.strictObject({ name: z.string(), up: z.custom(isFunction, 'must be a function') })).optional(),
   uses: z.array(z.string()).optional(),

@@ -39,7 +39,7 @@ export const loadDomains = async (
   }
   for (const [index, domain] of domains.entries())
     if (ours.has(domain)) loaded.push({ ...domain, source: `domains: ${domain.name}`, isOurs: true })
-    else add(`domains[${index}]`, domain)
+    else add(`domains[${index}] of portico()`, domain)
   if (paths.length > 0) provideModules()
   for (const path of paths) {
     const source = `extensions: ${path}`

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module'
 import * as contract from '../api/contract.ts'
-import * as portico from '../api/portico.ts'
+import * as portico from '../api/index.ts'
 
 /** The modules that extensions import by name. They are the running program's own, so there is one copy of each. */
 const modules: Readonly<Record<string, object>> = { portico, 'portico/contract': contract }

@@ -32,7 +32,7 @@ import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
 export { provideAccount } from './accounts/service.ts'
-export { accountByEmail } from './accounts/store.ts'
+export { accountByEmail, accountById } from './accounts/store.ts'
 export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
 export { assertPasswordAllowed } from './passwords/policy.ts'
 export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'

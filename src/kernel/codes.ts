@@ -34,11 +34,16 @@ export const pipelineCodes = {
   'SYSTEM.UPSTREAM_TIMEOUT': { status: 504 },
 } as const satisfies CodeTable
 
+declare global {
+  /** The code tables of domains outside this package, by domain: `declare global { interface PorticoCodes { ... } }`. */
+  interface PorticoCodes {}
+}
+
 /**
  * The code tables by owner. An owner adds its table by declaration merging, so that an undeclared code does not compile:
  * `declare module '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
  */
-export interface CodesByOwner {
+export interface CodesByOwner extends PorticoCodes {
   pipeline: typeof pipelineCodes
 }
 

@@ -25,10 +25,20 @@ export interface RefusalDetail {
   cause?: unknown
 }
 
+const brand = Symbol.for('portico.Refusal')
+
 /** The only way to reject a request. The code determines the status and the public sentence; the detail is logged. */
 export class Refusal extends Error {
   readonly code: Code
   readonly detail: RefusalDetail
+
+  /** Marks the refusals of every copy of the package in the process. */
+  readonly [brand] = true
+
+  /** Whether a value is a refusal, possibly one that another copy of the package has created. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && brand in value
+  }
 
   constructor(code: Code, detail: RefusalDetail = {}) {
     super(detail.internal ?? code, { cause: detail.cause })

@@ -55,8 +55,8 @@ export const importRules: ImportRule[] = [
   {
     name: 'only compose chooses implementations',
     from: /./,
-    exceptFrom: /^(main|cli|app)\.ts$|^(compose|cli)\//,
-    forbids: /^((main|cli)\.ts$|(compose|cli)\/)/,
+    exceptFrom: /^(main|cli|app|portico)\.ts$|^(compose|cli)\//,
+    forbids: /^((main|cli|portico)\.ts$|(compose|cli)\/)/,
   },
   {
     name: 'compose gets domains from domains/index.ts, and only by their definitions',
@@ -103,8 +103,8 @@ export const importRules: ImportRule[] = [
   {
     name: 'only stores, schemas and database see SQL',
     from: /./,
-    // api/portico.ts passes `sql` on to extensions.
-    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\/|^api\/portico\.ts$/,
+    // api/index.ts passes `sql` on to extensions.
+    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\/|^api\/index\.ts$/,
     forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
   },
 ]

@@ -17,7 +17,7 @@ const password = 'a-long-enough-passphrase-7'
 /** Operators who may approve loans. The second one is also the owner of the workspace. */
 const approver = 'operator.of.loans@example.test'
 const sameAsOwner = 'owner@demo.test'
-const loans = { extensions: ['examples/loans/index.js'], domains: { loans: { maxAmount: '5000.00' } } }
+const loans = { extensions: ['examples/loans/index.ts'], domains: { loans: { maxAmount: '5000.00' } } }
 
 const newestMail = async ({ operationsUrl }: PorticoProcess, address: string): Promise<DevelopmentMail> => {
   const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
@@ -137,9 +137,23 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
     const approve = (id: string) => call('POST', `/web/v1/system/loans/${id}/approve`, { token: operator })
     const first = await approve(body.data.bizId)
     expect(first.status, first.text).toBe(200)
-    expect(first.body.data.loanStatus.code).toBe('APPROVED')
+    expect(first.body.data.loanStatus.code).toBe('PAID_OUT')
     expect((await approve(body.data.bizId)).body.code).toBe('STATE.CONFLICT')
     expect((await approve('01990000-0000-7000-8000-0000000000ff')).body.code).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('loans.approve 200: pays the loan out once, and mails the person who applied', async () => {
+    const balance = async (): Promise<number> => {
+      const path = `/web/v1/consumer/wallets/${developmentIds.mainUsd}/balance`
+      return Number((await call('GET', path, { token: owner, workspace })).body.data.totalBalance)
+    }
+    const before = await balance()
+    const { body } = await apply({ body: { amount: '12.34', currency: 'USD' } })
+    const approve = () => call('POST', `/web/v1/system/loans/${body.data.bizId}/approve`, { token: operator })
+    const both = await Promise.all([approve(), approve()])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect((await balance()) - before).toBeCloseTo(12.34)
+    await expect.poll(async () => (await mailTo('owner@demo.test')).text).toContain('A loan of 12.34 USD was paid out')
   })
 
   test('loans.approve 403 ACCESS.PERMISSION_DENIED: nobody approves their own loan, not even by another account', async () => {
@@ -154,7 +168,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
     const document = await (await fetch(`${gateway.url}/openapi.json`)).json()
     const { post } = document.paths['/web/v1/consumer/loans']
     expect(post).toMatchObject({ summary: 'Apply for a loan', tags: ['loans'] })
-    expect(document.components.schemas.LoanStatus.properties.code.enum).toEqual(['REQUESTED', 'APPROVED'])
+    expect(document.components.schemas.LoanStatus.properties.code.enum).toEqual(['REQUESTED', 'PAID_OUT', 'EXPIRED'])
     expect(JSON.stringify(document.components.responses)).toContain('LOAN.NOT_ELIGIBLE')
     const tree = await call('GET', '/web/v1/consumer/roles/permissions/tree', { token: owner, workspace })
     expect(tree.text).toContain('"loan:create"')

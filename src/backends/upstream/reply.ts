@@ -10,7 +10,14 @@ export const invalidReply = (internal: string, cause?: unknown): Refusal =>
  * A refusal by a complete reply, or because of one that is too long. It concerns this request only, which a caller may
  * have crafted, and shows that the upstream works.
  */
-export class UpstreamRefusal extends Refusal {}
+export class UpstreamRefusal extends Refusal {
+  readonly #isUpstream = true
+
+  /** `Refusal` accepts every refusal, so this class checks its private field. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #isUpstream in value
+  }
+}
 
 export const replyTooLong = (internal: string): Refusal =>
   new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })

@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { AuthenticationPort } from '../../gateway/pipeline/ports.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
@@ -45,7 +45,7 @@ declare module '../../api/services.ts' {
 
 export default domain({
   name: 'apiKeys',
-  contract,
+  ...declaredBy(contract),
   migrations,
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, logger, ...ports }) => {

@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
@@ -11,4 +11,4 @@ import { createHandlers } from './handlers.ts'
 /** Builds the domain. */
 export const createConstants = (): { handlers: HandlerTable } => ({ handlers: createHandlers() })
 
-export default domain({ name: 'constants', contract, create: createConstants })
+export default domain({ name: 'constants', ...declaredBy(contract), create: createConstants })

@@ -3,7 +3,7 @@
  * provider with those that operators set. Start reading at contract.ts and service.ts; order.ts maps an exchange to its order
  * of the ledger. Depends on the ledger and database.
  */
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
@@ -14,7 +14,6 @@ import { migrations } from './schema.ts'
 import { deleteExpiredQuotes, type ExchangesPorts } from './service.ts'
 import { deleteQuotes } from './store.ts'
 
-export type { ExchangeTerms } from './rules.ts'
 export type { ExchangesPorts } from './service.ts'
 
 export type ExchangesOptions = ExchangesPorts & {
@@ -46,7 +45,7 @@ export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions)
 
 export default domain({
   name: 'exchanges',
-  contract,
+  ...declaredBy(contract),
   migrations,
   uses: ['wallets'],
   create: async ({ configuration: { money }, ledger, clock, logger, ...ports }) => {

@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
@@ -56,7 +56,7 @@ export const createExports = (options: ExportsOptions): Exports => {
 
 export default domain({
   name: 'exports',
-  contract,
+  ...declaredBy(contract),
   migrations,
   create: ({ configuration, ...ports }) => {
     const { handlers, jobs, clean } = createExports({ ...ports, settings: configuration.exports })

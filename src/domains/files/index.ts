@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, type Downloadable, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
@@ -65,7 +65,7 @@ declare module '../../api/services.ts' {
 
 export default domain({
   name: 'files',
-  contract,
+  ...declaredBy(contract),
   migrations,
   create: ({ configuration, ...ports }) => {
     // Do not delete the bytes of an upload in progress.

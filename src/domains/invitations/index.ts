@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
@@ -20,7 +20,7 @@ export const createInvitations = (ports: InvitationPorts & { words: Words }): { 
 
 export default domain({
   name: 'invitations',
-  contract,
+  ...declaredBy(contract),
   migrations,
   uses: ['members'],
   create: ({ use, signInUrl, configuration, ...ports }) =>

@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import type { Caller, HandlerTable, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
@@ -49,7 +49,7 @@ declare module '../../api/services.ts' {
 
 export default domain({
   name: 'members',
-  contract,
+  ...declaredBy(contract),
   migrations,
   create: ({ workspaces, catalogue, configuration, ...ports }) => {
     const { handlers, ...service } = createMembers({

@@ -2,7 +2,7 @@ import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts
 import type { AccountId, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { JoinSource } from './contract.ts'
 
-interface MembershipsTable {
+export interface MembershipsTable {
   workspace_biz_id: WorkspaceId
   account_biz_id: AccountId
   role_biz_id: RoleId

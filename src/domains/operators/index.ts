@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import { bizId, type HandlerTable, type Portal } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -46,7 +46,7 @@ declare module '../../api/services.ts' {
 
 export default domain({
   name: 'operators',
-  contract,
+  ...declaredBy(contract),
   create: ({ sessions, workspaces, ...ports }) => {
     const { handlers, jobs, countPendingApprovals } = createOperators({
       ...ports,

@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
@@ -14,4 +14,4 @@ export const createProfile = (ports: ProfilePorts & { words: Words }): { handler
   handlers: createHandlers(ports),
 })
 
-export default domain({ name: 'profile', contract, create: createProfile })
+export default domain({ name: 'profile', ...declaredBy(contract), create: createProfile })

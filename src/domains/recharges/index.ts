@@ -3,7 +3,7 @@
  * it. An unpaid recharge expires. Start reading at contract.ts and service.ts; order.ts maps a recharge to its order of the
  * ledger. Depends on the ledger, and on files through a port.
  */
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -35,7 +35,7 @@ export const createRecharges = ({ words, settings, expiryMs, ...infrastructure }
 
 export default domain({
   name: 'recharges',
-  contract,
+  ...declaredBy(contract),
   uses: ['wallets', 'files'],
   create: ({ use, configuration: { money }, ...ports }) => {
     const { fileOf, serves } = use('files')

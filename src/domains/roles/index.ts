@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
@@ -28,7 +28,7 @@ export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
 
 export default domain({
   name: 'roles',
-  contract,
+  ...declaredBy(contract),
   migrations,
   uses: ['members'],
   create: ({ use, catalogue, configuration, ...ports }) =>

@@ -1,7 +1,7 @@
 import { sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
 
-interface RolesTable {
+export interface RolesTable {
   biz_id: RoleId
   workspace_biz_id: WorkspaceId
   role_name: string

@@ -1,4 +1,4 @@
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, WorkspaceId } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
@@ -26,7 +26,7 @@ export const createSandbox = (ports: SandboxPorts): Sandbox => ({
 
 export default domain({
   name: 'sandbox',
-  contract,
+  ...declaredBy(contract),
   uses: ['members', 'wallets'],
   create: ({ use, hooks, ...ports }) => {
     const { handlers, seed } = createSandbox({

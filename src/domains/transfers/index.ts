@@ -3,7 +3,7 @@
  * operator approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the
  * ledger.
  */
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
@@ -22,7 +22,7 @@ export const createTransfers = ({ ledger, words, ...settings }: TransfersOptions
 
 export default domain({
   name: 'transfers',
-  contract,
+  ...declaredBy(contract),
   uses: ['wallets'],
   create: ({ ledger, words, configuration: { money } }) =>
     createTransfers({ ledger, words, fixedFee: money.transferFee, approvalThreshold: money.transferApprovalFrom }),

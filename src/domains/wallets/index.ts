@@ -2,7 +2,7 @@
  * Wallets with their balances and flows. The ledger stores them. Members read them; operators freeze and close them. Start
  * reading in `service.ts`.
  */
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
@@ -25,7 +25,7 @@ export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets =
 
 export default domain({
   name: 'wallets',
-  contract,
+  ...declaredBy(contract),
   uses: ['members'],
   create: ({ use, configuration, ...ports }) => {
     const { memberships } = use('members')

@@ -2,7 +2,7 @@
  * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts, and that operators verify.
  * Account numbers are encrypted; a keyed digest detects duplicates. Start reading in `service.ts`.
  */
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
@@ -37,7 +37,7 @@ declare module '../../api/services.ts' {
 
 export default domain({
   name: 'withdrawalChannels',
-  contract,
+  ...declaredBy(contract),
   migrations,
   uses: ['members'],
   create: ({ use, configuration, ...ports }) => {

@@ -3,7 +3,7 @@
  * and settle it. Start reading at contract.ts and service.ts; order.ts maps a withdrawal to its order of the ledger. Depends on
  * the ledger, and on withdrawal channels through a port.
  */
-import { domain } from '../../api/domain.ts'
+import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { withdrawalHandlers } from './handlers.ts'
@@ -22,7 +22,7 @@ export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptio
 
 export default domain({
   name: 'withdrawals',
-  contract,
+  ...declaredBy(contract),
   uses: ['wallets', 'withdrawalChannels'],
   create: ({ ledger, words, use, configuration }) => {
     const { channelOf } = use('withdrawalChannels')

@@ -1,4 +1,4 @@
-import { domain, type WorkspacesPort } from '../../api/domain.ts'
+import { declaredBy, domain, type WorkspacesPort } from '../../api/domain.ts'
 import type { DomainServices } from '../../api/services.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
@@ -46,7 +46,7 @@ declare module '../../api/services.ts' {
 
 export default domain({
   name: 'workspaces',
-  contract,
+  ...declaredBy(contract),
   migrations,
   uses: ['members'],
   create: ({ use, hooks, ...ports }) => {

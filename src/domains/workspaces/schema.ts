@@ -2,7 +2,7 @@ import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts
 
 import type { WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
 
-interface WorkspacesTable {
+export interface WorkspacesTable {
   biz_id: WorkspaceId
   institution_biz_id: string
   entity_biz_id: string | null

@@ -15,10 +15,18 @@ export const mailTemplates = {
 
 export type MailTemplate = keyof typeof mailTemplates
 export const mailTemplateNames = Object.keys(mailTemplates) as MailTemplate[]
-export type MailValues<T extends MailTemplate> = Record<(typeof mailTemplates)[T][number], string>
+
+/** The name of a mail of an extension: `<domain>.<name>`. */
+export type ExtensionMail = `${string}.${string}`
+
+/** The name of any mail. */
+export type AnyTemplate = MailTemplate | ExtensionMail
+export type MailValues<T extends string> = T extends MailTemplate
+  ? Record<(typeof mailTemplates)[T][number], string>
+  : Readonly<Record<string, string>>
 
 /** One mail to one recipient. */
-export interface Mail<T extends MailTemplate> {
+export interface Mail<T extends AnyTemplate> {
   to: string
   template: T
   locale: Locale
@@ -27,6 +35,6 @@ export interface Mail<T extends MailTemplate> {
 
 /** Hands a mail over for delivery. Throws SYSTEM.UNAVAILABLE if the mail server does not accept it. */
 export interface Mailer {
-  send<T extends MailTemplate>(mail: Mail<T>): Promise<void>
+  send<T extends AnyTemplate>(mail: Mail<T>): Promise<void>
   close(): Promise<void>
 }

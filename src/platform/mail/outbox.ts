@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { type Clock, type Instant, type Locale, parseMailbox, toIso } from '../../kernel/index.ts'
-import type { Mail, Mailer, MailTemplate } from './mailer.ts'
+import type { AnyTemplate, Mail, Mailer } from './mailer.ts'
 import { escapeHtml, renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'
 
 /** A rendered mail in the development outbox. */
 export interface OutboxMail extends MailText {
   to: string
-  template: MailTemplate
+  template: AnyTemplate
   locale: Locale
   at: Instant
 }
@@ -24,7 +24,7 @@ export interface Outbox extends ReadableOutbox {
 }
 
 /** Renders a mail for the outbox. */
-export const composeMail = <T extends MailTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
+export const composeMail = <T extends AnyTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
   ...renderMail(texts, mail),
   to: parseMailbox(mail.to),
   template: mail.template,

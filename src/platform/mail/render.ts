@@ -1,5 +1,5 @@
 import type { Locale } from '../../kernel/index.ts'
-import type { Mail, MailTemplate } from './mailer.ts'
+import type { AnyTemplate, Mail } from './mailer.ts'
 import { type MailText, type MailTexts, placeholder } from './templates.ts'
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
@@ -31,7 +31,7 @@ const page = (locale: Locale, content: string): string =>
   ].join('')
 
 /** Renders subject, text and HTML of a mail in its language. Values become one line each, and are escaped in HTML. */
-export const renderMail = <T extends MailTemplate>(texts: MailTexts, mail: Mail<T>): MailText => {
+export const renderMail = <T extends AnyTemplate>(texts: MailTexts, mail: Mail<T>): MailText => {
   const text = texts(mail.template, mail.locale)
   const values = new Map<string, string>(Object.entries(mail.values))
   return {

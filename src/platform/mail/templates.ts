@@ -1,15 +1,26 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { z } from 'zod'
-import { type Locale, locales } from '../../kernel/index.ts'
-import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts'
+import { fallbackLocale, type Locale, locales } from '../../kernel/index.ts'
+import { mailTemplateNames, mailTemplates } from './mailer.ts'
 
 const parts = ['subject', 'text', 'html'] as const
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
 /** Returns the text of a mail in a language. */
-export type MailTexts = (template: MailTemplate, locale: Locale) => MailText
+export type MailTexts = (template: string, locale: Locale) => MailText
+
+/** The mails of an extension. */
+export interface MailDirectory {
+  /** The domain, whose name begins the names of its mails. */
+  domain: string
+  /** Directory with `<name>/<locale>.yaml`. Only `en.yaml` is required; other languages fall back to English. */
+  directory: string
+  /** The values of each mail, by its name. */
+  templates: Readonly<Record<string, readonly string[]>>
+}
 
 /** `{{name}}` in a text. */
 export const placeholder = /\{\{(\w+)\}\}/g
@@ -42,23 +53,35 @@ const read = async (path: string, names: readonly string[]): Promise<{ mail: Mai
 }
 
 /**
- * Reads `<template>/<locale>.yaml` for all templates and languages, so that no mail fails when it is sent. Rejects with
+ * Reads `<template>/<locale>.yaml` for all templates and languages, and the mails of extensions, so that no mail fails when it is sent. Rejects with
  * all errors, each with its file and field.
  */
-export const readMailTexts = async (directory: string): Promise<MailTexts> => {
+export const readMailTexts = async (directory: string, added: readonly MailDirectory[] = []): Promise<MailTexts> => {
   const known = new Map<string, MailText>()
   const errors: string[] = []
-  const readOne = async (template: MailTemplate, locale: Locale): Promise<void> => {
-    const name = join(template, `${locale}.yaml`)
-    const path = join(directory, name)
-    const found = await read(path, mailTemplates[template])
-    if ('mail' in found) known.set(name, found.mail)
+  const keyOf = (template: string, locale: Locale): string => `${template} ${locale}`
+  const readOne = async (path: string, key: string, names: readonly string[]): Promise<void> => {
+    const found = await read(path, names)
+    if ('mail' in found) known.set(key, found.mail)
     else errors.push(...found.errors.map((error) => `${path}: ${error}`))
   }
-  await Promise.all(mailTemplateNames.flatMap((template) => locales.map((locale) => readOne(template, locale))))
+  const own = mailTemplateNames.flatMap((template) =>
+    locales.map((locale) =>
+      readOne(join(directory, template, `${locale}.yaml`), keyOf(template, locale), mailTemplates[template]),
+    ),
+  )
+  const ofDomains = added.flatMap(({ domain, directory: folder, templates }) =>
+    Object.entries(templates).flatMap(([name, values]) =>
+      locales
+        .map((locale) => ({ locale, path: join(folder, name, `${locale}.yaml`) }))
+        .filter(({ locale, path }) => locale === fallbackLocale || existsSync(path))
+        .map(({ locale, path }) => readOne(path, keyOf(`${domain}.${name}`, locale), values)),
+    ),
+  )
+  await Promise.all([...own, ...ofDomains])
   if (errors.length > 0) throw new Error(`invalid mail texts:\n${errors.sort().join('\n')}`)
   return (template, locale) => {
-    const mail = known.get(join(template, `${locale}.yaml`))
+    const mail = known.get(keyOf(template, locale)) ?? known.get(keyOf(template, fallbackLocale))
     if (!mail) throw new TypeError(`no mail text ${template} in ${locale}`)
     return mail
   }

@@ -87,7 +87,10 @@ export type ServerResponse<Request extends http.IncomingMessage = http.IncomingM
  * each message, after which V8 runs all code that touches it slowly. These classes already have the prototype that Express
  * sets.
  */
-export function createMessageClasses(app: { request: object; response: object }) {
+export function createMessageClasses(app: { request: object; response: object }): {
+  IncomingMessage: typeof http.IncomingMessage
+  ServerResponse: typeof http.ServerResponse<IncomingMessage>
+} {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage = AppRequest> extends ServerResponse<Request> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request)

@@ -1,0 +1,114 @@
+/*
+ * A domain of loans: members apply for a loan, and an operator who is another person approves it and pays it out.
+ * docs/guides/extension.md explains it. `main.ts` starts a gateway with it; `portico.yaml` adds it to the released program.
+ */
+import {
+  addMs,
+  auditContextOf,
+  bizId,
+  domain,
+  enqueueJob,
+  formatMoney,
+  type Locale,
+  notFound,
+  parseMoney,
+  Refusal,
+  recordSuccess,
+  toIso,
+} from 'portico'
+import { moneyOf, z } from 'portico/contract'
+import * as contract from './contract.ts'
+import { deleteLoans, expireLoans, insertLoan, type LoanRow, listLoans, lockLoan, markAsPaidOut, migrations } from './store.ts'
+
+const hourMs = 3_600_000
+
+const PaidOut = z.object({ accountId: z.string(), amount: z.string() })
+
+export default domain({
+  name: 'loans',
+  summary: 'Loans of a workspace. Operators approve them.',
+  operations: contract,
+  permissions: { workspace: { loan: ['read', 'create'] }, operator: { loan: ['approve'] } },
+  codes: contract.codes,
+  codedValues: { loanStatus: contract.loanStatus.values },
+  locales: new URL('./locales/', import.meta.url),
+  mails: { directory: new URL('./mails/', import.meta.url), templates: { 'paid-out': ['amount', 'url'] } },
+  settings: z.strictObject({ maxAmount: z.string().regex(/^\d+\.\d\d$/), waitHours: z.int().min(1).default(720) }),
+  migrations,
+
+  create: ({ accounts, clock, database, ids, ledger, mailer, once, settings, signInUrl, words }) => {
+    const toView = (loan: LoanRow, locale: Locale) => ({
+      bizId: loan.biz_id,
+      amount: formatMoney({ minor: loan.amount, currency: loan.currency }),
+      currency: loan.currency,
+      loanStatus: words.coded(contract.loanStatus, loan.status, locale),
+      createdAt: toIso(loan.created_at),
+    })
+
+    const mailPaidOut = async (payload: unknown): Promise<void> => {
+      const { accountId, amount } = PaidOut.parse(payload)
+      const account = await accounts.read('CONSUMER', bizId<'account'>(accountId))
+      if (!account) return
+      const values = { amount, url: signInUrl('CONSUMER') }
+      await mailer.send({ to: account.email, template: 'loans.paid-out', locale: account.locale, values })
+    }
+
+    return {
+      handlers: {
+        applyForLoan: (request) =>
+          once(request, async (tx) => {
+            const { body, caller, workspace, locale } = request
+            const requested = moneyOf(body.amount, body.currency)
+            const max = parseMoney(settings.maxAmount, body.currency)
+            const wallet = await ledger.within(tx).readDefaultWallet({ workspace: workspace.id, currency: body.currency })
+            if (!max || requested.minor > max.minor) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'above maxAmount' })
+            if (!wallet) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'no default wallet in the currency' })
+            const loan = await insertLoan(tx, {
+              workspace_biz_id: workspace.id,
+              biz_id: ids.next(),
+              amount: requested.minor,
+              currency: body.currency,
+              created_by: caller.accountId,
+              created_at: clock.now(),
+            })
+            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: loan.biz_id })
+            return toView(loan, locale)
+          }),
+
+        listLoans: async ({ workspace, locale }) =>
+          (await listLoans(database, workspace.id)).map((loan) => toView(loan, locale)),
+
+        approveLoan: (request) =>
+          once(request, async (tx) => {
+            const { caller, locale, receivedAt } = request
+            const loan = await lockLoan(tx, request.params.loan_id)
+            if (!loan) throw notFound()
+            const within = ledger.within(tx)
+            // A person can have an account on both portals, so comparing the account ids is not enough.
+            await within.assertDifferentPerson(loan.created_by, caller.accountId)
+            const workspace = loan.workspace_biz_id
+            const wallet = await within.readDefaultWallet({ workspace, currency: loan.currency })
+            if (loan.status !== 'REQUESTED' || !wallet) throw new Refusal('STATE.CONFLICT')
+            const money = { minor: loan.amount, currency: loan.currency }
+            await within.fundWallet({ wallet: wallet.bizId, workspace, amount: money, actor: caller.accountId })
+            await markAsPaidOut(tx, loan)
+            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace, targetId: loan.biz_id })
+            // The job and the payment share one transaction, so a mail is sent if and only if the loan was paid out.
+            const payload = { accountId: loan.created_by, amount: `${formatMoney(money)} ${loan.currency}` }
+            await enqueueJob(tx, ids, { kind: 'loans.mailPaidOut', payload, at: receivedAt })
+            return toView({ ...loan, status: 'PAID_OUT' }, locale)
+          }),
+      },
+      jobs: [
+        {
+          name: 'loans.expire',
+          attempts: 1,
+          everyMs: hourMs,
+          work: () => expireLoans(database, addMs(clock.now(), -settings.waitHours * hourMs)),
+        },
+      ],
+      gatewayJobs: [{ name: 'loans.mailPaidOut', attempts: 10, work: mailPaidOut }],
+      onSandboxReset: (tx, { workspaceId }) => deleteLoans(tx, workspaceId),
+    }
+  },
+})

@@ -1,0 +1,70 @@
+/* The table of loans, its migration and its statements. Every statement of a member names the workspace. */
+import { type AccountId, type Database, type Instant, sql, type Tx, type WorkspaceId } from 'portico'
+
+/** A loan as it is stored. The amount is in minor units. */
+export interface LoanRow {
+  workspace_biz_id: WorkspaceId
+  biz_id: string
+  amount: bigint
+  currency: string
+  status: 'REQUESTED' | 'PAID_OUT' | 'EXPIRED'
+  created_by: AccountId
+  created_at: Instant
+}
+
+export const migrations = [
+  {
+    name: '001-loans',
+    up: async (tx: Tx): Promise<void> => {
+      await sql`CREATE TABLE loans (
+        workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+        biz_id uuid NOT NULL,
+        amount numeric NOT NULL CHECK (amount > 0),
+        currency text NOT NULL,
+        status text NOT NULL,
+        created_by uuid NOT NULL,
+        created_at timestamptz NOT NULL,
+        PRIMARY KEY (workspace_biz_id, biz_id)
+      )`.execute(tx)
+      await sql`CREATE INDEX loans_biz_id ON loans (biz_id)`.execute(tx)
+      await sql`CREATE INDEX loans_list ON loans (workspace_biz_id, created_at)`.execute(tx)
+    },
+  },
+]
+
+export const insertLoan = async (tx: Tx, loan: Omit<LoanRow, 'status'>): Promise<LoanRow> => {
+  const { workspace_biz_id, biz_id, amount, currency, created_by, created_at } = loan
+  await sql`
+    INSERT INTO loans (workspace_biz_id, biz_id, amount, currency, status, created_by, created_at)
+    VALUES (${workspace_biz_id}, ${biz_id}, ${String(amount)}, ${currency}, 'REQUESTED', ${created_by}, ${new Date(created_at)})`.execute(tx)
+  return { ...loan, status: 'REQUESTED' }
+}
+
+export const listLoans = async (database: Database, workspace: WorkspaceId): Promise<LoanRow[]> => {
+  const { rows } = await sql<LoanRow>`
+    SELECT * FROM loans WHERE workspace_biz_id = ${workspace} ORDER BY created_at DESC LIMIT 100`.execute(database)
+  return rows
+}
+
+/** Returns a loan of any workspace and locks its row. */
+export const lockLoan = async (tx: Tx, id: string): Promise<LoanRow | undefined> => {
+  const { rows } = await sql<LoanRow>`SELECT * FROM loans WHERE biz_id = ${id} FOR UPDATE`.execute(tx)
+  return rows[0]
+}
+
+export const markAsPaidOut = async (tx: Tx, { workspace_biz_id, biz_id }: LoanRow): Promise<void> => {
+  await sql`
+    UPDATE loans SET status = 'PAID_OUT'
+    WHERE workspace_biz_id = ${workspace_biz_id} AND biz_id = ${biz_id}`.execute(tx)
+}
+
+/** Expires the loans that were requested before an instant. */
+export const expireLoans = async (database: Database, before: Instant): Promise<void> => {
+  await sql`
+    UPDATE loans SET status = 'EXPIRED'
+    WHERE status = 'REQUESTED' AND created_at < ${new Date(before)}`.execute(database)
+}
+
+export const deleteLoans = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+  await sql`DELETE FROM loans WHERE workspace_biz_id = ${workspace}`.execute(tx)
+}

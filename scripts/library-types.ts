@@ -1,0 +1,47 @@
+/*
+ * Writes the type declarations of the modules `portico` and `portico/contract` to dist/types. TypeScript drops imports without
+ * exported types, so dist/types/index.d.ts also imports the files that extend the codes and services by declaration merging.
+ */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const types = join(root, 'dist/types')
+
+const declarations = (): string[] =>
+  readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
+const textOf = (name: string): string => readFileSync(join(types, name), 'utf8')
+
+/** The declaration files that a file imports, relative to dist/types. */
+const importsOf = (name: string): string[] =>
+  [...textOf(name).matchAll(/(?:from |import\(|import )['"](\.[^'"]+)\.ts['"]/g)].map(
+    ([, path = '']) => `${join(dirname(name), path)}.d.ts`,
+  )
+
+const reachable = (entries: readonly string[]): ReadonlySet<string> => {
+  const reached = new Set(entries)
+  for (const name of reached) for (const imported of importsOf(name)) reached.add(imported)
+  return reached
+}
+
+rmSync(types, { recursive: true, force: true })
+execFileSync(
+  process.execPath,
+  [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'tsconfig.library.json')],
+  {
+    stdio: 'inherit',
+  },
+)
+const merged = declarations()
+  .filter((name) => /declare module '[^']+\/(services|codes)\.ts'/.test(textOf(name)))
+  .sort()
+writeFileSync(
+  join(types, 'index.d.ts'),
+  ["export * from './portico.ts'", ...merged.map((name) => `import './${name.replace(/\.d\.ts$/, '.ts')}'`), ''].join(
+    '\n',
+  ),
+)
+const kept = reachable(['index.d.ts', 'api/contract.d.ts', ...merged])
+for (const name of declarations()) if (!kept.has(name)) rmSync(join(types, name))

@@ -1,0 +1,38 @@
+/*
+ * The exports of `portico` for domains. Every export is public API. Start reading with `domain.ts`; `contract.ts` is the module
+ * `portico/contract`.
+ */
+export { sql } from 'kysely'
+export type { Database, Tx } from '../database/index.ts'
+export {
+  type AccountId,
+  addMs,
+  bizId,
+  createHandlerTable,
+  formatMoney,
+  type Handler,
+  type HandlersOf,
+  type Instant,
+  invalid,
+  type Locale,
+  notFound,
+  parseMoney,
+  Refusal,
+  type Request,
+  toIso,
+  type WorkspaceId,
+} from '../kernel/index.ts'
+export { auditContextOf, recordSuccess } from '../platform/audit/index.ts'
+export { enqueueJob } from '../platform/jobs/index.ts'
+export {
+  type AccountsPort,
+  type Domain,
+  type DomainParts,
+  type DomainPorts,
+  domain,
+  type HooksPort,
+  type IdempotentRequest,
+  type SessionsPort,
+  type WorkspacesPort,
+} from './domain.ts'
+export type { DomainServices } from './services.ts'

@@ -1,0 +1,70 @@
+import { stderr, stdout } from 'node:process'
+import { parseArgs } from 'node:util'
+import type { Domain } from '../api/domain.ts'
+import { packageVersion } from '../config/env.ts'
+import { ConfigurationError } from '../config/index.ts'
+import { errorCode, messageOf } from '../kernel/index.ts'
+import { UsageError } from './command.ts'
+import { commands } from './index.ts'
+
+const usage = async (): Promise<string> =>
+  [
+    'portico <command> [options]',
+    '',
+    ...(await Promise.all(Object.values(commands).map((load) => load()))).map(
+      ({ name, summary }) => `  ${name.padEnd(18)} ${summary}`,
+    ),
+    '',
+  ].join('\n')
+
+/** Own properties only: `toString` is not a command. */
+const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
+
+const runUnchecked = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
+  if (args[0] === '--version' || args[0] === '-v') {
+    stdout.write(`${packageVersion()}\n`)
+    return 0
+  }
+  const load = commandOf(args.slice(0, 2).join(' ')) ?? commandOf(args[0] ?? '')
+  if (!load) {
+    const isHelp = args.length === 0 || ['help', '--help', '-h'].includes(args[0] ?? '')
+    ;(isHelp ? stdout : stderr).write(
+      isHelp ? await usage() : `portico: no command '${args.join(' ')}'\n\n${await usage()}`,
+    )
+    return isHelp ? 0 : 2
+  }
+  const command = await load()
+  const rest = [...args].slice(command.name.split(' ').length)
+  const { values } = parseArgs({ args: rest, options: { ...command.options, help: { type: 'boolean', short: 'h' } } })
+  if (values.help) {
+    stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
+    return 0
+  }
+  return command.run(values, domains)
+}
+
+/** The message of an error. A host with several addresses fails with an AggregateError, whose own message is empty. */
+const describeError = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
+  return messageOf(error)
+}
+
+/** Reports an error of a command on standard error. Returns the exit code. */
+export const reportError = (error: unknown): number => {
+  const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
+  const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
+  stderr.write(`portico: ${describeError(error)}${causes}\n`)
+  return isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1
+}
+
+/**
+ * Runs a command of `portico` with these domains. Errors go to standard error. Resolves with the exit code: 0 success,
+ * 1 failure, 2 invalid arguments or configuration.
+ */
+export const runCommand = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
+  try {
+    return await runUnchecked(args, domains)
+  } catch (error) {
+    return reportError(error)
+  }
+}
