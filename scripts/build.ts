@@ -1,7 +1,7 @@
 /*
- * Bundles the server into a few files: loading its 1,350 modules takes most of the start time. `npm ci` runs this.
- * bin/portico.js uses the build while the sources are unchanged. `npm run build release` makes the build for images and
- * `npm pack`, which contain no sources.
+ * Bundles the server into a few files, because loading its 1,350 modules takes most of the start time. `npm ci` runs
+ * this. bin/portico.js uses the build while the sources are unchanged. `npm run build release` creates the build for
+ * images and `npm pack`, which contain no sources.
  */
 import { existsSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
@@ -24,14 +24,17 @@ const input = {
 /** Packages that load other files next to their code, and one that is large and rarely used. */
 const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^swagger-ui-dist/, /^@aws-sdk\//]
 
-/** The bundler; null in a production install. */
+/** Returns the bundler, or null if it is not installed. */
 const bundler = () =>
   import('rolldown').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return null
     throw error
   })
 
-/** Builds in a draft folder and renames it, so that a process that starts meanwhile never sees half a build. */
+/**
+ * Builds in a draft folder and then renames it. A process that starts at the same time therefore never sees an
+ * incomplete build.
+ */
 const build = async (folder: string): Promise<void> => {
   const tools = await bundler()
   if (!tools) return void stdout.write('no build: rolldown is not installed, so Portico runs from its sources\n')

@@ -1,6 +1,6 @@
 const unreleased = '## [Unreleased]\n'
 
-/** The entries of a version in a changelog, without its heading. Throws where the version has none. */
+/** Returns the entries of a version in a changelog, without its heading. Throws if the version has none. */
 export const entriesOf = (changelog: string, version: string): string => {
   const start = changelog.indexOf(`## [${version}]`)
   if (start < 0) throw new Error(`CHANGELOG.md has no section for ${version}`)
@@ -17,8 +17,9 @@ const hasUnreleasedEntries = (changelog: string): boolean => {
 }
 
 /**
- * The changelog with its unreleased entries under the new version and an empty section for the next one. A section of the
- * version without a date was written in advance: it gets the date. Throws if the version is released, or has no entries.
+ * Returns the changelog in which the unreleased entries belong to the new version, followed by an empty section for the
+ * next one. If a section of the version exists without a date, it gets the date. Throws if the version is released
+ * already or has no entries.
  */
 export const releaseChangelog = (changelog: string, version: string, date: string): string => {
   const prepared = `## [${version}]\n`

@@ -9,7 +9,7 @@ import { subjectError } from './commit-subject.ts'
 const git = (...args: string[]): string =>
   execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 
-/** The latest release, or the commit that added this check where there is none. */
+/** Returns the latest release, or the commit that added this check if there is no release. */
 const start = (): string => {
   try {
     return git('describe', '--tags', '--match', 'v*', '--abbrev=0').trim()

@@ -1,6 +1,6 @@
 /*
- * Packs the package as `npm publish` would, and checks the tarball with publint and "are the types wrong":
- * `node scripts/check-package.ts [folder for the tarball]`. Prints nothing but findings and the file name.
+ * Packs the package as `npm publish` would, and checks the tarball with publint and "are the types wrong": `node
+ * scripts/check-package.ts [folder for the tarball]`. Prints only findings and the file name.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -17,10 +17,10 @@ const unsupported: unknown[] = ['node10', 'node16-cjs']
 
 const Packed = z.tuple([z.looseObject({ filename: z.string() })])
 
-/** The path of the tarball that npm makes in `folder`. */
+/** Returns the path of the tarball that npm makes in `folder`. */
 const pack = (folder: string): string => {
   const output = execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { encoding: 'utf8' })
-  // Output of the prepack scripts comes before npm's own.
+  // The output of the prepack scripts comes before the output of npm.
   return join(folder, Packed.parse(JSON.parse(output.slice(output.indexOf('[\n'))))[0].filename)
 }
 

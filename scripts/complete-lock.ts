@@ -1,7 +1,8 @@
 /*
- * Completes package-lock.json after `npm install` (npm run lock). If a registry mirror lacks packages of other platforms,
- * npm silently omits them from the lock, and `npm ci` then refuses it. These packages are optional and never installed
- * here, so their lock entries (version and platform) follow from their parents and names.
+ * Completes package-lock.json after `npm install` (npm run lock). If a registry mirror lacks packages for other
+ * platforms, npm omits them from the lock without an error, and `npm ci` then rejects the lock. These packages are
+ * optional and never installed here, so their entries (version and platform) can be derived from their parents and
+ * names.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'

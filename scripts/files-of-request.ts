@@ -1,7 +1,7 @@
 /*
- * Lists the source files that a transfer and a sign-in run through, from the socket to SQL:
- * `node scripts/files-of-request.ts [--write]`. It starts a gateway on an embedded store and asks V8 which functions each
- * request called. `--write` updates the lists in ARCHITECTURE.md.
+ * Lists the source files that a transfer and a sign-in run through, from the socket to SQL: `node
+ * scripts/files-of-request.ts [--write]`. The script starts a gateway on an embedded store and asks V8 which functions
+ * each request called. `--write` updates the lists in ARCHITECTURE.md.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -20,7 +20,7 @@ import { developmentIds } from '../src/seed/development.ts'
 
 const source = new URL('../src/', import.meta.url).href
 
-/** Source files with a function that ran while `work` did, relative to src. */
+/** Returns the source files with a function that ran during `work`, relative to src. */
 const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promise<string[]> => {
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   await work()
@@ -35,7 +35,10 @@ const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promi
     .sort()
 }
 
-/** The files that a sign-in and a transfer run through, without those that run in the background at the same time. */
+/**
+ * Returns the files that a sign-in and a transfer run through. Files that run in the background at the same time are
+ * left out.
+ */
 export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: string[] }> => {
   const directory = mkdtempSync(join(tmpdir(), 'portico-files-'))
   const settings = loadConfiguration({
@@ -44,7 +47,7 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
     PORTICO_DATA_DIR: directory,
     PORTICO_RATE_LIMIT_SCALE: '100',
   })
-  // Background jobs must not run while a request does.
+  // Background jobs must not run during a request.
   const quiet = { ...settings, jobs: { ...settings.jobs, pollMs: 3_600_000 } }
   const running = await startServer(bankingDomains, quiet, 'gateway', createLogger('silent'))
   const session = new Session()
@@ -88,7 +91,7 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
       const proof = { mfaMethod: 'EMAIL', code: await mailedCode(email) }
       return (await call('/auth/login/complete', { sessionId, ...proof })).accessToken
     }
-    /** Three runs: what also runs in the background is not in all of them. */
+    /** Three runs are compared, because work in the background does not appear in all of them. */
     const inEachRun = async (work: () => Promise<unknown>): Promise<string[]> => {
       const runs = [await filesRunBy(session, work), await filesRunBy(session, work), await filesRunBy(session, work)]
       return runs.reduce((common, run) => common.filter((file) => run.includes(file)))
@@ -108,7 +111,7 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
   }
 }
 
-/** The lists as Markdown tables, a row per folder. */
+/** Returns the lists as Markdown tables, a row per folder. */
 const tableOf = (files: readonly string[]): string => {
   const folders = Map.groupBy(files, (file) => dirname(file))
   const rows = [...folders].map(([folder, names]) => {

@@ -14,7 +14,7 @@ const declarations = (): string[] =>
   readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
 const textOf = (name: string): string => readFileSync(join(types, name), 'utf8')
 
-/** The declaration files that a file imports, relative to dist/types. */
+/** Returns the declaration files that a file imports, relative to dist/types. */
 const importsOf = (name: string): string[] =>
   [...textOf(name).matchAll(/(?:from |import\(|import )['"](\.[^'"]+)\.ts['"]/g)].map(
     ([, path = '']) => `${join(dirname(name), path)}.d.ts`,

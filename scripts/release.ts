@@ -1,7 +1,7 @@
 /*
- * Prepares a release: `npm run release -- 0.2.0`. It moves the unreleased entries of the changelog to the version, sets the
- * version, runs the checks, packs and checks the package, builds the image where buildah is available, and prints the
- * commands that publish the result. It publishes nothing, and commits nothing.
+ * Prepares a release: `npm run release -- 0.2.0`. Moves the unreleased entries of the changelog to the version, sets
+ * the version, runs the checks, packs and checks the package, builds the image if buildah is available, and prints the
+ * commands that publish the result. It neither publishes nor commits anything.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,8 @@ const main = (version: string | undefined): void => {
   const changelog = releaseChangelog(readFileSync('CHANGELOG.md', 'utf8'), version, today)
   writeFileSync('CHANGELOG.md', changelog)
   run('npm', 'version', version, '--no-git-tag-version', '--allow-same-version')
-  // After both changes, so that the checks run on the tree that is released. `git checkout .` undoes the changes.
+  // Run the checks after both changes, so that they check the tree that is released. `git checkout .` undoes the
+  // changes.
   run('.ci/run')
   mkdirSync('release', { recursive: true })
   run('node', 'scripts/check-package.ts', 'release')

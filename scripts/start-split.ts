@@ -1,6 +1,6 @@
 /*
- * Starts the split topology for a try-out: a temporary PostgreSQL, the domains as a service on port 8081, and the gateway
- * in front of it on PORT and OPS_PORT (8080 and 9090). Ctrl-C stops and deletes everything.
+ * Starts the split topology on this machine: a temporary PostgreSQL, the domains as a service on port 8081, and the
+ * gateway in front of it on PORT and OPS_PORT (8080 and 9090). Ctrl-C stops and deletes everything.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

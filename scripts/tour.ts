@@ -99,7 +99,7 @@ const tour = async (): Promise<void> => {
   process.stdout.write('\nThe tour is complete.\n')
 }
 
-/** A hint how to find the cause of an error. */
+/** Returns a hint on how to find the cause of an error. */
 const hintOf = (error: unknown): string => {
   if (!isPorticoError(error) || error.code.startsWith('CLIENT.'))
     return `Is the gateway running at ${values.url}? npm start`

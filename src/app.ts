@@ -36,14 +36,14 @@ export interface PipelineParts {
   authentication: AuthenticationPort
   access: AccessCache
   backends: Backends
-  /** Null when tracing is disabled. */
+  /** Null if tracing is disabled. */
   tracing: Tracing | null
 }
 
-/** Stages in order. The keys are the names that explain reports. */
+/** The stages in order. The keys are the names in the reports of explain. */
 export type Pipeline = Record<string, Stage>
 
-/** The gateway's pipeline: every stage in order (docs/decisions/0002). */
+/** Returns the gateway's pipeline: every stage in order (docs/decisions/0002). */
 export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const { settings, limits, channel, authentication, access, backends, tracing } = parts
   const resolveClient = createClientResolver(settings.portals)
@@ -71,7 +71,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   }
 }
 
-/** The limit of requests that match no operation and never enter the pipeline. */
+/** Returns the limit of requests that match no operation and never enter the pipeline. */
 export const unmatchedLimit = ({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUnmatched =>
   createUnmatchedLimit(createClientResolver(settings.portals), createAddressSpender(limits, settings))
 
@@ -79,14 +79,14 @@ export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | '
   callAssertion: Stage
 }
 
-/** The pipeline of a domain service: it verifies the gateway's call assertion and validates the input again. */
+/** Returns the pipeline of a domain service: it verifies the gateway's call assertion and validates the input again. */
 export function servicePipeline({ settings, backends, tracing, callAssertion }: ServicePipelineParts): Pipeline {
   const dispatch = dispatchStage(backends.backendOf)
   return {
     assertedCall: callAssertion,
     ...(tracing && { trace: tracing.traceStage(() => true) }),
-    // A call assertion names no operation, so check the permission again: one issued for a read must not authorize a
-    // command. The gateway enforces how recent the second factor is; here it only has to be present.
+    // A call assertion names no operation. Check the permission again, because an assertion for a read must not
+    // authorize a command. The gateway checks how recent the second factor is; here it only has to exist.
     permission: permissionStage({ stepUpMs: Number.POSITIVE_INFINITY }),
     body: bodyStage(settings.requests, skipReauthorization),
     validate: validateStage(settings),
@@ -99,14 +99,17 @@ export interface AppHandlers {
   /** Handles the chains; passes every other path on to the pages. */
   chains: RequestHandler
   pageLog: RequestHandler
-  /** The public reference pages; null in a domain service. */
+  /** The public reference pages. Null in a domain service. */
   pages: RequestHandler | null
   notFoundHandler: RequestHandler
   /** Handles errors that no other handler caught. */
   errorHandler: ErrorRequestHandler
 }
 
-/** Returns the Express app: chains, then the logged public pages, then 404, then the error handler. */
+/**
+ * Returns the Express app. It runs the chains, then the public pages with their log, then the 404 handler and the error
+ * handler.
+ */
 export function createApp({ chains, pageLog, pages, notFoundHandler, errorHandler }: AppHandlers): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')

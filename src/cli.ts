@@ -5,7 +5,7 @@ import { bankingDomains } from './domains/index.ts'
 
 exitOnSignals()
 
-/** A closed pipe, as with `head`, is a success. Every other write error is a failure. */
+/** A closed pipe, for example with `head`, is a success. Every other write error is a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
   process.exitCode = reportError(error)

@@ -11,7 +11,7 @@ import { tuneProcess } from './platform/runtime/index.ts'
 
 /** A started server. */
 export interface Running {
-  /** The bound port of the portal listener; it differs from the configured one if that is 0. */
+  /** The port on which the portal listener is open. It differs from the configured port if that is 0. */
   port: number
   operationsPort: number
   /** Ids of the operations that reply with 501. */
@@ -20,7 +20,7 @@ export interface Running {
   replaceBackends(settings: Configuration): Promise<void>
   /** Resolves with the reason once the embedded store has failed and the process must restart. */
   onFatal: Promise<Error>
-  /** Drains: readiness fails, accepted requests finish, then every part is closed. */
+  /** Drains the server: readiness fails, accepted requests finish, and then every part is closed. */
   stop(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export const startServer = async (
     const stop = async (): Promise<void> => {
       const { delayMs, timeoutMs } = settings.shutdown
       deployment.startDraining()
-      // Requests keep arriving until load balancers have noticed.
+      // Requests keep arriving until load balancers notice that readiness fails.
       await pause(delayMs)
       const cut = await closeListener(deployment.portal, timeoutMs)
       if (cut > 0) logger.warn({ connections: cut }, 'connections closed before their requests had finished')

@@ -21,7 +21,7 @@ export * from './api/index.ts'
 export { bankingDomains }
 
 export interface PorticoOptions {
-  /** The domains of the process, besides those of `extensions` in the configuration. Default: `bankingDomains`. */
+  /** The domains of the process. Domains of `extensions` in the configuration are added. Default: `bankingDomains`. */
   domains?: readonly Domain[]
 }
 
@@ -36,9 +36,9 @@ export interface Listening {
 /** A gateway that is not started yet. */
 export interface Portico {
   /**
-   * Starts like `portico serve` and resolves when both listeners are open. `args` are the options of that command; default:
-   * those of this process. A signal drains the gateway, and the process ends once everything is closed. Rejects with an
-   * error that lists all faults if the configuration or a domain is invalid, or a store cannot be opened.
+   * Starts like `portico serve` and resolves when both listeners are open. `args` are the options of that command; by
+   * default those of this process. A signal drains the gateway, and the process ends once everything is closed. Rejects
+   * if the configuration or a domain is invalid, with an error that lists all faults, or if a store cannot be opened.
    */
   serve(args?: readonly string[]): Promise<Listening>
   /** Returns the OpenAPI 3.1 document of the configured operations. */
@@ -69,7 +69,8 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
       exitOnSignals()
       serving = await startServing(domains, role)
       void serving.finished.then((code) => {
-        // `close` leaves the process to its owner. A signal or a fatal error ends it.
+        // After `close`, the caller decides when the process ends. After a signal or a fatal error, the process ends
+        // here.
         if (!isClosing) exit(code)
       })
       const { port, operationsPort } = serving.running

@@ -10,7 +10,7 @@ import { createClient, isPorticoError } from '../../src/client/index.ts'
 const [baseUrl = 'http://127.0.0.1:8080', operationsUrl = 'http://127.0.0.1:9090'] = process.argv.slice(2)
 const email = 'owner@demo.test'
 
-/** The newest code in the development outbox. In a portal, ask the user instead. */
+/** Returns the newest code in the development outbox. In a portal, ask the user instead. */
 const readCode = async () => {
   const mails = await (await fetch(`${operationsUrl}/mail.json`)).json()
   return /\b\d{6}\b/.exec(mails.find(({ to }) => to === email).text)[0]

@@ -14,7 +14,7 @@ const toBase64url = (bytes) =>
 const fromBase64 = (text) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
 
-/** Behind a real edge, X-Forwarded-Proto and the CF fields are the edge's to set. */
+/** In production, the edge sets X-Forwarded-Proto and the CF headers. */
 const call = async (method, path, body, fields = {}) => {
   const response = await fetch(baseUrl + path, {
     method,
@@ -35,7 +35,7 @@ const call = async (method, path, body, fields = {}) => {
   return response.json()
 }
 
-/** The last three parts of a compact JWE: nonce, ciphertext, tag. The header is authenticated with them. */
+/** Returns the last three parts of a compact JWE: nonce, ciphertext, tag. The header is authenticated with them. */
 const encrypt = async (header, key, text) => {
   const iv = crypto.getRandomValues(new Uint8Array(12))
   const gcm = { name: 'AES-GCM', iv, additionalData: utf8(header) }
@@ -46,7 +46,7 @@ const encrypt = async (header, key, text) => {
 const aesKey = (bytes) => crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
 const headerOf = (members) => toBase64url(utf8(JSON.stringify(members)))
 
-/** 1 and 2: the gateway's public key, and a session under a key of our own. */
+/** Steps 1 and 2: fetch the gateway's public key, and send a session key that is encrypted with it. */
 const openSession = async () => {
   const { data: offered, timestamp } = await call('GET', `${chain}/secure-channel/public-key`)
   const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
@@ -55,7 +55,7 @@ const openSession = async () => {
   const sessionKey = crypto.getRandomValues(new Uint8Array(32))
   const encryptedKey = new Uint8Array(await crypto.subtle.encrypt(rsa, publicKey, contentKey))
   const header = headerOf({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId })
-  // The gateway's own clock (the envelope's timestamp), so that a wrong one at this end does no harm.
+  // Use the gateway's clock (the timestamp of the envelope), so that a wrong clock on this machine does not matter.
   const proposal = { key: toBase64url(sessionKey), clientHash, iat: Math.floor(timestamp / 1000) }
   const rest = await encrypt(header, await aesKey(contentKey), JSON.stringify(proposal))
   const payload = `${header}.${toBase64url(encryptedKey)}.${rest}`
@@ -63,7 +63,7 @@ const openSession = async () => {
   return { id: opened.data.sessionId, key: await aesKey(sessionKey), seq: 0 }
 }
 
-/** 3: a body for one method and path. Every body takes the next number. */
+/** Step 3: seal a body for one method and path. Every body has the next number. */
 const seal = async (session, method, path, body) => {
   session.seq += 1
   const members = { alg: 'dir', enc: 'A256GCM', kid: session.id, seq: session.seq, htm: method, htu: path }
@@ -71,7 +71,7 @@ const seal = async (session, method, path, body) => {
   return { payload: `${header}..${await encrypt(header, session.key, JSON.stringify(body))}` }
 }
 
-/** 4: a reply, which has to name the session and the number of the body that it answers. */
+/** Step 4: open a reply. It must name the session and the number of the body to which it belongs. */
 const open = async (session, seq, { payload }) => {
   const [header, , iv, ciphertext, tag] = payload.split('.')
   const { alg, kid, seq: answered } = JSON.parse(new TextDecoder().decode(fromBase64(header)))

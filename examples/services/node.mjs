@@ -55,7 +55,7 @@ const verifyCaller = async (request) => {
 
 const serve = async (request, response) => {
   const caller = await verifyCaller(request)
-  // No envelope: an invalid assertion is a fault of the deployment, not of a user.
+  // Respond without an envelope, because an invalid assertion is a fault of the deployment and not of a user.
   if (!caller) return response.writeHead(401).end()
   const { sub } = caller
   if (request.url === '/web/v1/consumer/profile') return send(response, 200, toProfile(sub))

@@ -1,7 +1,7 @@
 import { variableTexts } from '../../src/config/env.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
 
-/** docs/reference/environment.md. */
+/** Returns the page docs/reference/environment.md. */
 export const environmentReference = (): string => {
   const rows = Object.entries(variableTexts).map(([name, text]) => [`\`${name}\``, cell(text)])
   return `${generatedFrom('src/config/env.ts')}# Environment variables

@@ -12,7 +12,7 @@ const Defaults = z.object({ limits: z.object({ address: Rule, groups: Groups }) 
 
 const windowOf = (ms: number): string => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 60_000} min`)
 
-/** More operations than this are not listed: the group is the default. */
+/** If a group has more operations than this, they are not listed, because it is the default group. */
 const maxListed = 20
 
 const operationsOf = (group: string): string => {
@@ -21,7 +21,7 @@ const operationsOf = (group: string): string => {
   return ids.length > maxListed ? 'all others' : ids.join(', ')
 }
 
-/** docs/reference/limits.md. */
+/** Returns the page docs/reference/limits.md. */
 export const limitsReference = (): string => {
   const file = new URL('../../config/default.yaml', import.meta.url)
   const { limits } = Defaults.parse(load(readFileSync(file, 'utf8')))

@@ -14,7 +14,7 @@ const rowOf = (code: Code): string[] => {
   return [`\`${code}\``, String(statusOf(code)), cell(sentence), cell(cause), cell(action)]
 }
 
-/** The families of codes in order: the part of each code before its dot. */
+/** The families of codes in order. A family is the part of a code before the dot. */
 const families = [...new Set(codes.map((code) => code.slice(0, code.indexOf('.'))))].sort()
 
 const sectionOf = (family: string): string => {
@@ -59,5 +59,5 @@ ${table(['operation', 'condition', 'code'], rows)}
 `
 }
 
-/** docs/reference/refusal-codes.md. */
+/** Returns the page docs/reference/refusal-codes.md. */
 export const refusalCodeReference = (): string => [intro, ...families.map(sectionOf), documented500()].join('\n')

@@ -134,14 +134,14 @@ export interface DomainPorts<Settings = unknown> {
   /** Translated texts of codes, permissions and coded values. */
   words: Words
   mailer: Mailer
-  /** Files as bytes, on disk or in S3. */
+  /** Stores files, on disk or in S3. */
   blobs: Blobs
-  /** Values with a lifetime, in Redis or in this process. Any value can be missing at any time. */
+  /** Counters and replay windows, in Redis or in this process. They can be lost at any time. */
   cache: Cache
   limits: Limits
   /** Encrypts secrets for the store. */
   secretBox: SecretBox
-  /** A keyed digest, to find encrypted values. */
+  /** Returns a keyed digest. Equal values have equal digests, so an encrypted value can be found by it. */
   digest: KeyedDigest
   accounts: AccountsPort
   sessions: SessionsPort

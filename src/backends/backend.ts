@@ -6,11 +6,14 @@ import { type AnyRequest, type HandlerTable, Refusal } from '../kernel/index.ts'
 export interface Backend {
   /** Resolves with the operation's data or a StreamReply. Throws a Refusal. */
   handle(call: Call): Promise<unknown>
-  /** Returns the refusal for a reply that does not match its schema: our own error in process, an invalid response upstream. */
+  /**
+   * Returns the refusal for a reply that does not match its schema: an internal error in process, an invalid response
+   * from an upstream.
+   */
   replyError(internal: string): Refusal
 }
 
-/** Returns a conditional header of a download. Range headers are defined for GET only (RFC 9110, 14.2). */
+/** Returns a conditional header of a download. Range headers are only defined for GET (RFC 9110, 14.2). */
 export const conditionalHeader = (call: Call, name: 'if-none-match' | 'if-range' | 'range'): string | undefined =>
   call.method === 'GET' || name === 'if-none-match' ? call.headers.optional(name) : undefined
 

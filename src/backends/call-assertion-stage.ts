@@ -50,7 +50,7 @@ const setCaller = (call: Call, claims: Claims): void => {
   if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: toSet(workspace.permissions) }
 }
 
-/** Decodes a value that the gateway percent-encoded; '' for any other. */
+/** Decodes a value that the gateway has percent-encoded. Returns '' for any other text. */
 const decode = (text: string): string => {
   try {
     return decodeURIComponent(text)
@@ -59,7 +59,7 @@ const decode = (text: string): string => {
   }
 }
 
-/** Reads the facts of the request that the gateway sets on every call (upstream/request.ts). */
+/** Sets the properties of the request that the gateway sends with every call (upstream/request.ts). */
 const setRequestFacts = (call: Call): void => {
   call.locale = parseLocale(call.headers.optional(headers.locale.field))
   call.clientIp = call.headers.optional('x-client-ip') ?? ''
@@ -73,8 +73,8 @@ const isUnknownKey = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
 
 /**
- * Returns a lookup of the gateway's public keys, fetched on first use and again for an unknown key. If they cannot be
- * fetched, the token is not known to be invalid: throws SYSTEM.UNAVAILABLE.
+ * Returns a lookup of the gateway's public keys. They are fetched on first use, and again for an unknown key. If they
+ * cannot be fetched, the token may be valid, so the lookup throws SYSTEM.UNAVAILABLE.
  */
 const createKeyLookup = (url: string): JWTVerifyGetKey => {
   const findKey = createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
@@ -99,7 +99,10 @@ const readToken = (call: Call): string => {
   return token
 }
 
-/** An assertion is valid only for operations of its portal. An assertion for an API key is valid only for operations that machines can call. */
+/**
+ * Throws unless the assertion allows the operation. An assertion is only valid for operations of its portal. An
+ * assertion for an API key is only valid for operations that machines can call.
+ */
 const assertMayCall = ({ portal, key }: Claims, operation: Operation): void => {
   if (!isOnPortal(portal, operation)) throw invalidToken('call assertion of another portal')
   if (key !== undefined && !isOnMachineChain(operation)) throw invalidToken('call assertion of an API key')
@@ -111,8 +114,8 @@ const assertPolicyMet = ({ operation: { policy }, caller, workspace }: Call): vo
 }
 
 /**
- * The first stage of a domain service (`serve --role domains`): verifies the call assertion in which the gateway describes
- * the caller. Throws ACCESS.TOKEN_MISSING or ACCESS.TOKEN_INVALID.
+ * Returns the first stage of a domain service (`serve --role domains`): verifies the call assertion in which the
+ * gateway describes the caller. Throws ACCESS.TOKEN_MISSING or ACCESS.TOKEN_INVALID.
  */
 export function callAssertionStage(settings: CallAssertionSettings, clock: Clock): Stage {
   const keys = createKeyLookup(settings.jwksUrl)

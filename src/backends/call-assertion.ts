@@ -61,15 +61,15 @@ const digestOf = (rights: ReadonlySet<Permission> | undefined): string => {
   return digest
 }
 
-/** Covers every fact that `toClaims` uses. */
+/** The key contains every value that `toClaims` uses. */
 const keyOf = ({ portal, caller, workspace }: Call): string =>
   `${portal} ${caller?.accountId} ${caller?.sessionId} ${caller?.apiKeyId} ${caller?.steppedUpAt} ` +
   `${workspace?.id} ${workspace?.isOwner} ${digestOf(caller?.permissions)} ${digestOf(workspace?.permissions)}`
 
 /**
- * Returns a function that signs call assertions and caches each for half its lifetime. An assertion contains nothing of a
- * single request, so one signature serves all calls of a caller in a workspace. The cache also drops an entry from before
- * the clock was set back: upstreams reject assertions from the future.
+ * Returns a function that signs call assertions and caches each for half its lifetime. An assertion contains nothing of
+ * a single request, so one signature serves all calls of a caller in a workspace. If the clock was set back, older
+ * entries are dropped, because upstreams reject assertions from the future.
  */
 export function createAssertionCache(
   signer: AssertionSigner,

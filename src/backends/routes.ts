@@ -8,7 +8,7 @@ import type { Upstream } from './upstream/upstream.ts'
 
 type Placement = Pick<Configuration, 'backends' | 'assertion'>
 
-/** One immutable table of placements: which backend serves which domain. */
+/** An immutable table of which backend serves which domain. */
 export interface Routes {
   backendOf(domain: string): Backend
   /** Closes the connections once every call that may still use them has ended or timed out. */
@@ -25,7 +25,7 @@ export interface RoutesPorts {
   metrics: UpstreamMetrics
 }
 
-/** Time for calls that wait in an upstream's queue, in addition to its deadline. */
+/** Time that calls in an upstream's queue get in addition to its deadline. */
 const graceMs = 1_000
 
 const maxTimeoutMs = (backends: Configuration['backends']): number =>
@@ -77,7 +77,10 @@ export async function createRoutes({ inProcess, settings, signer, clock, metrics
 
 export interface Backends {
   backendOf(operation: Operation): Backend
-  /** Changes the placement of the domains. Calls in progress end where they began. The last replacement wins. */
+  /**
+   * Changes which backend serves which domain. Calls in progress end at their backend. If several replacements overlap,
+   * the last one applies.
+   */
   replace(settings: Pick<Placement, 'backends'>): Promise<void>
   close(): Promise<void>
 }

@@ -38,7 +38,7 @@ const OperatorOptions = z.object({
 /** 24 characters from an alphabet of 64 have 144 bits of entropy. */
 const generatedBytes = 18
 
-/** The permissions of a role, or the listed ones. Throws a UsageError for an unknown role or permission. */
+/** Returns the permissions of a role, or the listed ones. Throws a UsageError for an unknown role or permission. */
 const selectPermissions = (
   operatorPermissions: readonly Permission[],
   role: string | undefined,
@@ -61,7 +61,7 @@ const selectPermissions = (
 /** Operators need a longer password than the policy requires. */
 const minOperatorPasswordLength = 12
 
-/** Reads the first line of standard input. Command lines are visible to other users, so a password is never an option. */
+/** Reads the first line of standard input. A password is never an option, because other users can see command lines. */
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)

@@ -9,7 +9,7 @@ import { loadConfiguration, Secret } from '../config/index.ts'
 import { isRecord } from '../kernel/index.ts'
 import type { Command } from './command.ts'
 
-/** Masks every text, since Portico does not know which settings of an extension are secret. */
+/** Masks every text, because Portico does not know which settings of an extension are secret. */
 const maskTexts = (value: unknown): unknown => {
   if (typeof value === 'string') return new Secret(value)
   if (Array.isArray(value)) return value.map(maskTexts)

@@ -17,7 +17,7 @@ const usage = async (): Promise<string> =>
     '',
   ].join('\n')
 
-/** Own properties only: `toString` is not a command. */
+/** Returns a command by its name. Only own properties count: `toString` is not a command. */
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
 
 const runUnchecked = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
@@ -43,7 +43,10 @@ const runUnchecked = async (args: readonly string[], domains: readonly Domain[])
   return command.run(values, domains)
 }
 
-/** The message of an error. A host with several addresses fails with an AggregateError, whose own message is empty. */
+/**
+ * Returns the message of an error. A host with several addresses fails with an AggregateError, whose own message is
+ * empty.
+ */
 const describeError = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
   return messageOf(error)

@@ -10,7 +10,7 @@ import { createLogger } from '../platform/telemetry/index.ts'
 import { type Command, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
-/** Reloads `backends` from the configuration. An invalid configuration is refused as a whole, and the old one stays. */
+/** Reloads `backends` from the configuration. If the configuration is invalid, nothing changes. */
 const reloadBackends = async (variables: Variables, running: Running, logger: Logger): Promise<void> => {
   try {
     await running.replaceBackends(loadConfiguration(variables))
@@ -21,12 +21,13 @@ const reloadBackends = async (variables: Variables, running: Running, logger: Lo
   }
 }
 
-/** Time to close the parts after the listeners. */
+/** Maximum time to close the parts after the listeners have closed. */
 const graceMs = 5_000
 
 /**
- * Reports every uncaught exception and resolves with the first one: the process state is unknown after it. Node's default
- * would drop every request and print the error with its properties, which can hold a command and its password.
+ * Reports every uncaught exception. `first` resolves with the first one, after which the state of the process is
+ * unknown. By default Node would drop every request and print the error with its properties, which can contain a
+ * command and its password.
  */
 const onUncaughtException = (report: (error: Error) => void): { first: Promise<Error>; remove(): void } => {
   const { promise: first, resolve } = Promise.withResolvers<Error>()
@@ -61,7 +62,7 @@ const drainAtEnd = async (
   const codeOf = (): number => (outcome instanceof Error || isFailed() ? 1 : 0)
   beforeDrain()
   const { delayMs, timeoutMs } = settings.shutdown
-  // End the process even if a part hangs, such as a database that does not respond.
+  // End the process even if a part does not close, for example because a database does not respond.
   const exitAfterGrace = (): void => {
     logger.error('shutdown timed out; the process exits')
     exit(codeOf())
@@ -77,7 +78,7 @@ const drainAtEnd = async (
  * drains it. Rejects if the server cannot start.
  */
 export const startServing = async (domains: readonly Domain[], role: Role): Promise<Serving> => {
-  // Without a listener SIGHUP would end the process while it starts or drains.
+  // Without a listener, SIGHUP would end the process while it starts or drains.
   let isReloadPending = false
   process.on('SIGHUP', () => {
     isReloadPending = true

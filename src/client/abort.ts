@@ -1,11 +1,13 @@
 import { maxTimerMs, type Operation } from '../kernel/index.ts'
 
-/** The gateway repeats the reply to a refresh for 30 s; a lost reply must be requested again within that time. */
+/**
+ * The gateway repeats the reply to a refresh for 30 s. If a reply is lost, it must be requested again within that time.
+ */
 const refreshTimeoutMs = 10_000
 
 /**
- * Rejects with the signal's reason as soon as it aborts. The task continues: other calls may wait for the renewal or the
- * channel that it has started.
+ * Rejects with the signal's reason as soon as the signal aborts. The task continues, because other calls can wait for
+ * the token renewal or the channel that it has started.
  */
 export const withAbort = <T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> => {
   if (!signal) return task()
@@ -19,17 +21,17 @@ export const withAbort = <T>(signal: AbortSignal | undefined, task: () => Promis
   })
 }
 
-/** The timeout of one attempt; null for uploads, downloads and an infinite timeout. */
+/** Returns the timeout of one attempt. Returns null for uploads, downloads and an infinite timeout. */
 export const attemptTimeout = ({ reply, body, policy }: Operation, timeoutMs: number): AbortSignal | null => {
   if (reply === 'stream' || body === 'multipart') return null
   const limitMs = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
-  // AbortSignal.timeout takes whole milliseconds.
+  // AbortSignal.timeout accepts whole milliseconds only.
   return limitMs > maxTimerMs ? null : AbortSignal.timeout(Math.ceil(limitMs))
 }
 
 /** Aborts with the caller's signal or the timeout. */
 export const anySignal = (caller: AbortSignal | undefined, timeout: AbortSignal | null): AbortSignal | null => {
   if (!caller || !timeout) return caller ?? timeout
-  // Without AbortSignal.any the caller's signal still ends the call (withAbort); the timeout ends the request.
+  // Without AbortSignal.any, the timeout ends the request, and the caller's signal ends only the call (withAbort).
   return 'any' in AbortSignal ? AbortSignal.any([caller, timeout]) : timeout
 }

@@ -24,7 +24,7 @@ interface PreparedRequest {
   /** Path and query below the base URL. */
   target: string
   open: SealedRequest['open']
-  /** Whether the timeout has passed. Browsers disagree on the error that an aborted request rejects with. */
+  /** Whether the timeout has passed. Browsers use different errors for an aborted request. */
   hasTimedOut(): boolean
 }
 
@@ -56,7 +56,10 @@ const buildRequest = async (settings: Settings, attempt: Attempt): Promise<Prepa
   return { request, target, open: sealed.open, hasTimedOut: () => timeout?.aborted === true }
 }
 
-/** The error of a request without a response. `withAbort` has already rejected a call that its caller aborted. */
+/**
+ * Returns the error of a request without a response. If the caller aborted the call, `withAbort` has rejected it
+ * already.
+ */
 const noResponse = (cause: unknown, requestId: string, timedOut: boolean): PorticoError => {
   const message = timedOut ? 'no response before the timeout' : 'no response'
   return new PorticoError({
@@ -71,7 +74,9 @@ const noResponse = (cause: unknown, requestId: string, timedOut: boolean): Porti
 const invalidReply = (requestId: string, status: number, message: string, cause: unknown): PorticoError =>
   new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message, requestId, cause })
 
-/** Whether the response of a stream operation is its bytes, an attachment or a 304, and not a proxy's page. */
+/**
+ * Whether the response of a stream operation contains its bytes: an attachment or a 304, and not the page of a proxy.
+ */
 const isDownload = ({ status, headers }: Response): boolean =>
   status === 304 || (status < 300 && /^attachment\b/i.test(headers.get('content-disposition') ?? ''))
 
@@ -86,7 +91,7 @@ const send = async (transport: Transport, { request, hasTimedOut }: PreparedRequ
   }
 }
 
-/** Sends one attempt and returns its reply, opened and validated against the operation's schema. */
+/** Sends one attempt and returns its reply, decrypted and validated by the operation's schema. */
 export const sendAttempt = async (
   { settings, transport }: AttemptPorts,
   attempt: Attempt,

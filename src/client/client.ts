@@ -19,10 +19,10 @@ export interface ClientFrame {
   /** Signs in by email, password and second factor. The client keeps the tokens and renews them. */
   signIn(input: SignIn): Promise<SignedIn>
   signOut(): Promise<void>
-  /** Closes the secure-channel session if one is open. The sign-in stays. */
+  /** Closes the secure-channel session if one is open. The user stays signed in. */
   close(): Promise<void>
   readonly session: Session
-  /** X-Client-Hash, which tokens and channel sessions are bound to. */
+  /** The X-Client-Hash to which tokens and channel sessions are bound. */
   clientHash(): Promise<string>
   /** Calls any operation of the portal by its declaration, for code that iterates over the catalogue. */
   readonly answer: OperationCaller['answer']

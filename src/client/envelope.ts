@@ -6,7 +6,7 @@ export interface Envelope {
   success: boolean
   code: string
   message: string
-  /** Epoch milliseconds by the gateway's clock; null in the 401 of users/self, which has none. */
+  /** Epoch milliseconds by the gateway's clock. Null in the 401 of users/self, which has no timestamp. */
   timestamp: number | null
   data: unknown
   /** The whole envelope as received. */
@@ -21,13 +21,13 @@ const parseEnvelope = (value: unknown): Envelope | null => {
   return { success, code, message, timestamp: at, data: data ?? null, json: value }
 }
 
-/** Retry-After in seconds. The gateway never sends its other form, a date. */
+/** Returns Retry-After in seconds. The gateway never sends the other form, a date. */
 const parseRetryAfter = (headers: Headers): number | null => {
   const text = headers.get('retry-after')
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null
 }
 
-/** The response body as JSON; undefined if it is not JSON. */
+/** Returns the response body as JSON, or undefined if it is not JSON. */
 export const readJson = async (response: Response): Promise<unknown> => {
   const text = await response.text()
   try {
@@ -38,8 +38,8 @@ export const readJson = async (response: Response): Promise<unknown> => {
 }
 
 /**
- * The envelope of a successful response. Throws a PorticoError for a refusal, by its code, and for anything else, such as a
- * proxy's own 503: CLIENT.INVALID_REPLY with the status of the response.
+ * Returns the envelope of a successful response. Throws a PorticoError with the code of a refusal. For any other
+ * response, such as a 503 of a proxy, throws CLIENT.INVALID_REPLY with its status.
  */
 export const readEnvelope = (response: Response, json: unknown, sentId: string): Envelope => {
   const { status, headers, ok } = response

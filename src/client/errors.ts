@@ -1,6 +1,6 @@
 import type { Code } from '../kernel/index.ts'
 
-/** Errors of the client. Their status is 0 unless a response arrived; browsers hide the status of a redirect, too. */
+/** Errors of the client. Their status is 0 if no response arrived. Browsers also hide the status of a redirect. */
 export type ClientCode = 'CLIENT.NETWORK' | 'CLIENT.TIMEOUT' | 'CLIENT.INVALID_REPLY'
 
 /** A refusal code. users/self sends numbers such as `4010`, and a newer gateway can send codes that this client does not know. */
@@ -21,9 +21,9 @@ export class PorticoError extends Error {
   readonly status: number
   /** The code for programs. A refusal's message is for people, in the client's locale. */
   readonly code: ErrorCode
-  /** The request id in the logs of both sides; empty if the client itself refused the call. */
+  /** The request id in the logs of both sides. Empty if the client itself rejected the call. */
   readonly requestId: string
-  /** Seconds to wait before a retry; null if the response does not say. */
+  /** Number of seconds to wait before a retry. Null if the response does not contain it. */
   readonly retryAfter: number | null
 
   /** Compares names, because a page of several front ends can load several copies of this class. */
@@ -41,10 +41,10 @@ export class PorticoError extends Error {
   }
 }
 
-/** Whether an error is a PorticoError, with one of these codes if any are given. */
+/** Whether an error is a PorticoError. If codes are given, it must have one of them. */
 export const isPorticoError = (error: unknown, ...codes: ErrorCode[]): error is PorticoError =>
   error instanceof PorticoError && (codes.length === 0 || codes.includes(error.code))
 
-/** Whether the gateway refused the call, rather than the client or a proxy. */
+/** Whether the gateway refused the call. False if the client or a proxy did. */
 export const isRefusal = (error: unknown): error is PorticoError =>
   isPorticoError(error) && !error.code.startsWith('CLIENT.')

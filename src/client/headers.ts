@@ -12,7 +12,8 @@ export interface HeaderFacts {
 }
 
 /**
- * A random UUID (RFC 9562, 5.4). crypto.randomUUID needs a secure context, which a page on http://192.168.0.10 has not.
+ * Returns a random UUID (RFC 9562, 5.4). crypto.randomUUID needs a secure context, and a page such as
+ * http://192.168.0.10 is none.
  */
 export const newRequestId = (): string => {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
@@ -25,7 +26,7 @@ export const newRequestId = (): string => {
 
 const rayOf = (requestId: string): string => requestId.replaceAll(/[^0-9a-f]/gi, '').slice(0, 16) || '0'
 
-/** The headers that the edge proxy would add. */
+/** Returns the headers that the edge proxy would add. */
 const edgeHeaders = ({ edge }: Settings, requestId: string): Record<string, string> =>
   edge
     ? {
@@ -36,25 +37,25 @@ const edgeHeaders = ({ edge }: Settings, requestId: string): Record<string, stri
       }
     : {}
 
-/** Access code and language, whose header differs by chain. */
+/** Returns the headers for access code and language. The language has another header on some chains. */
 const chainHeaders = ({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> => {
   if (perimeter === 'self') return { 'accept-language': locale }
   return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
 }
 
-/** Throws TypeError for an invalid value, because fetch's own error would look like a lost response and be retried. */
+/** Throws a TypeError for an invalid value. The error of fetch would look like a lost response and would be retried. */
 const assertHeaders = (id: string, fields: Record<string, string>): Record<string, string> => {
   for (const [name, value] of Object.entries(fields))
     try {
       new Headers([[name, value]])
     } catch {
-      // The value may be a secret: name the header only.
+      // Name only the header, because its value can be a secret.
       throw new TypeError(`${id}: the value of header '${name}' is invalid`)
     }
   return fields
 }
 
-/** The request headers of a call. fetch sets the content type of a form, because it chooses the boundary. */
+/** Returns the request headers of a call. fetch sets the content type of a form, because it chooses the boundary. */
 export const buildHeaders = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
   const { route, args, requestId, clientHash, accessToken } = facts
   return assertHeaders(route.operation.id, {

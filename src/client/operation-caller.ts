@@ -11,7 +11,7 @@ import { retry } from './retry.ts'
 import type { Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
-/** The ports of a caller. `tokens` and `channels` are functions because both call operations, too. */
+/** The ports of a caller. `tokens` and `channels` are functions, because both call operations themselves. */
 export interface CallerPorts {
   settings: Settings
   routes: readonly Route[]
@@ -24,9 +24,9 @@ export interface CallerPorts {
 
 /** The source of bearer tokens. */
 interface TokenSource {
-  /** The token for the next call; null without a sign-in. */
+  /** Returns the token for the next call, or null without a sign-in. */
   current(): Promise<string | null>
-  /** Renews a token that the gateway rejected. False if there is no successor. */
+  /** Renews a token that the gateway rejected. Returns false if it cannot be renewed. */
   replace(rejected: string): Promise<boolean>
 }
 
@@ -58,7 +58,7 @@ export class GatewayCaller implements OperationCaller {
     return answer as Answer<Result<O>>
   }
 
-  /** Sends a call, and sends it again after renewing a rejected token or reopening a lost channel, each once. */
+  /** Sends a call. Sends it again after renewing a rejected token or reopening a lost channel, at most once each. */
   private async callOnce(route: Route, args: AnyArgs, requestId: string): Promise<Answer<unknown>> {
     const { settings, clientHash: readClientHash, tokens } = this.ports
     const { operation } = route
@@ -86,7 +86,7 @@ export class GatewayCaller implements OperationCaller {
     return channel
   }
 
-  /** Fixes the cause of a refusal. False if it cannot be fixed. */
+  /** Removes the cause of a refusal. Returns false if that is not possible. */
   private async recover(error: unknown, token: string | null, channel: Channel | null): Promise<boolean> {
     if (token !== null && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010'))
       return this.ports.tokens().replace(token)
@@ -96,7 +96,9 @@ export class GatewayCaller implements OperationCaller {
   }
 }
 
-/** A method per route, by the operation's export name. `Methods` derives from the same catalogue as the routes. */
+/**
+ * Returns a method per route, by the operation's export name. `Methods` derives from the same catalogue as the routes.
+ */
 export const createMethods = <Methods>(routes: readonly Route[], caller: OperationCaller): Methods =>
   Object.fromEntries(
     routes.map(({ name, operation }) => [

@@ -3,7 +3,7 @@ import type { resources } from '../contract/index.ts'
 import type { ChainId, Operation, OperationTypes, Portal } from '../kernel/index.ts'
 import type { portalChains } from './routes.ts'
 
-/** The sent bytes of an upload; `total` is 0 if it is unknown. */
+/** Number of sent bytes of an upload. `total` is 0 if it is unknown. */
 export interface Progress {
   loaded: number
   total: number
@@ -11,11 +11,11 @@ export interface Progress {
 
 /** Options of every call. */
 export interface CallOptions {
-  /** X-Workspace-Id. Default: the account's default workspace, where the operation allows that. */
+  /** The X-Workspace-Id header. By default, the account's default workspace, if the operation allows that. */
   workspaceId?: string
-  /** X-Request-Id, the idempotency key of a money command. Default: a new UUID. */
+  /** The X-Request-Id header, the idempotency key of a money command. By default a new UUID. */
   requestId?: string
-  /** Whether body and reply go through the secure channel. Default: the client's `seal` rule. */
+  /** Whether body and reply use the secure channel. By default the client's `seal` rule decides. */
   seal?: boolean
   signal?: AbortSignal
   /** Additional headers, such as Range. They override the client's own, except those of the secure channel. */
@@ -37,7 +37,7 @@ type BodyPart<O extends Operation> = O['body'] extends z.ZodType
   : O['body'] extends 'multipart'
     ? {
         body: FormData
-        /** Browsers only, and not if a service worker forwards the page's requests. */
+        /** Called in browsers only, and not if a service worker forwards the page's requests. */
         onProgress?: (progress: Progress) => void
       }
     : unknown
@@ -45,7 +45,7 @@ type BodyPart<O extends Operation> = O['body'] extends z.ZodType
 /** The arguments of an operation: its parameters, query and body, and the options. */
 export type Args<O extends Operation> = CallOptions & ParamsPart<O> & QueryPart<O> & BodyPart<O>
 
-/** The reply's data; for a stream the response with its unread body. */
+/** The data of a reply. For a stream, the response with its unread body. */
 export type Result<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : Response
 
 type Method<O extends Operation> =

@@ -3,17 +3,17 @@ import type { Storage } from './session/storage.ts'
 
 /** The edge proxy's headers, for development and tests without an edge. */
 export interface EdgeHeaders {
-  /** CF-Connecting-IP. Default 127.0.0.1. */
+  /** The CF-Connecting-IP header. Default: 127.0.0.1. */
   clientIp?: string
-  /** cf-ipcountry, ISO 3166 alpha-2. Default XX. */
+  /** The cf-ipcountry header (ISO 3166 alpha-2). Default: XX. */
   country?: string
-  /** Cf-Ray. Default: a new one per request. */
+  /** The Cf-Ray header. By default a new one per request. */
   ray?: string
 }
 
 /**
- * Retries of money commands and token renewals, with the same request id: without a response, for a status from 502 on, and for
- * `REQUEST.IN_PROGRESS`. Nothing else is retried.
+ * Rules for retries of money commands and token renewals, which use the same request id. A call is retried if there is
+ * no response, if the status is 502 or higher, and for `REQUEST.IN_PROGRESS`. Other calls are never retried.
  */
 export interface RetryRule {
   /** Maximum number of attempts, including the first. Default 5; 1 disables retries. */
@@ -29,24 +29,24 @@ export interface Exchange {
   operationId: string
   requestId: string
   method: string
-  /** Includes the query. */
+  /** The path with its query. */
   path: string
   sealed: boolean
   request: unknown
   status: number
-  /** The envelope; null for a stream. */
+  /** The envelope. Null for a stream. */
   reply: unknown
 }
 
 /**
- * Which calls go through the secure channel. `sensitive`: bodies before sign-in, and calls that verify or change a secret
- * (passwords, codes, keys). `all`: every call that the interface allows. `none`: only calls with `seal: true`.
+ * Which calls use the secure channel. `sensitive`: calls with a body before sign-in, and calls that verify or change a
+ * secret (passwords, codes, keys). `all`: every call that the interface allows. `none`: only calls with `seal: true`.
  */
 export type SealRule = 'sensitive' | 'all' | 'none'
 
 /** Options of every client. */
 interface CommonOptions {
-  /** The gateway's http(s) URL, or a path on the page's own origin. It can include the path of a proxy in front. */
+  /** The http(s) URL of the gateway, or a path on the page's own origin. It can include the path of a proxy. */
   baseUrl: string
   /** X-LOCALE. Default en. */
   locale?: Locale
@@ -56,9 +56,12 @@ interface CommonOptions {
    * downloads have no timeout.
    */
   timeoutMs?: number
-  /** Called for every attempt with a response, for recording and debugging. The call rejects with what it throws. */
+  /**
+   * Called for every attempt with a response, for recording and debugging. If it throws, the call rejects with that
+   * error.
+   */
   onExchange?: (exchange: Exchange) => void
-  /** Default: the global fetch. An upload with `onProgress` uses XMLHttpRequest instead. */
+  /** By default the global fetch. An upload with `onProgress` uses XMLHttpRequest instead. */
   fetch?: typeof globalThis.fetch
 }
 
@@ -69,23 +72,30 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
   portal: P
   /** X-PORTAL-ACCESS-CODE. */
   accessCode: string
-  /** X-Client-Hash, which tokens are bound to. Default: the stored one, or a random one that is then stored. */
+  /**
+   * The X-Client-Hash header, to which tokens are bound. By default the stored one, or a random one that is then
+   * stored.
+   */
   clientHash?: string
-  /** `true` for the defaults. Do not set it in production, where the edge adds these headers. */
+  /** Headers of the edge; `true` for the defaults. Do not set this in production, where the edge adds these headers. */
   edgeHeaders?: boolean | EdgeHeaders
   /**
-   * Where tokens and client hash are stored. localStorage shares a sign-in between tabs: after a sign-in in one tab, all others
-   * use the new account from their next call on, without a notification. A page that shows the account should reload it when
-   * the page becomes visible. sessionStorage does not share, but a duplicated tab starts with a copy: two tabs then use the same
-   * refresh token, which more than 30 s apart counts as theft and ends both sessions.
-   * Default, and for values that the storage rejects: this client's memory.
+   * Where tokens and client hash are stored. By default, and for values that the storage rejects, in this client's
+   * memory.
+   *
+   * localStorage shares a sign-in between tabs. After a sign-in in one tab, all other tabs use the new account from
+   * their next call on, without a notification. A page that shows the account should reload it when the page becomes
+   * visible.
+   *
+   * sessionStorage is not shared, but a duplicated tab starts with a copy. Both tabs then have the same refresh token.
+   * If they use it more than 30 s apart, the gateway assumes a theft and ends both sessions.
    */
   storage?: Storage
   /** Default `sensitive`. */
   seal?: SealRule
-  /** Called once the session has ended. A sign-out in another tab is noticed at the next call. */
+  /** Called once the session has ended. If another tab signs out, this is called at the next call. */
   onSignedOut?: () => void
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   now?: () => number
 }
 
@@ -116,13 +126,15 @@ const resolveEdge = (headers: boolean | EdgeHeaders = false): EdgeHeaders | null
   return headers === false ? null : headers
 }
 
-/** Throws TypeError without a scheme: fetch would report a network error or use the page's own path. */
+/**
+ * Throws a TypeError for a URL without a scheme. fetch would report a network error, or would use a path of the page.
+ */
 const resolveBaseUrl = (baseUrl: string): string => {
   if (/^(https?:\/\/|\/|$)/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(`baseUrl: ${baseUrl} must start with http://, https:// or /`)
 }
 
-/** Throws TypeError for NaN, such as from an unset variable, and for a timeout that no call can meet. */
+/** Throws a TypeError for NaN, for example from an unset variable, and for a timeout of zero or less. */
 const resolveTimeout = (timeoutMs = 30_000): number => {
   if (timeoutMs > 0) return timeoutMs
   throw new TypeError(`timeoutMs: ${timeoutMs} must be greater than 0`)

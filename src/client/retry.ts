@@ -3,8 +3,9 @@ import { isPorticoError, PorticoError } from './errors.ts'
 import type { RetryRule } from './options.ts'
 
 /**
- * Failures after which a retry with the same request id finds out whether the command took effect. A status from 502 on means
- * that an edge got no response from the gateway (520 to 530 are Cloudflare's), or the gateway none from a service.
+ * Whether a retry with the same request id can find out whether the command took effect. A status of 502 or higher
+ * means that an edge got no response from the gateway (520 to 530 are Cloudflare's), or that the gateway got none from
+ * a service.
  */
 const isTransient = (error: unknown): error is PorticoError =>
   isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
@@ -27,7 +28,10 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
     signal?.addEventListener('abort', abort, { once: true })
   })
 
-/** Exponential backoff in milliseconds. Half of it is random, so that clients that failed together do not return together. */
+/**
+ * Returns an exponential backoff in milliseconds. Half of it is random, so that clients that failed together do not
+ * retry together.
+ */
 const backoffMs = (rule: RetryRule, failures: number): number => {
   const delay = Math.min(rule.firstDelayMs * 2 ** (failures - 1), rule.maxDelayMs)
   return delay / 2 + (Math.random() * delay) / 2

@@ -16,8 +16,8 @@ export const portalChains = {
 } as const satisfies Record<Portal, readonly ChainId[]>
 
 /**
- * Every operation of these chains, on the first chain that serves it. `added` are contract modules in addition to Portico's
- * own. Throws TypeError if one of them has the name of another operation.
+ * Returns every operation of these chains, on the first chain that serves it. `added` are contract modules in addition
+ * to Portico's own. Throws TypeError if one of them has the name of another operation.
  */
 export const listRoutes = (preference: readonly ChainId[], added: readonly object[] = []): Route[] => {
   const all = [...namedOperations, ...added.flatMap(operationsIn)]
@@ -32,10 +32,15 @@ export const listRoutes = (preference: readonly ChainId[], added: readonly objec
   })
 }
 
-/** Empty and dot segments change the path: the request would reach another operation. */
+/**
+ * Whether a segment is empty or a dot segment. It would change the path, and the request would reach another operation.
+ */
 const isUnsafeSegment = (param: string): boolean => /^\.{0,2}$/.test(param)
 
-/** The path of a call below the base URL, with percent-encoded parameters. Throws TypeError for an unsafe parameter. */
+/**
+ * Returns the path of a call below the base URL, with percent-encoded parameters. Throws TypeError for an unsafe
+ * parameter.
+ */
 export const buildPath = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
   chain.prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -44,7 +49,10 @@ export const buildPath = ({ operation, chain }: Route, params: Record<string, st
     return encodeURIComponent(param)
   })
 
-/** The query string with its question mark; empty without parameters. Undefined parameters are left out. */
+/**
+ * Returns the query string with its question mark, or an empty text without parameters. Undefined parameters are
+ * omitted.
+ */
 export const buildQuery = (query: object = {}): string => {
   const parameters = Object.entries(query).filter(([, value]) => value !== undefined)
   return parameters.length === 0

@@ -15,8 +15,8 @@ export interface WireRequest {
 export type Transport = (request: WireRequest) => Promise<Response>
 
 /**
- * The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a lost response and be retried, and
- * workerd does not support it.
+ * Options of every request. The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a
+ * lost response and be retried, and workerd does not support it.
  */
 const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
 
@@ -45,8 +45,8 @@ const toResponse = (xhr: XMLHttpRequest): Response => {
 }
 
 /**
- * Sends by XMLHttpRequest, the only browser API that reports upload progress. It cannot omit cookies of its origin or refuse
- * redirects.
+ * Sends by XMLHttpRequest, the only browser API that reports upload progress. It cannot omit cookies of its origin or
+ * reject redirects.
  */
 const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
   new Promise((resolve, reject) => {
@@ -59,12 +59,12 @@ const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }
       try {
         resolve(toResponse(xhr))
       } catch (cause) {
-        // A status that Response rejects, such as 999.
+        // Response rejects some statuses, such as 999.
         reject(cause)
       }
     }
     xhr.onerror = () => reject(new TypeError('no response to the upload'))
-    // The browser itself aborts on window.stop() and when the page is left.
+    // The browser aborts the request on window.stop() and when the user leaves the page.
     xhr.onabort = () => reject(new DOMException('the upload was aborted', 'AbortError'))
     const abort = (): void => {
       reject(signal?.reason)

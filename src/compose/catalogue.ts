@@ -9,7 +9,9 @@ import { createWords } from '../platform/i18n/index.ts'
 import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { buildWith } from './extensions.ts'
 
-/** The texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces. */
+/**
+ * Returns the texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces.
+ */
 export const wordsOf = (
   { codes, codedFamilies }: Catalogue,
   domains: readonly LoadedDomain[],
@@ -25,7 +27,10 @@ export const wordsOf = (
     }),
   )
 
-/** The texts of the mails of Portico and of the extensions. Rejects with all errors, each with its file and field. */
+/**
+ * Returns the texts of the mails of Portico and of the extensions. Rejects with all errors, each with its file and
+ * field.
+ */
 export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts> =>
   readMailTexts(
     inPackage('config/mail'),
@@ -34,7 +39,7 @@ export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts
     ),
   )
 
-/** The OpenAPI document of this build, with the examples that the end-to-end tests recorded. */
+/** Returns the OpenAPI document of this build, with the examples that the end-to-end tests recorded. */
 export const buildOpenApiDocument = (catalogue: Catalogue, words: Words): Promise<JsonObject> =>
   openApiDocument(catalogue, {
     version: packageVersion(),
@@ -42,7 +47,7 @@ export const buildOpenApiDocument = (catalogue: Catalogue, words: Words): Promis
     sentence: (code) => words.refusal(code, fallbackLocale),
   })
 
-/** The operations among `unserved` that no upstream serves either. They answer 501. */
+/** Returns the operations among `unserved` that no upstream serves either. They respond with 501. */
 export const findUnservedOperations = (
   { isRoutable }: Pick<Catalogue, 'isRoutable'>,
   unserved: readonly string[],

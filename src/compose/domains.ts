@@ -38,9 +38,9 @@ export interface Domains {
   names: ReadonlySet<string>
   /** The background jobs of each domain. */
   jobs: readonly { domain: string; jobs: readonly JobKind[]; gatewayJobs: readonly JobKind[] }[]
-  /** The service of a domain; undefined if the domain is off. */
+  /** Returns the service of a domain, or undefined if the domain is off. */
   service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined
-  /** The service of a domain that every process has. */
+  /** Returns the service of a domain that every process has. */
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
   /** Closes the domains in reverse order. */
   close(): Promise<void>
@@ -96,7 +96,7 @@ const runOnce = <Reply>(
       ...idempotency,
     }
     const stored = await within.findStoredResult(key)
-    // The operation and the body are those of the first request, so the stored reply has the same type.
+    // The stored reply belongs to the same operation and the same body, so it has the same type.
     if (stored) return stored.result as Reply
     const reply = await work(tx)
     await within.storeResult(key, reply)
@@ -107,7 +107,7 @@ const runOnce = <Reply>(
 type ExecutedOnce = WeakSet<Idempotency>
 
 /**
- * Wraps a handler of an extension so that its mistakes become errors: a refusal with a code that nobody declares, and an
+ * Wraps a handler of an extension. Two mistakes become errors: a refusal with a code that no domain declares, and an
  * idempotent operation that does not call `once`.
  */
 const withChecks =
@@ -181,13 +181,13 @@ class DomainBuilder {
     return this.#built.values()
   }
 
-  /** The service of a built domain. */
+  /** Returns the service of a built domain. */
   service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined {
     // `DomainServices` declares the type of each service next to the domain that returns it.
     return this.#built.get(name)?.parts.service as DomainServices[Name] | undefined
   }
 
-  /** The service of a domain that every process has. */
+  /** Returns the service of a domain that every process has. */
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name] {
     const found = this.service(name)
     if (!found) throw new ConfigurationError([`domains: ${name} is missing`])
@@ -225,7 +225,9 @@ class DomainBuilder {
   }
 }
 
-/** Builds the ledger and every domain. The domains meet through the ports that this function passes to them only. */
+/**
+ * Builds the ledger and every domain. A domain reaches another one only through the ports that this function passes.
+ */
 export const composeDomains = async (
   domains: readonly LoadedDomain[],
   catalogue: Catalogue,

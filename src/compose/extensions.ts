@@ -29,7 +29,10 @@ export const buildWith = <Built>(
   }
 }
 
-/** The catalogue of a process with these domains. Throws a ConfigurationError if two owners declare the same name. */
+/**
+ * Returns the catalogue of a process with these domains. Throws a ConfigurationError if two owners declare the same
+ * name.
+ */
 export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue =>
   buildWith(domains, (each) => {
     const names = new Set<string>([...Object.keys(identityContracts), ...sharedOwners])
@@ -40,10 +43,10 @@ export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue =>
     return catalogueWith(Object.fromEntries(each.map((domain, index) => [domain.name, toContract(domain, index)])))
   })
 
-/** The name of the owner of a domain's tables, in kebab case. */
+/** Returns the name of the owner of a domain's tables, in kebab case. */
 const ownerOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-/** All owners of tables in the order of their migrations. */
+/** Returns all owners of tables in the order of their migrations. */
 export const schemaOwnersOf = (domains: readonly LoadedDomain[]): readonly SchemaOwner[] =>
   orderOwners(domains.flatMap(({ name, migrations }) => (migrations ? [{ owner: ownerOf(name), migrations }] : [])))
 
@@ -70,7 +73,7 @@ export const parseSettings = (
 /** Domains that identity and the gateway need in every process. */
 const requiredDomains = ['members', 'workspaces', 'operators']
 
-/** Removes the domains that the configuration switches off. Throws a ConfigurationError if a remaining one needs them. */
+/** Removes the domains that are off. Throws a ConfigurationError if a remaining domain needs one of them. */
 export const switchOff = (
   domains: readonly LoadedDomain[],
   { domains: configured }: Pick<Configuration, 'domains'>,

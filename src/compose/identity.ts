@@ -20,7 +20,9 @@ import { isCountry } from '../platform/countries.ts'
 import { scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** Absolute links for mails. They come from the configuration only, never from the Host of a request. */
+/**
+ * Returns absolute links for mails. They come from the configuration only, and never from the Host header of a request.
+ */
 export const linksOf = (
   { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
   portal: Portal,
@@ -35,7 +37,7 @@ const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
   limit: scaledLimit(rule.limit, scale),
 })
 
-/** The account rule of a limit group at a portal, scaled like every limit. */
+/** Returns the account rule of a limit group at a portal, multiplied by the scale of all limits. */
 const accountRule = (settings: Configuration, portal: Portal, group: RateGroup): LimitRule => {
   const { groups } = limitsOf(settings, portal)
   // A group without an account rule uses the general one.

@@ -43,7 +43,7 @@ export const isRole = (value: unknown): value is Role => roles.some((role) => ro
 export interface Deployment {
   portal: Server
   operations: Server
-  /** Declared operations without a handler in this process. */
+  /** Operations without a handler in this process. */
   unserved: string[]
   /** Moves the domains to the backends of the changed configuration. */
   replaceBackends(settings: Configuration): Promise<void>
@@ -69,7 +69,10 @@ const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domai
   })
 }
 
-/** A domain service shares the gateways' configuration file but serves the domains itself. */
+/**
+ * Returns the settings of the process. A domain service uses the configuration file of the gateways, but serves all
+ * domains itself.
+ */
 const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
@@ -83,7 +86,9 @@ const buildBackends = ({ isGateway, settings, infrastructure, metrics, perimeter
     metrics: createUpstreamMetrics(metrics.registry),
   })
 
-/** Declared operations without a handler in this process. Warns about those that no upstream serves either. */
+/**
+ * Returns the operations without a handler in this process. Logs a warning for those that no upstream serves either.
+ */
 const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domains }: Parts): string[] => {
   const unserved = catalogue.operations
     .map(({ id }) => id)

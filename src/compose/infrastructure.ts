@@ -38,7 +38,10 @@ import type { Loaded } from './loading.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
-/** Mail over SMTP, or the development outbox: in memory for the embedded store, in the database for several replicas. */
+/**
+ * Creates the mailer: SMTP, or the development outbox. The outbox is in memory for the embedded store, and in the
+ * database for several replicas.
+ */
 const createMailer = async (settings: Configuration, texts: MailTexts, database: Database) => {
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
@@ -51,10 +54,10 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
   return { mailer: outbox, outbox }
 }
 
-/** Beyond this skew a replica refuses tokens that another one has just issued. */
+/** If the clocks differ by more than this, a replica rejects tokens that another one has just issued. */
 const warnSkewMs = 1_000
 
-/** A clock that is a day ahead expires every session and key, and uses the limits of another day. */
+/** If a clock is a day ahead, every session and key expires, and the limits of another day apply. */
 const maxSkewMs = hours(12)
 
 /** The stores, mail, caches and other ports of one process. */
@@ -71,7 +74,7 @@ export interface Infrastructure {
   pubsub: PubSub
   limits: Limits
   mailer: Mailer
-  /** The development outbox; null if mail is sent over SMTP. */
+  /** The development outbox. Null if mail is sent over SMTP. */
   outbox: ReadableOutbox | null
   background: BackgroundWork
   words: Words

@@ -21,8 +21,8 @@ interface Parts {
 }
 
 /**
- * The jobs of this process. The jobs of a domain run where its handlers run, since both need the same blobs and settings.
- * Jobs that send mail run in the gateway.
+ * Returns the jobs of this process. The jobs of a domain run where its handlers run, because both need the same blobs
+ * and settings. Jobs that send mail run in the gateway.
  */
 const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domains }: Parts): JobKind[] => {
   const isHere = (domain: string): boolean => !isGateway || placeOf(settings, domain) === 'in-process'

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { createLedgerMetrics } from '../platform/telemetry/index.ts'
 
 export interface LedgerReadiness {
-  /** Rejects while the last ledger check failed, so that load balancers take the replica out. */
+  /** Rejects if the last ledger check failed, so that load balancers send no requests to the replica. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -17,8 +17,8 @@ interface Parts {
 const everyMs = 1_000
 
 /**
- * Polls the result of the last ledger check, on whichever replica it ran. A failed poll keeps the last known result: the
- * probe of the store reports a store that is down.
+ * Polls the result of the last ledger check, which can have run on another replica. If a poll fails, the last result
+ * stays: the probe of the store reports a store that is unavailable.
  */
 export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness => {
   let broken: string | undefined
@@ -35,7 +35,7 @@ export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness
     }
   }
   let polling: Promise<void> | undefined
-  // One poll at a time, so that polls do not pile up on a slow store.
+  // Only one poll runs at a time, so that they do not accumulate if the store is slow.
   const pollOnce = (): void => {
     polling ??= poll().finally(() => {
       polling = undefined

@@ -7,7 +7,7 @@ import { schemaOwnersOf, switchOff } from './extensions.ts'
 
 /** The domains of a process. */
 export interface Loaded {
-  /** The domains that are on. */
+  /** The domains that are not switched off. */
   domains: readonly LoadedDomain[]
   /** All owners of tables. A domain that is off keeps its tables, because other tables reference them. */
   owners: readonly SchemaOwner[]

@@ -20,7 +20,10 @@ export const sharedOwners: readonly string[] = [...platformOwners.map(({ owner }
 /** The owners whose tables the ledger references, in the order of their references. */
 const beforeLedger = ['workspaces', 'roles', 'members']
 
-/** All owners of tables. An owner follows those whose tables it references: foreign keys, and triggers on `orders`. */
+/**
+ * Returns all owners of tables. An owner comes after those whose tables it references by foreign keys or by triggers on
+ * `orders`.
+ */
 export const orderOwners = (domains: readonly SchemaOwner[]): readonly SchemaOwner[] => [
   ...platformOwners,
   ...beforeLedger.flatMap((name) => domains.filter(({ owner }) => owner === name)),

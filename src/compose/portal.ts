@@ -28,7 +28,7 @@ import { buildOpenApiDocument } from './catalogue.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** The parts of a process before it serves. */
+/** The parts of a process before it listens. */
 export interface Parts {
   catalogue: Catalogue
   isGateway: boolean
@@ -41,12 +41,12 @@ export interface Parts {
   domains: Domains
 }
 
-/** Without the domain apiKeys, no key is valid. */
+/** Rejects every API key, because the domain apiKeys is off. */
 const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
   throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
 }
 
-/** The pipeline of the gateway, or of a domain service behind one. */
+/** Returns the pipeline of the gateway, or of a domain service behind one. */
 export const buildPipeline = (
   { isGateway, settings, infrastructure, perimeter, identity, domains }: Parts,
   backends: Backends,
@@ -89,7 +89,7 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
   }
 }
 
-/** The app of the portal listener: the chains, the request log, and the public pages of a gateway. */
+/** Returns the app of the portal listener: the chains, the request log, and the public pages of a gateway. */
 export function portalApp(
   { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains }: Parts,
   pipeline: Pipeline,
@@ -142,7 +142,7 @@ export function portalApp(
   })
 }
 
-/** The id in the path of a command, which is its target. Null where it is not a UUID. */
+/** Returns the id in the path of a command, which is the target of the command. Returns null if it is not a UUID. */
 const targetIn = (params: Record<string, string>): string | null => {
   const [id = ''] = Object.values(params)
   return isBizId(id) ? id : null
@@ -176,7 +176,7 @@ function auditDenial(
   background.run('audit-refused', () => recordRefusal(database, auditContext, on))
 }
 
-/** Counts every refusal of a limit by the limit's name. */
+/** Counts every rejected request by the name of the limit. */
 export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
   addressKey: limits.addressKey,
   networkKey: limits.networkKey,

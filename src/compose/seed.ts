@@ -29,7 +29,10 @@ export const composeSeed = (
   })
 }
 
-/** Refuses to start production on a store whose development accounts can still sign in with the documented password. */
+/**
+ * Prevents the start of production on a store whose development accounts can still sign in with the documented
+ * password.
+ */
 export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {
   const errors: string[] = []
   for (const { portal, email } of developmentAccounts) {

@@ -12,12 +12,15 @@ import { openRedis } from '../platform/redis/index.ts'
 export interface SharedState {
   cache: Cache
   pubsub: PubSub
-  /** Undefined: the counters are in memory. */
+  /** Undefined if the counters are in memory. */
   counters: StoreFactory | undefined
   probes: { name: string; check(): Promise<unknown> }[]
 }
 
-/** Entries of the memory cache: counters, and groups of replay windows, which `secureChannel.maxSessions` bounds. */
+/**
+ * Maximum number of entries in the memory cache: counters, and groups of replay windows, whose number
+ * `secureChannel.maxSessions` limits.
+ */
 const cacheEntries = 200_000
 
 const lockMessages = {
@@ -36,7 +39,7 @@ const openLocalState = async (
   const cache = createMemoryCache(clock, cacheEntries)
   stack.defer(() => cache.close())
   const shared = { cache, pubsub: createLocalPubSub(), counters: undefined }
-  // The embedded store already belongs to one process.
+  // Only one process can use an embedded store.
   if (!databaseUrl || allowReplicas) return { ...shared, probes: [] }
   const lock = await acquireSingletonLock({
     url: databaseUrl.reveal(),
@@ -48,8 +51,8 @@ const openLocalState = async (
 }
 
 /**
- * Opens Redis if REDIS_URL is set, and memory otherwise. Without Redis a gateway must be the only one on its database, and
- * refuses to start next to another one. `allowReplicas` is for domain services, which keep no state here.
+ * Opens Redis if REDIS_URL is set, and memory otherwise. Without Redis, a gateway must be the only one on its database
+ * and does not start next to another one. `allowReplicas` is for domain services, which have no such state.
  */
 export const openSharedState = async (
   settings: Configuration,

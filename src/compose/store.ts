@@ -1,7 +1,7 @@
 import type { Configuration } from '../config/index.ts'
 import type { DatabaseTarget } from '../database/index.ts'
 
-/** The store that the configuration names: a PostgreSQL server, or the embedded one. */
+/** Returns the store that the configuration names: a PostgreSQL server, or the embedded one. */
 export const databaseTarget = (
   settings: Configuration,
   onConnectionBroken: (error: Error) => void,
@@ -17,7 +17,10 @@ export const databaseTarget = (
         onDiskFull,
       }
 
-/** The store for logs, without credentials: `postgresql db:5432/portico`, or `embedded /var/lib/portico`. */
+/**
+ * Returns the name of the store for logs, without credentials: `postgresql db:5432/portico`, or `embedded
+ * /var/lib/portico`.
+ */
 export const storeName = ({ databaseUrl, dataDirectory }: Configuration): string => {
   if (!databaseUrl) return `embedded ${dataDirectory}`
   const { hostname, port, pathname, searchParams } = new URL(databaseUrl.reveal())

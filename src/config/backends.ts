@@ -71,7 +71,7 @@ export const backendSettings = z
 
 export type UpstreamConfiguration = z.output<typeof upstream>
 
-/** The backend of a domain: its own setting, else `default`, else in this process. */
+/** Returns the place where a domain is served: its own setting, or else `default`, or else this process. */
 export const placeOf = (
   { backends }: { backends: z.output<typeof backendSettings> },
   domain: string,

@@ -20,7 +20,7 @@ const tlsErrors = (settings: Settings): string[] =>
     ]
   })
 
-/** With a shared audience one upstream could replay its call assertions at another. */
+/** Returns an error if two upstreams share an audience. One of them could replay its call assertions at the other. */
 const audienceErrors = (settings: Settings): string[] => {
   const upstreams = upstreamsOf(settings)
   return upstreams.flatMap(({ name, url, audience }, index) => {
@@ -31,13 +31,13 @@ const audienceErrors = (settings: Settings): string[] => {
   })
 }
 
-/** Errors of combinations of settings that are valid on their own. */
+/** Returns the errors of combinations of settings that are valid on their own. */
 export const crossFieldErrors = (settings: Settings): string[] => {
   const { database, jobs, listen, requests, secureChannel } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
   const { provider } = settings.money.exchange
   return [
-    // An export holds one connection for its snapshot and needs another one to save its progress.
+    // An export uses one connection for its snapshot and another one to save its progress.
     database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
     database.statementTimeoutMs === 0 ||
       database.lockTimeoutMs < database.statementTimeoutMs ||
@@ -45,10 +45,10 @@ export const crossFieldErrors = (settings: Settings): string[] => {
     listen.port !== listen.operationsPort || listen.port === 0 || 'listen.operationsPort: must differ from listen.port',
     headersTimeoutMs <= uploadTimeoutMs ||
       'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
-    // A new key would need a successor immediately.
+    // Otherwise a new key would need a successor immediately.
     secureChannel.keyOverlapMs < secureChannel.keyTtlMs ||
       'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs',
-    // Otherwise no rate would be usable between becoming stale and the next refresh.
+    // Otherwise no rate would be usable between the time at which it becomes stale and the next refresh.
     provider === undefined ||
       provider.staleAfterMs > provider.refreshMs ||
       'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
@@ -58,7 +58,7 @@ export const crossFieldErrors = (settings: Settings): string[] => {
   ].filter((error) => error !== true)
 }
 
-/** The error of the configured numbers of a family, or undefined. */
+/** Returns the error of the configured numbers of a family, or undefined. */
 const errorOf = (family: string, own: Readonly<Record<string, number>>): string | undefined => {
   const numbers = codedFamilies.get(family)?.values
   if (!numbers) return `unknown family ${family}`

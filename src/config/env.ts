@@ -4,12 +4,15 @@ import { z } from 'zod'
 
 const folder = new URL('../../', import.meta.url)
 
-/** The absolute path of the package, or of a file in it. Builds are at the same depth in the package as this file. */
+/**
+ * Returns the absolute path of the package, or of a file in it. Builds have the same depth in the package as this file,
+ * so one relative path fits both.
+ */
 export const inPackage = (path = ''): string => fileURLToPath(new URL(path, folder))
 
 const Package = z.object({ version: z.string() })
 
-/** The version in package.json. */
+/** Returns the version in package.json. */
 export const packageVersion = (): string =>
   Package.parse(JSON.parse(readFileSync(inPackage('package.json'), 'utf8'))).version
 
@@ -37,7 +40,7 @@ export type VariableName = keyof typeof variableTexts
 const names = Object.keys(variableTexts) as VariableName[]
 export type Variables = Partial<Record<VariableName, string>>
 
-/** Reads the variables. An empty one counts as unset. */
+/** Reads the variables. An empty variable counts as unset. */
 export const readVariables = (): Variables => {
   const variables: Variables = {}
   for (const name of names) {
@@ -49,7 +52,7 @@ export const readVariables = (): Variables => {
 
 const number = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
-/** The variables as settings. A value that is not a number stays text, and the schema refuses it. */
+/** Returns the variables as settings. A value that is not a number stays text, and the schema refuses it. */
 export const variableSettings = (variables: Variables): Record<string, unknown> => {
   const listen = {
     ...(variables.HOST && { host: variables.HOST }),
@@ -73,5 +76,5 @@ const variableOf: Record<string, string> = {
   'limits.scale': 'PORTICO_RATE_LIMIT_SCALE',
 }
 
-/** The name of a setting for error messages, with the variable that sets it. */
+/** Returns the name of a setting for error messages, with the variable that sets it. */
 export const settingName = (path: string): string => (variableOf[path] ? `${path} (${variableOf[path]})` : path)

@@ -62,7 +62,7 @@ export const runtimeSettings = z.strictObject({
     ),
 })
 
-/** How many requests are kept for /explain/{requestId} on the operations listener, and for how long. */
+/** How many requests are recorded for /explain/{requestId} on the operations listener, and for how long. */
 export const explainSettings = z.strictObject({
   entries: z
     .int()

@@ -22,7 +22,7 @@ const mergeSettings = (base: unknown, override: unknown): unknown => {
 
 const prototypeKey = '__proto__'
 
-/** Whether a value contains the key `__proto__`, whose settings no schema would see. */
+/** Whether a value contains the key `__proto__`. A schema would not see its settings. */
 const hasPrototypeKey = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -41,7 +41,7 @@ export class ConfigurationError extends Error {
 
 const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
 
-/** Refuses invalid UTF-8 instead of replacing characters. */
+/** Rejects invalid UTF-8. By default the decoder would replace characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const mapExpected = 'must be a map of settings'
@@ -50,7 +50,7 @@ const readYaml = (file: string, errors: string[]): Tree => {
   try {
     const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
     if (more.length > 0) throw new Error('contains more than one document')
-    // A list or text would be replaced by the next layer, and the defaults would apply silently.
+    // Without this check, the next layer would replace a list or text, and the defaults would apply without an error.
     if (!isRecord(tree ?? {})) throw new Error(mapExpected)
     if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__')
     return isRecord(tree) ? tree : {}
@@ -60,13 +60,19 @@ const readYaml = (file: string, errors: string[]): Tree => {
   }
 }
 
-/** Sections that a file sets to something other than a map, which a variable would hide. */
+/**
+ * Returns errors for sections that a file sets to a value that is not a map. A variable of the section would hide that
+ * mistake.
+ */
 const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
   Object.entries(variables)
     .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
     .map(([name]) => `${name}: ${mapExpected}`)
 
-/** 32 bytes in base64 or base64url (RFC 4648). Node skips other characters, so a typo would silently be another key. */
+/**
+ * 32 bytes in base64 or base64url (RFC 4648). Node ignores other characters, so a typing error would result in another
+ * key.
+ */
 const base64Key = /^[A-Za-z0-9+/_-]{43}=?$/
 
 const secretKey = (text: string | undefined, errors: string[]): Uint8Array<ArrayBuffer> => {
@@ -88,7 +94,8 @@ export const loadConfiguration = (variables: Variables): Configuration => {
   const profile = z.object({ profile: z.string().default('development') }).safeParse(overrides).data?.profile
   const layers = [
     readYaml(inPackage('config/default.yaml'), errors),
-    // Also for an unknown profile, so that only its error is reported, and not the missing production settings.
+    // This also applies to an unknown profile, so that only its error is reported, and not the missing production
+    // settings.
     profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), errors),
     overrides,
   ]
@@ -110,7 +117,10 @@ export const loadConfiguration = (variables: Variables): Configuration => {
 
 type Issue = z.core.$ZodIssue
 
-/** The issues of the union alternative that the value most likely stands for: one that fails below its root. */
+/**
+ * Returns the issues of one alternative of a union: the one that the value most likely stands for, because it fails
+ * below its root.
+ */
 const unfoldUnion = (issue: Issue): Issue[] => {
   if (issue.code !== 'invalid_union') return [issue]
   const likely = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
@@ -118,9 +128,9 @@ const unfoldUnion = (issue: Issue): Issue[] => {
   return likely.flatMap((inner) => unfoldUnion({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-/** An unknown setting at the top level has no path. */
+/** Formats an issue. An unknown setting at the top level has no path. */
 const toErrorLine = ({ path, message }: Issue): string =>
   path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
 
-/** One line per issue of the schema. It names the setting and its variable, and never the value. */
+/** Returns one line per issue of the schema. A line names the setting and its variable, but never the value. */
 const toErrorLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfoldUnion).map(toErrorLine)

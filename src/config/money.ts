@@ -29,7 +29,10 @@ const tariffTerms = z.object(tariff)
 /** The limits and fees of one payment method: decimal strings in `currency`. The rate is a share below one. */
 export type TariffSettings = z.output<typeof tariffTerms>
 
-/** The fees of an order of the minimum amount, as the ledger charges them. Larger orders leave more after fees. */
+/**
+ * Returns the fees of an order of the minimum amount, as the ledger charges them. Of larger orders, a larger part
+ * remains after fees.
+ */
 const minimumFee = (fixed: bigint, rate: string, minimum: bigint): bigint => {
   const share = parseRatio(rate)
   return share ? fixed + multiplyRoundingUp(minimum, share) : fixed
@@ -148,14 +151,14 @@ const settings = z.strictObject({
 
 type Settings = z.output<typeof settings>
 
-/** The currencies that each part of the settings uses. */
+/** Returns the currencies that each section of the settings uses. */
 const currenciesIn = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings) => ({
   transferFee: Object.keys(transferFee),
   transferApprovalFrom: Object.keys(transferApprovalFrom),
   'recharge.channels': recharge.channels.map((each) => each.currency),
   'withdrawal.payouts': withdrawal.payouts.map((each) => each.currency),
   'exchange.rates': exchange.rates.flatMap(({ source, target }) => [source, target]),
-  // A zero amount must be allowed: it is the only way to override the amount of a profile.
+  // A zero amount must be allowed, because only it can override the amount of a profile.
   'exchange.liquidity': Object.entries(exchange.liquidity).flatMap(([code, text]) =>
     parseMoney(text, code)?.minor === 0n ? [] : [code],
   ),

@@ -4,7 +4,7 @@ import { type Portal, type RateGroup, rateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
 import { cidr, coverInternet, lifetimeMs } from './values.ts'
 
-/** The digest of an empty text would accept requests without an access code. */
+/** The digest of an empty text is not allowed, because it would accept requests without an access code. */
 const codeDigest = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
@@ -106,14 +106,17 @@ type GroupRules = z.output<typeof groupRules>
 
 /** The limits that apply at one portal. */
 export interface PortalLimits {
-  /** Per client address, over all operations. */
+  /** The limit per client address over all operations. */
   address: LimitRule
-  /** Whether the rule is the portal's own and therefore counted separately. */
+  /** Whether the rule belongs to this portal and is therefore counted separately. */
   isAddressOwn: boolean
   groups: ReadonlyMap<RateGroup, GroupRules>
 }
 
-/** The limits of a portal: its own rules where it has them, else those of `limits`. Without a portal, `limits`. */
+/**
+ * Returns the limits of a portal: its own rules, or else those of `limits`. Without a portal, returns those of
+ * `limits`.
+ */
 export const limitsOf = (
   { limits, portals }: { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> },
   portal: Portal | null,

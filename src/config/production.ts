@@ -13,14 +13,14 @@ export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developm
 const exampleAccessCodes = ['test', 'test2']
 export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAccessCodes.map(sha256))
 
-/** The key of the development profile. It is public. */
+/** Returns the key of the development profile. It is public. */
 export const developmentKey = (): Uint8Array<ArrayBuffer> =>
   new Uint8Array(hash('sha256', 'portico development key', 'buffer'))
 
 /*
- * A random key fails one of these checks with a probability below 1e-10. Of 32 random bytes 18 or fewer are distinct with
- * 4.6e-12, of their 31 differences with 4.8e-11, and of 42 random characters of base64 16 or fewer with 7.7e-12. All are
- * printable ASCII with 1.7e-14.
+ * Minimum number of distinct bytes. A random key fails one of these checks with a probability below 1e-10: 18 or fewer
+ * distinct bytes of 32 have 4.6e-12, as few distinct differences of 31 have 4.8e-11, 16 or fewer distinct characters of
+ * 42 in base64 have 7.7e-12, and only printable ASCII has 1.7e-14.
  */
 const minDistinctBytes = 19
 const minDistinctCharacters = 17
@@ -28,8 +28,8 @@ const minDistinctCharacters = 17
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
 
 /**
- * Whether a key of 32 bytes in base64 was visibly not made by a random generator: repeated bytes, consecutive bytes,
- * text, hexadecimal digits, or a short pattern of base64. A key that passes may still be a bad one.
+ * Whether a key of 32 bytes in base64 is visibly not random: repeated bytes, consecutive bytes, text, hexadecimal
+ * digits, or a short pattern of base64. A key that passes can still be a bad one.
  */
 export const isPredictableKey = (base64: string): boolean => {
   const bytes = [...Buffer.from(base64, 'base64')]
@@ -62,13 +62,16 @@ const CheckedSettings = z.object({
 /** Whether a page is served without TLS, so that a reset token could be stolen. Paths are below `publicUrl`. */
 const isWithoutTls = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
 
-/** An attacker in the middle can remove STARTTLS, so the URL must state whether to continue without TLS. */
+/**
+ * Whether a URL allows mail without TLS. An attacker in the middle can remove STARTTLS, so the URL must say whether to
+ * continue without TLS.
+ */
 const leavesTlsOpen = (mailServer: string): boolean => {
   const url = URL.parse(mailServer)
   return url?.protocol === 'smtp:' && !/^(true|false)$/.test(url.searchParams.getAll('requireTLS').join())
 }
 
-/** The errors that keep a production deployment from starting. Each one names its setting. */
+/** Returns the errors that keep a production deployment from starting. Each one names its setting. */
 export const productionErrors = (tree: unknown, variables: Variables): string[] => {
   const settings = CheckedSettings.parse(tree)
   if (settings.profile !== 'production') return []

@@ -4,21 +4,21 @@ import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { days } from '../kernel/index.ts'
 
-/** Node's timers fire immediately beyond 24 days; the sum of two timeouts stays below that. */
+/** Node's timers fire immediately if they are longer than 24 days. The sum of two timeouts stays below that. */
 const maxTimeoutMs = days(10)
 
-/** A hundred years, so that expiry times keep four-digit years. */
+/** A hundred years, so that the year of an expiry has four digits. */
 const maxLifetimeMs = days(36_500)
 
-/** A timeout, pause or interval in milliseconds. */
+/** Returns a timeout, pause or interval in milliseconds. */
 export const timeoutMs = (minMs: number) => z.int().min(minMs).max(maxTimeoutMs)
 
-/** A lifetime or retention time in milliseconds. */
+/** Returns a lifetime or retention time in milliseconds. */
 export const lifetimeMs = (minMs: number) => z.int().min(minMs).max(maxLifetimeMs)
 
 const mask = '[secret]'
 
-/** A secret that cannot be printed by accident. `reveal` returns it. */
+/** A secret that cannot be printed by accident. Only `reveal` returns its value. */
 export class Secret<T> {
   readonly #value: T
 
@@ -43,18 +43,18 @@ export class Secret<T> {
   }
 }
 
-/** An address or host name that a listener can bind to. */
+/** Returns an address or host name that a listener can bind to. */
 const isHost = (text: string): boolean => isIP(text) !== 0 || /^[\w.-]+$/.test(text)
 
 export const host = z.string().refine(isHost, 'an address such as 127.0.0.1 or ::1, or a host name')
 
-/** Credentials in a URL would appear in logs, metrics and `config check`. */
+/** Whether a URL has no credentials. They would appear in logs, in metrics and in `config check`. */
 const isWithoutUser = (text: string): boolean => {
   const url = URL.parse(text)
   return url === null || (url.username === '' && url.password === '')
 }
 
-/** A scheme may be written in either case. */
+/** Whether a URL uses https. The scheme can be written in upper or lower case. */
 export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 'https:'
 
 const isBare = (text: string): boolean => !/[?#]/.test(text)
@@ -69,7 +69,7 @@ export const baseUrl = httpUrl.refine(isBare, 'a URL without a query or fragment
 /** A URL whose query can contain a key. */
 export const secretUrl = httpUrl.transform((text) => new Secret(text))
 
-/** A URL prefix. Without the final `/` or `=` the appended text would change the last name or key. */
+/** A URL prefix. Without the final `/` or `=`, the appended text would change the last name or key. */
 export const secretPrefix = httpUrl
   .refine((text) => /[/=]$/.test(text), 'a URL that ends with / or =')
   .transform((text) => new Secret(text))
@@ -82,7 +82,7 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** False for URLs on which the client library throws an unclear error or ends the process. */
+/** Whether the client library can use a URL. For some URLs it throws an unclear error or ends the process. */
 const isReadable = (text: string): boolean => {
   const url = URL.parse(text)
   if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
@@ -90,7 +90,10 @@ const isReadable = (text: string): boolean => {
   return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
 }
 
-/** The PostgreSQL library ignores unknown TLS parameters and connects without TLS. */
+/**
+ * Whether a URL has TLS parameters that have no effect. The PostgreSQL library ignores unknown parameters and connects
+ * without TLS.
+ */
 const hasIneffectiveTls = (text: string): boolean => {
   const parameters = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
   const isEffective = ([name, value]: [string, string]): boolean =>
@@ -105,7 +108,7 @@ const rules = [
   'Redis databases are numbers',
 ].join(', ')
 
-/** The URL of a server with its credentials. Errors never contain it. */
+/** Returns the URL of a server with its credentials. Errors never contain it. */
 export const serverUrl = (name: string, text: string | undefined, protocols: string[], errors: string[]) => {
   if (text === undefined) return null
   const starts = protocols.map((protocol) => `${protocol}://`)
@@ -117,7 +120,7 @@ export const serverUrl = (name: string, text: string | undefined, protocols: str
   return new Secret(text)
 }
 
-/** inet_aton would accept `172.16/12` and `010.0.0.0/8` as other ranges than intended. */
+/** Whether a text is a range. inet_aton would read `172.16/12` and `010.0.0.0/8` as other ranges than intended. */
 const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
 
 export const cidr = z.string().refine(isRange, 'an address range such as 10.0.0.0/8')
@@ -127,7 +130,7 @@ interface Interval {
   last: bigint
 }
 
-/** A range as IPv6 numbers. IPv4 is mapped to `::ffff:0:0/96`. */
+/** Returns a range as two IPv6 numbers. IPv4 is mapped to `::ffff:0:0/96`. */
 const intervalOf = (range: string): Interval => {
   const [network, bits] = ipaddr.parseCIDR(range)
   const [address, length] =

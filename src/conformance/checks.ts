@@ -8,7 +8,7 @@ export interface Check {
   applies(operation: Operation, chainId: ChainId): boolean
   change: HeaderChanges
   status: number
-  /** Null if the chain has other codes. */
+  /** The expected code. Null if the chain has other codes. */
   code: string | null
 }
 

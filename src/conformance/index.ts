@@ -21,7 +21,7 @@ export interface Result {
   check: string
   /** Number of requests. */
   requests: number
-  /** Number of requests that a rate limit of the target answered. */
+  /** Number of requests that a rate limit of the target rejected. */
   limited: number
   findings: Finding[]
 }

@@ -4,9 +4,9 @@ import { type ChainId, chains, type Operation, type Portal } from '../kernel/ind
 export interface Target {
   url: string
   accessCodes: Partial<Record<Portal, string>>
-  /** Send the edge's headers (CF-*, X-Forwarded-Proto). Off if an edge is in front of the target. */
+  /** Whether to send the headers of an edge (CF-*, X-Forwarded-Proto). False if an edge is in front of the target. */
   edgeHeaders: boolean
-  /** A new request id. */
+  /** Returns a new request id. */
   requestId(): string
   pause(milliseconds: number): Promise<void>
 }
@@ -51,14 +51,17 @@ const parseReply = (text: string): Omit<ProbeResult, 'status'> => {
     if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
       return { code: String(body.code), isEnvelope: typeof body.success === 'boolean' }
   } catch {
-    // Not JSON, so not an envelope.
+    // The text is not JSON, so it is not an envelope.
   }
   return { code: '', isEnvelope: false }
 }
 
 const maxWaitSeconds = 120
 
-/** Retries after the target's Retry-After, up to two minutes in total: rate limits are not what is checked. */
+/**
+ * Sends a request. After a rate limit, retries as Retry-After says, up to two minutes in total, because rate limits are
+ * not part of the check.
+ */
 const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
   for (let remaining = maxWaitSeconds; ; ) {
     const response = await send()
@@ -70,7 +73,10 @@ const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>
   }
 }
 
-/** Calls an operation with its required headers and the changes of a check. Null if the rate limit does not clear in time. */
+/**
+ * Calls an operation with its required headers and the changes of a check. Returns null if the rate limit does not end
+ * in time.
+ */
 export const probe = async (
   target: Target,
   operation: Operation,

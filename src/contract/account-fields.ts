@@ -7,8 +7,8 @@ import { canonicalEmail, locales } from '../kernel/index.ts'
 const mailable = /^[^@]{1,64}@[^@]{1,253}$/
 
 /**
- * A Dot-string (RFC 5321) before the @, and a name of at least two DNS labels (RFC 1035, 2.3.4) after it, the last of which
- * can be in Punycode. Quoted local parts and address literals are rejected.
+ * A Dot-string (RFC 5321) before the @, and a name of at least two DNS labels (RFC 1035, 2.3.4) after it. The last
+ * label can be Punycode. Quoted local parts and address literals are rejected.
  */
 const dotString =
   /^(?:[\w!#$%&'*+/=?^`{|}~-]+\.)*[\w!#$%&'*+/=?^`{|}~-]+@(?:[A-Za-z\d](?:[A-Za-z\d-]{0,61}[A-Za-z\d])?\.)+[A-Za-z][A-Za-z\d-]{0,61}[A-Za-z\d]$/
@@ -23,10 +23,10 @@ export const email = z.string().max(320).transform(canonicalEmail).pipe(mailbox)
 export const minPasswordLength = 8
 export const maxPasswordLength = 256
 
-/** The number of characters in NFKC, the form in which passwords are compared. */
+/** Returns the number of characters in NFKC, the form in which passwords are compared. */
 export const passwordLength = (password: string): number => [...password.normalize('NFKC')].length
 
-/** A password. The raw text is limited first, so that no oversized text is normalized or hashed. */
+/** A password. Its raw length is limited first, so that no oversized text is normalized or hashed. */
 export const password = z
   .string()
   .min(1)
@@ -56,14 +56,20 @@ export const addressRange = z
   .pipe(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
   .meta({ description: 'An IPv4 or IPv6 address or CIDR range', examples: ['203.0.113.0/24'] })
 
-/** A time zone's name in the database's spelling. Node 24 has no Temporal, and Intl replaces aliases by the canonical name. */
+/**
+ * Returns a time zone's name in the database's spelling. Node 24 has no Temporal, and Intl replaces aliases by the
+ * canonical name.
+ */
 const spellingOf = (zone: string): string => {
   if (typeof Temporal !== 'undefined') return new Temporal.ZonedDateTime(0n, zone).timeZoneId
   const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions()
   return timeZone.toLowerCase() === zone.toLowerCase() ? timeZone : zone
 }
 
-/** Runtimes accept zone names in any case; other programs that read the stored name do not. Require its exact spelling. */
+/**
+ * Runtimes accept zone names in any case, but other programs that read the stored name may not. So require the exact
+ * spelling.
+ */
 const isTimezone = (value: string): boolean => {
   try {
     return spellingOf(value) === value

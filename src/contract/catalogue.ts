@@ -31,7 +31,7 @@ export interface Catalogue {
   isCode(text: string): text is Code
   /** Returns the HTTP status of a refusal code. */
   statusOf(code: Code): number
-  /** Returns the code as users/self reports it: the HTTP status followed by a zero, 4010 for 401. */
+  /** Returns the code as users/self reports it: the HTTP status followed by a zero, such as 4010 for 401. */
   numericCode(code: Code): string
   /** Every family of coded values, by its name. */
   readonly codedFamilies: ReadonlyMap<string, CodedFamily>
@@ -61,7 +61,10 @@ const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
 const tableOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
-/** The method and whole path of an operation on each chain: a path of one chain can begin with the prefix of another. */
+/**
+ * Returns the method and whole path of an operation on each chain. Whole paths are compared, because a path on one
+ * chain can begin with the prefix of another chain.
+ */
 const routesOf = ({ method, path, chains: ids }: Operation): string[] =>
   ids.map((id) => `${method} ${chains[id].prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`)
 
@@ -94,9 +97,9 @@ const assertKnownRefusals = (domains: Contracts, isCode: (text: string) => boole
 }
 
 /**
- * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a TypeError that names
- * both owners if two of them declare the same operation, export name, route, code, permission or family of coded values, and one that
- * names the operation if it uses an undeclared code or permission.
+ * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a TypeError if two
+ * owners declare the same operation, export name, route, code, permission or family of coded values; the error names
+ * both owners. Also throws if an operation uses an undeclared code or permission; the error names the operation.
  */
 export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue => {
   const order = Object.keys(domains)

@@ -19,10 +19,16 @@ import {
 const control = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f'
 const printable = `^[^${control}]*$`
 const printableText = new RegExp(printable)
-/** Printable with at least one non-blank character, without Unicode classes, which OpenAPI generators may lack. */
+/**
+ * Matches a text of printable characters with at least one that is not blank. Uses no Unicode classes, because OpenAPI
+ * generators may not support them.
+ */
 const nonBlank = `^[^${control}]*[^${control}\\s][^${control}]*$`
 
-/** A visible character: neither a blank nor one that Unicode ignores in display, such as zero-width spaces and fillers. */
+/**
+ * Matches a visible character: no blank, and none that Unicode ignores in display, such as zero-width spaces and
+ * fillers.
+ */
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Text in a request of `min` to `max` characters, trimmed and in NFC. Text without a visible character is rejected. */
@@ -40,7 +46,7 @@ export const text = (max: number, min = 1) =>
 /** A person's reason for a decision. */
 export const reason = text(256)
 
-/** An opaque text that the gateway issued, such as a token. */
+/** The reason that a person gives for a decision. */
 export const opaque = (max: number) => z.string().min(1).max(max)
 
 export const sessionId = opaque(128)
@@ -51,13 +57,13 @@ export const id = z
   .toLowerCase()
   .meta({ description: 'bizId', examples: ['01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'] })
 
-/** The schema of a path parameter: an id, unless the operation declares another one. */
+/** Returns the schema of a path parameter: an id, unless the operation declares another one. */
 export const pathParameterSchema = ({ params }: Operation, name: string): z.ZodType<string> => params?.[name] ?? id
 
 /** An id in a reply. */
 export const bizId = z.string()
 
-/** ISO 8601 UTC, in replies. */
+/** An ISO 8601 time with a zone, in requests. */
 export const timestamp = z.iso.datetime().meta({ description: 'ISO 8601 in UTC, ending with `Z`' })
 
 export const zoneDescription = 'ISO 8601 with a time zone: `Z`, or an offset such as `+02:00`'
@@ -68,10 +74,10 @@ export const instant = z.iso
   .refine((value) => parseInstant(value) !== undefined)
   .meta({ description: zoneDescription })
 
-/** One of a family's codes, in requests. */
+/** Returns the schema of a family's codes in requests. */
 export const codeOf = <C extends string>(family: CodedFamily<C>) => z.enum(family.codes)
 
-/** A coded value, in replies. OpenAPI recognizes it by its title. */
+/** Returns the schema of a coded value in replies. OpenAPI recognizes it by its title. */
 export const coded = (family: CodedFamily) =>
   z
     .object({ code: z.string(), value: z.int(), label: z.string(), description: z.string() })
@@ -100,7 +106,7 @@ export const decimal = z.string()
 export const fitsCurrency = (value: string, currencyCode: string): boolean =>
   isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
 
-/** A list without duplicates. */
+/** Returns a list without duplicates. */
 export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
   z
     .array(item)
@@ -111,7 +117,7 @@ export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
 /** Whether an update sets at least one field. */
 export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
 
-/** An update of optional fields, at least one of which must be set. */
+/** Returns the schema of an update with optional fields. At least one of them must be set. */
 export const partialUpdate = <S extends z.ZodRawShape>(fields: S) =>
   z.strictObject(fields).refine(changesSomething).meta({ minProperties: 1 })
 
@@ -119,7 +125,7 @@ export const partialUpdate = <S extends z.ZodRawShape>(fields: S) =>
 export const nothing = z.null()
 
 /**
- * The `Money` of a request's amount. The currency comes from the same body or from a wallet. Throws
+ * Returns the `Money` of a request's amount. The currency comes from the same body or from a wallet. Throws
  * VALIDATION.INVALID_PARAMETER for `amount` if the currency does not have that many decimal places.
  */
 export const moneyOf = (value: string, currencyCode: string): Money => {
@@ -137,7 +143,7 @@ export const orderFields = {
   updatedAt: timestamp,
 }
 
-/** The status changes of an order. */
+/** Returns the status changes of an order. */
 export const statusHistory = (family: CodedFamily) =>
   z.array(
     z.object({

@@ -36,7 +36,10 @@ const define = (name: string, schema: HeaderSchema = { type: 'string' }): Header
 
 /** Visible ASCII, safe to echo and to log. */
 const visible = (maxLength: number): HeaderSchema => ({ type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' })
-/** A list of one value: some client generators drop operations whose header is a `const`. */
+/**
+ * Returns the schema of a header with one value, as a list. Some client generators drop operations whose header is a
+ * `const`.
+ */
 const one = (value: string): HeaderSchema => ({ type: 'string', enum: [value] })
 
 /** Every request header that an operation or the perimeter reads. */

@@ -58,7 +58,7 @@ export const resources = {
   operators,
 }
 
-/** The catalogue of the operations of identity and of these domains, by the name of the domain. */
+/** Returns the catalogue of the operations of identity and of these domains, by the name of the domain. */
 export const catalogueWith = (domains: Contracts): Catalogue =>
   buildCatalogue({ kernel, ledger }, { ...identityContracts, ...domains })
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { instant, zoneDescription } from './fields.ts'
 
-/** An integer query parameter. */
+/** Returns the schema of an integer query parameter. */
 const count = (min: number, max: number, initial: number) =>
   z
     .string()
@@ -10,7 +10,7 @@ const count = (min: number, max: number, initial: number) =>
     .pipe(z.int().min(min).max(max))
     .default(initial)
 
-/** A time interval, both ends included. Either end can be open. */
+/** A time interval. Both ends are included, and either end can be open. */
 export const interval = {
   startTime: instant.meta({ description: `Start of the interval, inclusive. ${zoneDescription}` }).optional(),
   endTime: instant.meta({ description: `End of the interval, inclusive. ${zoneDescription}` }).optional(),
@@ -18,13 +18,16 @@ export const interval = {
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 
-/** Whether an interval does not end before it starts. True if either end is open. */
+/** Whether an interval does not end before it starts. Returns true if either end is open. */
 export const isForward = (query: unknown): boolean => {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
 }
 
-/** The query of a list: page, sorting, interval, and the list's own filters. The first sortable field is the default. */
+/**
+ * Returns the query of a list: page, sorting, interval, and the list's own filters. The first sortable field is the
+ * default.
+ */
 export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
   sortable: S,
   filters: F,
@@ -50,5 +53,5 @@ const pagination = z.object({
   paginated: z.boolean(),
 })
 
-/** A page of a list, in replies. */
+/** Returns a page of a list, in replies. */
 export const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), pagination })

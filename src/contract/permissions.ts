@@ -61,7 +61,7 @@ const rowsOf = (groups: Readonly<Record<string, PermissionGroup>>): PermissionRo
 const permissionsOf = (contract: object): Permissions =>
   'permissions' in contract ? (contract.permissions as Permissions) : {}
 
-/** All permissions of a scope in order. Throws if two owners declare the same one. */
+/** Returns all permissions of a scope in order. Throws if two owners declare the same one. */
 export const collectPermissions = (
   contracts: Readonly<Record<string, object>>,
   scope: keyof Permissions,
@@ -95,15 +95,18 @@ const maxCodes = 500
 const maxCodeLength = 128
 
 /**
- * A list of distinct permission codes in a request. Contract files cannot see the permissions of other owners: whether
- * a code exists is for the service to check, with `assertKnownPermissions`.
+ * Returns the schema of a list of distinct permission codes in a request. Contract files do not know the permissions of
+ * other owners, so the service checks with `assertKnownPermissions` whether the codes exist.
  */
 export const permissionCodes = (list: PermissionList, min = 0) => {
   const codes = uniqueList(z.string().max(maxCodeLength), maxCodes)
   return (min > 0 ? codes.min(min) : codes).meta({ title: list })
 }
 
-/** Refuses a list with an unknown code as validation would: by the field and the index of the first one. */
+/**
+ * Throws for a list with an unknown code. The refusal is that of validation: it names the field and the index of the
+ * first unknown code.
+ */
 export const assertKnownPermissions = (codes: readonly string[], known: readonly Permission[]): void => {
   const all: ReadonlySet<string> = new Set(known)
   const index = codes.findIndex((code) => !all.has(code))

@@ -1,13 +1,13 @@
 /*
- * Policies and what follows from them: the bases that contract files spread, the form of sealed bodies, and the refusals
- * that a policy implies.
+ * Policies and what they imply: the bases that contract files spread, the form of sealed bodies, and the implied
+ * refusals.
  */
 import * as z from 'zod'
 import { type Chain, type ChainId, type Code, chains, type Operation, type Policy } from '../kernel/index.ts'
 
 /*
- * Bases that policies spread. A base omits what each operation must decide, so that forgetting it is a type error:
- * `member` omits the workspace and the permission, `operator` the permission.
+ * Bases that policies spread. A base omits the fields that each operation must decide, so that forgetting one is a type
+ * error: `member` omits the workspace and the permission, `operator` the permission.
  */
 
 /** Public operations, before and after sign-in. */
@@ -68,8 +68,8 @@ export const isSealable = ({ policy }: Operation, { perimeter }: Chain): boolean
   perimeter === 'portal' && policy.channel === 'optional'
 
 /**
- * A mistake of the caller that the interface answers with 500. It is documented behavior, not a fault;
- * `compatibility.observedErrors: false` in a portal's configuration turns it into a 400.
+ * A mistake of the caller for which the interface documents the status 500. It is not a fault of the gateway. With
+ * `compatibility.observedErrors: false`, a portal responds with 400 instead.
  */
 export interface ObservedError {
   /** `no-query`: the call has no query parameter. `no-channel-session`: no header names a channel session. */
@@ -98,7 +98,7 @@ const bodyRefusals: readonly Code[] = [
   'REQUEST.UNSUPPORTED_MEDIA_TYPE',
 ]
 
-/** The codes with which the pipeline can refuse an operation on a chain, by its perimeter and policy. */
+/** Returns the codes with which the pipeline can refuse an operation on a chain, by its perimeter and policy. */
 export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const { policy } = operation
   const isBehindPortal = chains[chainId].perimeter === 'portal'
@@ -116,7 +116,7 @@ export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Cod
   return [...new Set(rules.flatMap(([applies, codes]) => (applies ? codes : [])))]
 }
 
-/** Every refusal code of an operation on a chain, without duplicates. */
+/** Returns every refusal code of an operation on a chain, without duplicates. */
 export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const observed = observedErrors.get(operation.id)
   return [
@@ -128,6 +128,6 @@ export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => 
   ]
 }
 
-/** The code for a path parameter that does not match its schema. */
+/** Returns the code for a path parameter that does not match its schema. */
 export const codeForMalformedParam = ({ malformedParam, refuses }: Operation): Code =>
   malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')

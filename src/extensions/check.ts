@@ -83,7 +83,7 @@ const Definition = z.strictObject({
   create: z.custom(isFunction, 'must be a function'),
 })
 
-/** The texts that the declarations of a domain need, as keys of `en.yaml`. */
+/** Returns the keys of `en.yaml` that the declarations of a domain require. */
 const requiredTexts = ({ codes = {}, permissions = {}, codedValues = {} }: Domain): string[] => [
   ...Object.keys(codes).map((name) => `refusal.${name}`),
   ...Object.values(permissions).flatMap((scope = {}) =>
@@ -119,7 +119,10 @@ const acceptsUnknownFields = (schema: unknown): boolean => {
   return isOpen || Object.values(schema).some(acceptsUnknownFields)
 }
 
-/** The error of a schema, or undefined. OpenAPI needs its JSON Schema, and requests must be strict. */
+/**
+ * Returns the error of a schema, or undefined. The schema must have a JSON Schema for OpenAPI, and requests must be
+ * strict.
+ */
 const schemaError = (schema: z.ZodType, io: 'input' | 'output'): string | undefined => {
   try {
     const json = z.toJSONSchema(schema, { io })
@@ -138,7 +141,10 @@ const schemaErrors = (key: string, { query, body, reply, params = {} }: Operatio
   })
 }
 
-/** Without a token there is no caller that could have a workspace, a permission or a second factor. */
+/**
+ * Returns the errors of a policy without a caller: without a token, nobody can have a workspace, a permission or a
+ * second factor.
+ */
 const policyErrors = (key: string, { policy }: Operation): string[] => {
   if (policy.caller === 'account') return []
   const forbidden = {

@@ -11,7 +11,7 @@ const importDefault = async (file: string): Promise<unknown> => {
   return 'default' in module ? module.default : undefined
 }
 
-/** A module of `extensions`, or the reason why it cannot be imported. */
+/** Returns a module of `extensions`, or the reason why it cannot be imported. */
 const importModule = async (path: string): Promise<{ exported: unknown } | { errors: string[] }> => {
   try {
     return { exported: await importDefault(resolve(path)) }

@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module'
 import * as contract from '../api/contract.ts'
 import * as portico from '../api/index.ts'
 
-/** The modules that extensions import by name. They are the running program's own, so there is one copy of each. */
+/** The modules that extensions import by name. They belong to the running program, so there is one copy of each. */
 const modules: Readonly<Record<string, object>> = { portico, 'portico/contract': contract }
 
 /** The key of the global that the generated modules read. */

@@ -1,11 +1,12 @@
 /**
- * Everything between a socket and a backend. It depends on the kernel and its own ports (pipeline/ports.ts) and knows no
- * domain. Start reading with http/request-handler.ts, then pipeline/call.ts; app.ts lists the stages in order.
+ * Everything between a socket and a backend. The gateway depends on the kernel and its own ports (pipeline/ports.ts)
+ * and imports no domain. Start reading with http/request-handler.ts, then pipeline/call.ts; app.ts lists the stages in
+ * order.
  *
- * - `http/` turns sockets into requests and results into responses.
- * - `pipeline/` holds the `Call`, the router, and the stages that check a call.
+ * - `http/` converts requests and responses.
+ * - `pipeline/` contains the `Call`, the router, and the stages that check a call.
  * - `observability/` records requests: request log, explain, traces.
- * - `operations/` is the operations listener and the public reference pages.
+ * - `operations/` contains the operations listener and the public reference pages.
  */
 export { createErrorHandler } from './http/error-handler.ts'
 export { closeListener } from './http/graceful-shutdown.ts'
@@ -25,5 +26,5 @@ export { createRouter } from './pipeline/router.ts'
 export * from './pipeline/stages/index.ts'
 
 export type Tracing = typeof import('./observability/tracing.ts')
-/** Loads tracing. Only a process that has it enabled does so: start-up is faster without it. */
+/** Loads tracing. It is only loaded if it is enabled, because loading it takes time. */
 export const loadTracing = (): Promise<Tracing> => import('./observability/tracing.ts')

@@ -7,7 +7,10 @@ import { failureRetentionMs, type LockoutRule } from './lockout/rules.ts'
 const sessionRetentionMs = days(30)
 const shortRetentionMs = days(1)
 
-/** Rows per statement. A long statement would block the embedded store, or time out on a server and roll back. */
+/**
+ * Maximum number of rows per statement. A long statement would block the embedded store, or time out on a server and
+ * roll back.
+ */
 const maxRows = 1_000
 
 interface ExpiredRows {

@@ -59,7 +59,7 @@ export interface Identity {
   invalidateSessions(ids: readonly SessionId[]): void
   /** Rejects with ACCESS.IP_NOT_ALLOWED if the account's whitelist does not contain the address. Used for API keys. */
   assertAddressAllowed(account: GuardedAccount, clientIp: string): Promise<void>
-  /** Number of waiting login steps per queue. */
+  /** Number of login steps that wait in each queue. */
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
   /** Job kinds of this process: security mails. */
   jobs: JobKind[]

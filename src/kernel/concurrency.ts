@@ -6,7 +6,7 @@ export type RunLimited = <T>(task: () => Promise<T>) => Promise<T>
 export interface ConcurrencyLimiter {
   /** Throws SYSTEM.UNAVAILABLE if the queue is full. */
   runLimited: RunLimited
-  /** Number of tasks in the queue. */
+  /** Returns the number of tasks in the queue. */
   waiting(): number
 }
 
@@ -17,7 +17,10 @@ export interface ConcurrencyLimits {
   waiting: number
 }
 
-/** A first-in, first-out limiter with a bounded queue. A full queue refuses further tasks with SYSTEM.UNAVAILABLE. */
+/**
+ * Returns a first-in, first-out limiter with a bounded queue. A full queue refuses further tasks with
+ * SYSTEM.UNAVAILABLE.
+ */
 export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLimits): ConcurrencyLimiter => {
   let running = 0
   const queue: (() => void)[] = []
@@ -33,7 +36,7 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
     await new Promise<void>((resolve) => queue.push(resolve))
   }
 
-  /** Hands the slot to the first task in the queue, so that no new task can overtake it. */
+  /** Passes the slot to the first task in the queue, so that no new task can overtake it. */
   const release = (): void => {
     const next = queue.shift()
     if (next) next()

@@ -17,7 +17,7 @@ export const canonicalJson = (value: unknown): string => {
 /** A parsed value, or the reason for the log why the text was rejected. */
 export type StrictJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
-/** Creates the decoder per call: the typed client loads this module in environments without TextDecoder. */
+/** The decoder is created per call, because the typed client loads this module in environments without TextDecoder. */
 const decode = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 const rejected = (reason: string): StrictJson => ({ ok: false, reason })
 
@@ -29,7 +29,10 @@ const BRACES = { open: 0x7b, close: 0x7d }
 /** Names that can modify an object's prototype. */
 const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** The index of the quote that closes the string starting at `start`; the text's length if it is not closed. */
+/**
+ * Returns the index of the quote that ends the string starting at `start`, or the text's length if the string does not
+ * end.
+ */
 const endOfString = (text: string, start: number): number => {
   let end = start
   let escapes = 1
@@ -44,8 +47,8 @@ const endOfString = (text: string, start: number): number => {
 }
 
 /**
- * Counts the members of all objects of a JSON text: each has one colon outside strings. Undefined if the text is nested
- * deeper than `maxDepth`.
+ * Counts the members of all objects of a JSON text: each member has one colon outside strings. Returns undefined if the
+ * text is nested deeper than `maxDepth`.
  */
 const countMembers = (text: string, maxDepth: number): number | undefined => {
   let depth = 0
@@ -61,20 +64,20 @@ const countMembers = (text: string, maxDepth: number): number | undefined => {
   return members
 }
 
-/** Ten times the need of the largest request. V8 parses objects with many names forty times slower than plain text. */
+/** Ten times what the largest request needs. V8 parses objects with many names forty times slower than plain text. */
 const maxMembers = 1_000
 
 const isWellFormedText = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /**
- * V8 can confuse an escape in a name with the backslash of a name that it parsed before (nodejs/node#63785). The wrong name
- * contains a backslash, which no name of the interface does.
+ * Whether a name contains a backslash, which no name of the interface does. V8 can confuse an escape in a name with the
+ * backslash of a name that it parsed before (nodejs/node#63785).
  */
 const hasBackslash = (name: string): boolean => name.includes('\\')
 
 /** Finds what JSON.parse accepts and this parser rejects: forbidden and repeated names, malformed Unicode. */
 const findFlaw = (text: string, root: unknown, members: number): string | undefined => {
-  // Without escapes every string is as well-formed as the decoded UTF-8.
+  // Without escapes, a string is well-formed because the decoded UTF-8 is.
   const hasEscapes = text.includes('\\')
   let names = 0
   const check = (value: unknown): string | undefined => {

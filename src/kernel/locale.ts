@@ -14,7 +14,7 @@ const byLowerCase = new Map<string, Locale>([
   ['zh-mo', 'zh-Hant'],
 ])
 
-/** Longer tags are ignored: looking up a header-sized tag subtag by subtag takes a tenth of a second. */
+/** Longer tags are ignored, because looking up a tag of the size of a header takes a tenth of a second. */
 const maxTagLength = 64
 
 const lookUp = (tag: string): Locale | undefined => {
@@ -29,7 +29,7 @@ const lookUp = (tag: string): Locale | undefined => {
   return undefined
 }
 
-/** The best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); `en` if none matches. */
+/** Returns the best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); `en` if none matches. */
 export const parseLocale = (header: string | undefined): Locale => {
   if (header === undefined) return fallbackLocale
   const exact = byTag.get(header)
@@ -52,10 +52,10 @@ export const parseLocale = (header: string | undefined): Locale => {
 
 /** The translated texts of config/locales. */
 export interface Words {
-  /** The public sentence of a refusal, with the name of the invalid field if there is one. */
+  /** Returns the public sentence of a refusal, with the name of the invalid field if there is one. */
   refusal(code: Code, locale: Locale, field?: string): string
-  /** A coded value with its label and description. Throws RangeError for a code outside the family. */
+  /** Returns a coded value with its label and description. Throws RangeError for a code outside the family. */
   coded<C extends string>(family: CodedFamily<C>, code: C, locale: Locale): CodedValue
-  /** Any other text by its key, with `values` in place of its {{placeholders}}. */
+  /** Returns any other text by its key. `values` replace its {{placeholders}}. */
   text(key: string, locale: Locale, values?: Record<string, string>): string
 }

@@ -29,7 +29,9 @@ export const exponentOf = (currency: string): number => {
   return exponent
 }
 
-/** The digits before and after the decimal point; undefined for a sign, an exponent or a leading zero. */
+/**
+ * Returns the digits before and after the decimal point. Returns undefined for a sign, an exponent or a leading zero.
+ */
 const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
   const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
   return matched === undefined ? undefined : { whole, fraction }
@@ -47,8 +49,8 @@ const maxDigits = 30
 export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
 
 /**
- * Parses a decimal string without rounding. Undefined for a sign, an exponent, a leading zero, more decimal places than the
- * currency has, or more than 30 digits.
+ * Parses a decimal string without rounding. Returns undefined for a sign, an exponent, a leading zero, more decimal
+ * places than the currency has, or more than 30 digits.
  */
 export const parseMoney = (text: string, currency: string): Money | undefined => {
   const digits = text.length <= maxDigits + 1 ? splitDecimal(text) : undefined
@@ -62,7 +64,7 @@ export const parseMoney = (text: string, currency: string): Money | undefined =>
 /** Whether the ledger can store a calculated amount: not negative, at most 30 digits. */
 export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
 
-/** The decimal string with all of the currency's decimal places. */
+/** Returns the decimal string with all of the currency's decimal places. */
 export const formatMoney = ({ minor, currency }: Money): string => {
   const exponent = exponentOf(currency)
   const digits = (minor < 0n ? -minor : minor).toString().padStart(exponent + 1, '0')
@@ -96,7 +98,7 @@ export interface Ratio {
   readonly denominator: bigint
 }
 
-/** Throws RangeError unless the denominator is positive. */
+/** Returns a fraction. Throws a RangeError unless the denominator is positive. */
 export const ratio = (numerator: bigint, denominator: bigint): Ratio => {
   if (denominator <= 0n) throw new RangeError('a ratio has a denominator above zero')
   return { numerator, denominator }
@@ -121,10 +123,10 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
   denominator: a.denominator * b.denominator,
 })
 
-/** Throws RangeError for zero. */
+/** Returns the inverse. Throws a RangeError for zero. */
 export const invert = ({ numerator, denominator }: Ratio): Ratio => ratio(denominator, numerator)
 
-/** One minus the ratio, for a ratio of at most one. */
+/** Returns one minus the ratio, for a ratio of at most one. */
 export const complement = ({ numerator, denominator }: Ratio): Ratio => ({
   numerator: denominator - numerator,
   denominator,
@@ -138,7 +140,7 @@ export const multiplyRoundingDown = (units: bigint, { numerator, denominator }: 
 export const multiplyRoundingUp = (units: bigint, { numerator, denominator }: Ratio): bigint =>
   (units * numerator + denominator - 1n) / denominator
 
-/** The decimal string truncated to a number of places, without trailing zeros. */
+/** Returns the decimal string truncated to a number of places, without trailing zeros. */
 export const formatTruncated = ({ numerator, denominator }: Ratio, places: number): string => {
   const digits = ((numerator * 10n ** BigInt(places)) / denominator).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')

@@ -23,7 +23,7 @@ export type Permission = `${string}:${string}`
 export interface Policy {
   /** `anonymous`: tokens are ignored. `account`: a live session, or an API key on the api chain. */
   caller: 'anonymous' | 'account'
-  /** The X-Workspace-Id header: ignored, defaulting to the account's workspace, or required. */
+  /** The X-Workspace-Id header. It is ignored, or by default the account's workspace, or required. */
   workspace: 'none' | 'optional' | 'required'
   /** The permission that the caller needs; null if authentication is enough. */
   permission: Permission | null
@@ -91,10 +91,10 @@ export interface OperationTypes<O extends Operation> {
 /** Declares an operation and keeps its literal types. */
 export const operation = <const O extends Operation>(declared: O): O => declared
 
-/** The domain of an operation id: `transfers` for `transfers.create`. */
+/** Returns the domain of an operation id: `transfers` for `transfers.create`. */
 export const domainOf = (id: string): string => id.slice(0, id.indexOf('.'))
 
-/** The names of a path's parameters in order. */
+/** Returns the names of a path's parameters in order. */
 export const pathParamNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
 
@@ -121,17 +121,17 @@ export const chains = {
 
 export type ChainId = keyof typeof chains
 
-/** The portal of a chain; null where the access code or the token determines it. */
+/** Returns the portal of a chain, or null if the access code or the token determines it. */
 export const portalOfChain = ({ portal }: Chain): Portal | null =>
   portal === 'code' || portal === 'token' ? null : portal
 
 const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
 
-/** Longest prefix first, because one prefix can contain another. */
+/** The longest prefix comes first, because one prefix can contain another. */
 const byPrefix = Object.keys(chains)
   .filter(isChainId)
   .sort((a, b) => chains[b].prefix.length - chains[a].prefix.length)
 
-/** The chain of a path, whether or not an operation exists there. Default: the CONSUMER portal's chain. */
+/** Returns the chain of a path, whether or not an operation exists there. Default: the CONSUMER portal's chain. */
 export const findChain = (path: string): ChainId =>
   byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'

@@ -10,17 +10,17 @@ export interface ExceededLimit {
 }
 
 export interface RefusalDetail {
-  /** For operators: written to the log only. */
+  /** A detail for operators. It is written to the log only. */
   internal?: string
-  /** The name of the invalid input, shown in the public sentence. Never its value. */
+  /** The name of the invalid input. It is shown in the public sentence; the value never is. */
   field?: string
-  /** Seconds to wait before a retry. */
+  /** Number of seconds to wait before a retry. */
   retryAfter?: number
   /** The exceeded limit, if it is not one of the pipeline's own. */
   limit?: ExceededLimit
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string>
-  /** Documented behavior with a 5xx status: logged at info and not counted as a fault. */
+  /** Whether a 5xx status is documented behavior. It is then logged at level info and not counted as a fault. */
   documented?: boolean
   cause?: unknown
 }
@@ -35,7 +35,7 @@ export class Refusal extends Error {
   /** Marks the refusals of every copy of the package in the process. */
   readonly [brand] = true
 
-  /** Whether a value is a refusal, possibly one that another copy of the package has created. */
+  /** Whether a value is a refusal. Refusals of other copies of the package count, too. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && brand in value
   }
@@ -61,9 +61,9 @@ export const rateLimited = (waitMs: number, internal: string, by?: Omit<Exceeded
   return new Refusal('ACCESS.RATE_LIMITED', by ? { ...detail, limit: { ...by, resetMs: waitMs } } : detail)
 }
 
-/** The message of a thrown value, which may be anything. */
+/** Returns the message of a thrown value, which may be anything. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The `code` of an error from Node, a library or the database; undefined without one. */
+/** Returns the `code` of an error from Node, a library or the database; undefined without one. */
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

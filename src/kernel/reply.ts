@@ -1,9 +1,11 @@
 import type { Instant } from './scalars.ts'
 
-/** A value that is available now, or a promise of it. Awaiting the cached values of a request would double its cost. */
+/**
+ * A value that is available now, or a promise of it. If cached values were awaited, a request would cost twice as much.
+ */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Continues synchronously with a value that is available, otherwise once its promise resolves. */
+/** Calls the function with an available value immediately, or else once its promise resolves. */
 export const thenSync = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
@@ -29,12 +31,12 @@ export interface PageRequest {
   pageSize: number
 }
 
-/** The number of rows before the requested page. */
+/** Returns the number of rows before the requested page. */
 export const offsetOf = ({ currentPage, pageSize }: PageRequest): number => (currentPage - 1) * pageSize
 
 /**
- * The total that agrees with the rows, which were read after the count and may have changed since. A page that is not full
- * is the last one; an empty page starts after the last record.
+ * Returns a total that agrees with the rows. They were read after the count and can have changed since. A page that is
+ * not full is the last one; an empty page starts after the last record.
  */
 const reconcileTotal = (rows: number, counted: number, request: PageRequest): number => {
   const before = offsetOf(request)
@@ -42,7 +44,7 @@ const reconcileTotal = (rows: number, counted: number, request: PageRequest): nu
   return rows < request.pageSize ? before + rows : Math.max(counted, before + rows)
 }
 
-/** A page of a list from its rows and the count of all records. */
+/** Returns a page of a list from its rows and the count of all records. */
 export const toPage = <T>(items: T[], counted: number, request: PageRequest): Page<T> => {
   const totalRecords = reconcileTotal(items.length, counted, request)
   const totalPages = Math.ceil(totalRecords / request.pageSize)
@@ -60,7 +62,7 @@ export const toPage = <T>(items: T[], counted: number, request: PageRequest): Pa
   }
 }
 
-/** An empty page, for a list of an object that does not exist. */
+/** Returns an empty page, for a list of an object that does not exist. */
 export const emptyPage = <T>(): Page<T> => ({
   items: [],
   pagination: {
@@ -100,11 +102,14 @@ export const isFrozenReply = (value: unknown): value is object =>
 export const successCode = '2000'
 export const successMessage = 'Success'
 
-/** The envelope of a success as JSON text. `dataText` is JSON already and is not parsed again. */
+/** Returns the envelope of a success as JSON text. `dataText` is JSON already and is not parsed again. */
 export const successEnvelope = (version: string, at: Instant, dataText: string): string =>
   `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
 
-/** The envelope of a refusal as JSON text. Only upstream services send `field`; the gateway then writes its own sentence. */
+/**
+ * Returns the envelope of a refusal as JSON text. Only upstream services send `field`; the gateway then writes its own
+ * sentence.
+ */
 export const failureEnvelope = (version: string, at: Instant, code: string, message: string, field?: string): string =>
   JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
 

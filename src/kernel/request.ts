@@ -10,7 +10,7 @@ export interface Caller {
   sessionId: SessionId | null
   /** Null for a session. */
   apiKeyId: string | null
-  /** When the session last verified a second factor; null if it never did, and for API keys. */
+  /** When the session last verified a second factor. Null if it never did, and for API keys. */
   steppedUpAt: Instant | null
   /** Permissions outside any workspace: those of an operator on the SYSTEM portal. Empty for others. */
   permissions: ReadonlySet<Permission>
@@ -30,7 +30,10 @@ export interface Idempotency {
   bodyHash: string
 }
 
-/** A stream of bytes. src/platform/runtime makes it a Node stream: the kernel runs in browsers and uses no Node types. */
+/**
+ * A stream of bytes. src/platform/runtime extends it to a Node stream. The kernel runs in browsers and uses no Node
+ * types.
+ */
 export interface ByteStream {
   readonly destroyed: boolean
 }
@@ -60,7 +63,7 @@ export interface RequestContext {
   range: string | null
   ifNoneMatch: string | null
   ifRange: string | null
-  /** HEAD: send the headers of the reply without its body. */
+  /** Whether to send the headers of the reply without its body (HEAD). */
   headOnly: boolean
 }
 
@@ -120,7 +123,7 @@ export type HandlerTable = ReadonlyMap<string, AnyHandler>
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
 
-/** Every operation that a contract file exports, with its export name. */
+/** Returns every operation that a contract file exports, with its export name. */
 export const operationsIn = (contract: object): [name: string, operation: Operation][] =>
   Object.entries(contract).filter((entry): entry is [string, Operation] => isOperation(entry[1]))
 
@@ -151,6 +154,6 @@ export interface CallAssertion {
 
 /** Signs call assertions as JWTs. */
 export interface AssertionSigner {
-  /** A JWT with `iss`, `iat` and `exp` that the gateway's JWKS verifies. */
+  /** Returns a JWT with `iss`, `iat` and `exp` that the gateway's JWKS verifies. */
   sign(assertion: CallAssertion): Promise<string>
 }

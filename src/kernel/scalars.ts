@@ -17,7 +17,7 @@ export interface Ids {
 /** Cryptographically secure randomness. Injected. */
 export interface Randomness {
   bytes(count: number): Uint8Array
-  /** A uniform integer in [0, limit). */
+  /** Returns a uniform integer in [0, limit). */
   integer(limit: number): number
 }
 
@@ -44,13 +44,13 @@ export const toIso = (at: Instant): string => new Date(at).toISOString()
 export const toIsoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 export const toDate = (at: Instant): Date => new Date(at)
 
-/** The years 1 to 9999 UTC: PostgreSQL has no year 0, and ISO 8601 years have four digits. */
+/** The years 1 to 9999 UTC. PostgreSQL has no year 0, and years in ISO 8601 have four digits. */
 const earliest = Date.parse('0001-01-01T00:00:00.000Z')
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Parses ISO 8601 with a zone; the contract's schemas validate the form. Undefined for a missing or invalid text and outside
- * the years 1 to 9999.
+ * Parses ISO 8601 with a zone; the contract's schemas validate the form. Returns undefined for a missing or invalid
+ * text, and outside the years 1 to 9999.
  */
 export const parseInstant = (text: string | undefined): Instant | undefined => {
   const milliseconds = Date.parse(text ?? '')
@@ -60,7 +60,8 @@ export const parseInstant = (text: string | undefined): Instant | undefined => {
 const hasSubMilliseconds = /\.\d{3}\d*[1-9]/
 
 /**
- * The interval between two instants, both included. The database stores whole milliseconds, so a finer start is rounded up.
+ * Returns the interval between two instants, both included. The database stores whole milliseconds, so a finer start is
+ * rounded up.
  */
 export const parseInterval = ({
   startTime,
@@ -74,14 +75,17 @@ export const parseInterval = ({
   return { from: isRoundedUp ? addMs(from, 1) : from, to: parseInstant(endTime) }
 }
 
-/** Whether two instants are at most this far apart in either direction, so that setting the clock back extends nothing. */
+/**
+ * Whether two instants are at most this far apart in either direction. Setting the clock back therefore extends
+ * nothing.
+ */
 export const areWithin = (milliseconds: number, one: Instant, other: Instant): boolean =>
   Math.abs(one - other) <= milliseconds
 
-/** A waiting time for Retry-After: whole seconds, rounded up, at least one. */
+/** Returns a waiting time for Retry-After: whole seconds, rounded up, at least one. */
 export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
 
-/** A remaining time for mails: whole minutes, rounded down, at least one. */
+/** Returns a remaining time for mails: whole minutes, rounded down, at least one. */
 export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.floor(milliseconds / 60_000))
 
 /** The longest delay of a timer in milliseconds; a longer one fires immediately. */
@@ -91,10 +95,12 @@ export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000
 export const days = (count: number): number => count * 86_400_000
 
-/** The form in which addresses are stored and compared: NFKC, trimmed, lower case. */
+/** Returns the form in which addresses are stored and compared: NFKC, trimmed, lower case. */
 export const canonicalEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
 
-/** One plain mailbox: no character that could start another header, another recipient or a display name. */
+/**
+ * Matches one plain mailbox, without characters that could start another header, another recipient or a display name.
+ */
 const mailboxPattern = /^[^\s<>()[\]\\,;:"@\p{Cc}]{1,64}@[^\s<>()[\]\\,;:"@\p{Cc}]{1,253}$/u
 
 /** Returns the address unchanged. Throws TypeError unless it is one mailbox (RFC 5321, 4.1.2, without quoted forms). */

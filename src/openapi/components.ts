@@ -29,7 +29,7 @@ const commonProperties: JsonObject = {
   version: { type: 'string', examples: [chains.consumer.envelope, chains.self.envelope] },
   timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
 }
-// `const` without the type `null`: some generators fail on an envelope that has it and is narrowed by `allOf`.
+// A `const` without the type `null`. Some generators fail on an envelope that has this type and is narrowed by `allOf`.
 const nothing: JsonObject = { const: null }
 const required = ['version', 'timestamp', 'success', 'code', 'message', 'data']
 
@@ -71,7 +71,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
   },
 }
 
-/** The payloads of the secure channel. */
+/** Returns the payloads of the secure channel. */
 export const sealedComponents = (catalogue: Catalogue): Record<string, JsonObject> => ({
   SealedBody: toJsonSchema(catalogue, SealedBody, 'input'),
   SealedReply: toJsonSchema(catalogue, SealedReply, 'output'),

@@ -14,7 +14,7 @@ export interface DocumentOptions {
   version: string
   /** Recorded requests and replies. */
   examples?: Examples
-  /** The public sentence of a refusal. Default: its code. */
+  /** Returns the public sentence of a refusal. By default the code itself. */
   sentence?: Sentence
 }
 
@@ -64,7 +64,7 @@ export const openApiDocument = async (catalogue: Catalogue, options: DocumentOpt
       description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative: the origin that serves the document.
+    // The URL is relative: the origin that serves the document.
     servers: [{ url: '/' }],
     tags: listTags(catalogue),
     paths,

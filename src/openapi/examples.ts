@@ -27,7 +27,7 @@ const toExample = ({ params, query, request, reply }: JsonObject): Example => ({
   ...(reply !== undefined && { reply }),
 })
 
-/** Reads the recorded examples (docs/examples.json); none if the file does not exist. */
+/** Reads the recorded examples (docs/examples.json). Returns none if the file does not exist. */
 export const readExamples = (file: URL | string): Examples => {
   if (!existsSync(file)) return noExamples
   const { operations, refusals } = parseJsonObject(readFileSync(file, 'utf8'))

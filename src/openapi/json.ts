@@ -10,7 +10,7 @@ type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
 
 export const isJsonObject = (value: Json | undefined): value is JsonObject => isRecord(value)
 
-/** Converts a value such as zod's output to JSON. Undefined members are left out. */
+/** Converts a value, such as the output of zod, to JSON. Undefined members are omitted. */
 export const toJsonObject = (value: unknown): JsonObject => parseJsonObject(JSON.stringify(value))
 
 /** Throws TypeError unless the text is a JSON object. */
@@ -23,7 +23,7 @@ export const parseJsonObject = (text: string): JsonObject => {
 /** Returns a reference to a component. */
 export const reference = (kind: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${kind}/${name}` })
 
-/** Replaces each object for which `change` returns another, and searches the members of all other objects. */
+/** Replaces each object for which `change` returns another object. Searches the members of all other objects. */
 export const mapObjects = (value: Json, change: (object: JsonObject) => JsonObject | undefined): Json => {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change))
   return isJsonObject(value) ? (change(value) ?? mapMembers(value, change)) : value
@@ -38,7 +38,10 @@ const findReferences = (value: Json, kind: ComponentKind): Set<string> => {
   return new Set(references.map(([, name = '']) => name))
 }
 
-/** Returns the components that `from` refers to, directly or through others of the same kind, sorted by name. */
+/**
+ * Returns the components to which `from` refers, directly or through components of the same kind. They are sorted by
+ * name.
+ */
 export const pickReferenced = (all: Record<string, JsonObject>, kind: ComponentKind, from: Json): JsonObject => {
   const picked: JsonObject = {}
   const visit = (value: Json): void => {

@@ -16,7 +16,7 @@ export interface OperationParts {
   refusals: RefusalResponses
 }
 
-/** Returns what the policy means to a caller, one sentence per rule. */
+/** Describes what the policy means to a caller, in one sentence per rule. */
 const describePolicy = (operation: Operation, chain: Chain): string => {
   const { policy, body } = operation
   const rules: [boolean, string][] = [

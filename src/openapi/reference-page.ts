@@ -10,7 +10,10 @@ export interface PageFile {
   bytes: Uint8Array
 }
 
-/** The page's content security policy: only scripts of this origin, no eval. The renderer needs inline styles. */
+/**
+ * The page's content security policy. It allows only scripts of this origin and no eval. The renderer needs inline
+ * styles.
+ */
 export const referencePolicy: Record<string, string[]> = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],

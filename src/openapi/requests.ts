@@ -65,7 +65,10 @@ const parseAs = (type: Json | undefined, text: Json | undefined): Json | undefin
   return type === 'boolean' ? text === 'true' : text
 }
 
-/** Returns query parameters with their parsed types: a count is an integer. The input schema determines which are required. */
+/**
+ * Returns query parameters as they are after parsing: a count is an integer. The input schema determines which are
+ * required.
+ */
 const listQueryParameters = (catalogue: Catalogue, { query }: Operation, recorded: JsonObject): JsonObject[] => {
   if (!query) return []
   const required = toArray(toJsonSchema(catalogue, query, 'input').required)

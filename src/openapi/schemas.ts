@@ -7,7 +7,7 @@ import { toPascalCase } from './names.ts'
 /** Formats that make zod's pattern for them redundant. */
 const formatsWithoutPattern = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
 
-/** Client generators assume 32-bit integers unless the schema has another format. */
+/** The maximum of 32-bit integers. Client generators assume 32 bits unless the schema has another format. */
 const maxInt32 = 2_147_483_647
 
 /** Removes redundant keywords: patterns of known formats, the bounds of safe integers, object defaults. */
@@ -19,7 +19,7 @@ const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
   if (typeof schema.default === 'object') delete schema.default
-  // Replies can gain fields; requests reject unknown ones.
+  // Replies can get additional fields later, but requests reject unknown ones.
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames
 }
@@ -40,7 +40,9 @@ const listPermissions = ({ permissionLists }: Catalogue, schema: Record<string, 
   Object.assign(schema, { items: { type: 'string', enum: [...codes] }, maxItems: codes.length })
 }
 
-/** Client generators read a folded nullable map of anything as never null, so such a schema is not folded. */
+/**
+ * Whether a schema is a nullable map of any values. Client generators would read it as never null if it were folded.
+ */
 const isAnyMap = ({ additionalProperties: values }: JsonObject): boolean =>
   isJsonObject(values) && Object.keys(values).length === 0
 
@@ -70,10 +72,10 @@ export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input
   return mapMembers(rest, foldNullable)
 }
 
-/** One to two milliseconds of schema conversion. A larger batch would block requests. */
+/** A batch converts schemas for one to two milliseconds. A larger batch would block requests. */
 const batchSize = 8
 
-/** Yields items in batches with a turn of the event loop between them, so that the process can serve requests. */
+/** Yields the items with a turn of the event loop after each batch, so that the process can serve requests. */
 export async function* inBatches<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const [index, item] of items.entries()) {
     if (index % batchSize === 0) await nextTurn()

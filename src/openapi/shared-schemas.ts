@@ -12,7 +12,9 @@ export interface SharedSchemas {
   dataOf(operation: Operation): JsonObject
 }
 
-/** Returns the parts of a reply that get names: the item of a page or list and the pagination, or else the reply itself. */
+/**
+ * Returns the parts of a reply that get names: the item of a page or list and the pagination, or else the whole reply.
+ */
 const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } => {
   if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
   const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
@@ -58,8 +60,8 @@ const hoistDefinition = (reply: JsonObject, name: string): { data: JsonObject; n
 }
 
 /**
- * Finds the schemas that replies share and names them. Two schemas are equal if their JSON is, so the contract needs no
- * annotations. `reserved` names are not used.
+ * Finds the schemas that several replies share, and names them. Two schemas are equal if their JSON is, so the contract
+ * needs no annotations. Names in `reserved` are not used.
  */
 export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<string>): Promise<SharedSchemas> => {
   const components: Record<string, JsonObject> = {}

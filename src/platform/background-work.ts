@@ -9,7 +9,7 @@ import { createConcurrencyLimiter, maxTimerMs, type Randomness } from '../kernel
 export interface BackgroundWork {
   /** Never throws. A task that exceeds the capacity or fails on every attempt is logged as an error. */
   run(name: string, work: () => Promise<void>): void
-  /** Number of tasks dropped since the start. */
+  /** Returns the number of tasks dropped since the start. */
   dropped(): number
   /** Resolves once nothing is running or waiting. */
   idle(): Promise<void>
@@ -19,7 +19,10 @@ export interface BackgroundWork {
 
 /** Limits and delays. Times are in milliseconds. */
 export interface BackgroundSettings {
-  /** Maximum number of running tasks, and of running and waiting ones. Further tasks are dropped. */
+  /**
+   * Maximum number of running tasks, and maximum number of running and waiting tasks together. Further tasks are
+   * dropped.
+   */
   concurrency: number
   capacity: number
   /** Tasks start after a random delay up to this, so that response times do not reveal whether there was a task. */

@@ -19,12 +19,13 @@ const prefixDigits = 5
 /** In bytes. A response holds about 800 suffixes, a padded one 1,000, of about 40 bytes each. */
 const maxResponseBytes = 1_000_000
 
-/** For a deployment without a breach check: no password is known. */
+/** Used in a deployment without a breach check. Every password passes. */
 export const noBreachCheck: BreachCheck = { isBreached: async () => false }
 
 /**
- * A k-anonymity range query (haveibeenpwned.com/API/v3#PwnedPasswords): sends only the first five digits of the SHA-1.
- * If the service is unavailable, logs a warning and accepts the password: the strength estimate still applies.
+ * Checks passwords by k-anonymity range queries (haveibeenpwned.com/API/v3#PwnedPasswords), which send only the first
+ * five digits of the SHA-1. If the service is unavailable, logs a warning and accepts the password, because the
+ * strength estimate still applies.
  */
 export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck => {
   const range = async (prefix: string): Promise<string> => {
@@ -43,7 +44,7 @@ export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: 
       try {
         const lines = (await range(digest.slice(0, prefixDigits))).split(/\r?\n/)
         const line = lines.find((each) => each.toUpperCase().startsWith(`${digest.slice(prefixDigits)}:`))
-        // Padding has a count of 0.
+        // Padding entries have a count of 0.
         return line !== undefined && Number(line.split(':')[1]) > 0
       } catch (error) {
         log.warn({ err: error }, 'breach check unavailable; password accepted without it')

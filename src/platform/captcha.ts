@@ -26,7 +26,7 @@ const maxResponseBytes = 65_536
 const unavailable = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UNAVAILABLE', { internal: `turnstile: ${internal}`, retryAfter: 5, cause })
 
-/** For a deployment without a CAPTCHA: every token passes. */
+/** Used in a deployment without a CAPTCHA. Every token passes. */
 export const noCaptcha: Captcha = { passes: async () => true }
 
 /**

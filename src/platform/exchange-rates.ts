@@ -70,7 +70,7 @@ export const openRateProvider = async (
 ): Promise<Rates> => {
   let known: Rate[] = []
   let isFetching = false
-  /** One request at a time, so that a late response cannot replace a newer one. */
+  /** Sends one request at a time, so that a late response cannot replace a newer one. */
   const refresh = async (): Promise<void> => {
     if (isFetching) return
     isFetching = true

@@ -23,7 +23,7 @@ const loadUndici = async () => {
   const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
   // An aborted HTTP/1 request closes its connection, so a dead one is replaced. HTTP/2 would only end the stream.
   const options = { allowH2: false }
-  // Like Node's own fetch, which uses proxies from the environment if NODE_USE_ENV_PROXY is set.
+  // Like Node's own fetch, uses the proxies of the environment if NODE_USE_ENV_PROXY is set.
   const dispatcher = globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options)
   return { fetch, dispatcher }
 }

@@ -19,10 +19,10 @@ export const parseRange = (text: string): IpRange => {
   return [address, bits]
 }
 
-/** The IP version of a range. */
+/** Returns the IP version of a range. */
 export const ipVersion = ([network]: IpRange): 4 | 6 => (network.kind() === 'ipv4' ? 4 : 6)
 
-/** Whether a range contains an address. False if the text is not a valid address. */
+/** Whether a range contains an address. Returns false if the text is not a valid address. */
 export const containsAddress = ([network, bits]: IpRange, address: string): boolean => {
   if (!ipaddr.isValid(address)) return false
   const ip = ipaddr.process(address)

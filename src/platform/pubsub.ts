@@ -5,7 +5,7 @@ import type { RedisConnection } from './redis/index.ts'
  * they only make it react sooner.
  */
 export interface PubSub {
-  /** Delivers to local subscribers before it returns, and to other replicas soon after. Never throws. */
+  /** Returns once local subscribers have the message; other replicas get it soon after. Never throws. */
   publish(topic: Topic, text: string): void
   subscribe(topic: Topic, listener: Listener): void
 }

@@ -54,7 +54,7 @@ export interface SeedPorts {
     member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
     at: Instant,
   ): Promise<unknown>
-  /** False if the domain of wallets is off. */
+  /** Whether the process has the domain of wallets. */
   hasWallets: boolean
   openWallet(
     tx: Tx,

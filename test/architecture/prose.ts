@@ -23,7 +23,10 @@ const joinLineComments = (source: string, comments: readonly Comment[]): { start
   return joined
 }
 
-/** The comments of a source file, and its string literals of three words and more: messages, descriptions, test titles. */
+/**
+ * Returns the comments of a source file and its string literals of three or more words: messages, descriptions, test
+ * titles.
+ */
 export const proseOfSource = (path: string, source: string): Prose[] => {
   const { program, comments } = parseSync(path, source)
   const found: Prose[] = []
@@ -42,7 +45,7 @@ export const proseOfSource = (path: string, source: string): Prose[] => {
   return found
 }
 
-/** The paragraphs, list items and table cells of a Markdown text, without code. */
+/** Returns the paragraphs, list items and table cells of a Markdown text, without code. */
 export const proseOfMarkdown = (path: string, markdown: string): Prose[] => {
   const found: Prose[] = []
   let paragraph: string[] = []
@@ -79,7 +82,7 @@ export const proseOfMarkdown = (path: string, markdown: string): Prose[] => {
   return found
 }
 
-/** The comments of YAML, shell and Docker files, and the texts of YAML values. */
+/** Returns the comments of YAML, shell and Docker files, and the texts of YAML values. */
 export const proseOfLines = (path: string, text: string): Prose[] =>
   text.split('\n').flatMap((line, index) => {
     const part =

@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs'
 /** An import rule. Paths are relative to src, with forward slashes. */
 export interface ImportRule {
   name: string
-  /** Files that the rule speaks of. */
+  /** The files to which the rule applies. */
   from: RegExp
-  /** Imports that are forbidden there: our own files by path, packages and built-ins by their specifier. */
+  /** The forbidden imports: files of this project by path, packages and built-in modules by their specifier. */
   forbids: RegExp
   /** Exceptions to `from` and to `forbids`. */
   exceptFrom?: RegExp
@@ -19,11 +19,11 @@ export interface TextRule {
   forbids: RegExp
 }
 
-/** Every folder and file right below src. */
+/** Matches every folder and file directly below src. */
 const ours = readdirSync(new URL('../../src', import.meta.url), { withFileTypes: true })
   .map((entry) => (entry.isDirectory() ? `${entry.name}/` : `${entry.name.replace('.', '\\.')}$`))
   .join('|')
-/** All of ours but these folders. */
+/** Matches every folder and file except these folders. */
 const allBut = (...folders: string[]): RegExp => new RegExp(`^(?!(${folders.join('|')})/)(${ours})`)
 
 /** Contract files run in a browser: the building blocks, and the `contract.ts` of each owner. */
@@ -111,7 +111,7 @@ export const importRules: ImportRule[] = [
 
 export const textRules: TextRule[] = [
   {
-    // A bundler may keep the whole of an object that is imported by its name: zod's 50 languages, 350 KB for nothing.
+    // If zod is imported by name, a bundler can include all of it, with 350 KB for 50 languages that nothing uses.
     name: 'what a browser loads imports zod as a namespace',
     in: /^(kernel|contract|client)\/|(^|\/)contract\.ts$/,
     forbids: /^import \{ z \} from 'zod'/m,
@@ -135,7 +135,7 @@ export const textRules: TextRule[] = [
     forbids: /\benum [A-Z]|\bas any\b|: any\b|@ts-(ignore|expect-error|nocheck)/,
   },
   {
-    // The bundler takes these for free of effects and leaves them out of the build, with what they would have thrown.
+    // The bundler assumes that these calls have no effect and removes them, including the errors that they would throw.
     name: 'nothing built in is called only for what it throws',
     in: /./,
     forbids:
@@ -143,7 +143,10 @@ export const textRules: TextRule[] = [
   },
 ]
 
-/** Domains are rooms without doors between them: `domains/a/…` may import of domains only itself. */
+/**
+ * Whether a domain imports another one. Files in `domains/a/` can only import from `domains/a/` and from contract
+ * files.
+ */
 export const isForeignDomain = (from: string, to: string): boolean => {
   const room = (path: string) => /^domains\/([^/]+)\//.exec(path)?.[1]
   const [a, b] = [room(from), room(to)]

@@ -1,6 +1,6 @@
 import type { Prose } from './prose.ts'
 
-/** An expression that readers have to decode, and what to write instead. */
+/** An expression that readers must decode, and its replacement. */
 interface Rule {
   rejected: RegExp
   instead: string
@@ -56,7 +56,7 @@ const rules: readonly Rule[] = [
   { rejected: /\b(?:interface|completions|hardening|design|style)\.md\b/, instead: 'a document in this repository' },
 ]
 
-/** Every rejected expression, a line each, with what to write instead. */
+/** Returns the rejected expressions, one per line, each with its replacement. */
 export const rejectedExpressions = (texts: readonly Prose[]): string[] =>
   texts.flatMap(({ at, text }) =>
     rules.flatMap(({ rejected, instead }) => {

@@ -30,7 +30,7 @@ describe('the source tree', () => {
   })
 })
 
-/** The standard file names of a domain or an identity capability. A name means the same in every folder. */
+/** The standard file names of a domain or an identity capability. A name has the same meaning in every folder. */
 const sharedNames = new Set(['index', 'contract', 'handlers', 'service', 'rules', 'store', 'view', 'schema'])
 
 describe('a domain', () => {
@@ -47,7 +47,7 @@ describe('a domain', () => {
       .filter((path) => /^domains\//.test(path))
       .filter((path) => {
         const name = posix.basename(path, '.ts')
-        // `account-handlers` next to `handlers`: two spellings of one shape.
+        // The part after the last dash counts, so `account-handlers` next to `handlers` is the same kind of file.
         const suffix = name.split('-').at(-1) ?? ''
         return name.includes('-') && suffix !== 'schema' && suffix !== 'store' && sharedNames.has(suffix)
       })
@@ -55,7 +55,7 @@ describe('a domain', () => {
   })
 })
 
-/** Rejected names, by the words that replace them. Paths and identifiers of the source are checked. */
+/** Rejected names by their replacement. The paths and identifiers of the sources are checked. */
 const rejectedFiles =
   /(^|\/)(door|fault-door|answer|last-answer|rest-of-body|pipelined|malformed|paced|read-bounded|edge-view|access-memory|judged-again|serve-stage|outside|shared|metered|book-watch|refused-commands|together|running|observing|faults|alone|withoutTimeouts|remains|renewal|is-apart|is-during|part-of|moment|demand-writable|clock-difference|announcements|ask|late|json-in|read-at-most|acting|telling|outcome|maker-store|remembered|running-out|forgetting|opening|live-login|pre-login|turns|throttle|liveness|announced|bound-store|running-store|prove|upgrade|set-by-token|told)\.ts$/
 const rejectedIdentifiers =

@@ -14,7 +14,7 @@ import { refusalOf } from '../domains/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testClock } from '../identity/clock.ts'
 
-/** An anonymous call as it is received. */
+/** Returns an anonymous call as the pipeline receives it. */
 const callWith = (headers: Record<string, string>): Call => {
   const call = arrivedCall(listTimezones, { headers: headersOf(headers), receivedAt: testClock().now() })
   call.portal = 'CONSUMER'

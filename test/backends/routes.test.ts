@@ -76,7 +76,7 @@ test('retire: closes the connections after the longest timeout plus one second',
   await request()
   vi.advanceTimersByTime(1)
   await Promise.all(left.values())
-  // One for streams and one for other calls, each of them reused.
+  // There is one connection for streams and one for other calls. Both are reused.
   expect(left.size).toBe(2)
   await misbehaving.close()
 })
@@ -124,7 +124,7 @@ test('retire: metrics omit its breakers, which would stay open for ever', async 
 })
 
 const { assertion } = testSettings({})
-/** All domains in process unless the test places them elsewhere. */
+/** Starts backends with all domains in process, unless the test places them elsewhere. */
 const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') =>
   createBackends({
     identity: new Map(),

@@ -1,6 +1,6 @@
 import { createClient, PorticoError } from '../../src/client/index.ts'
 
-/** The exports that a page's own script would import. */
+/** The exports that a script of a page would import. */
 Object.assign(globalThis, { portico: { createClient, PorticoError } })
 
 declare global {

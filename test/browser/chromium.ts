@@ -10,8 +10,8 @@ const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/
 export const chromiumPath: string | null = candidates.find((path) => existsSync(path)) ?? null
 
 /**
- * Chromium's own sandbox needs permissions that a container's root lacks; the pages are ours. `keepsPages` restores the
- * back/forward cache, which the driver disables.
+ * Starts Chromium. Its sandbox needs permissions that root in a container does not have, and the pages are our own.
+ * `keepsPages` enables the back/forward cache, which the driver disables.
  */
 export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> => {
   if (chromiumPath === null) throw new Error('no Chromium on this machine')
@@ -19,7 +19,7 @@ export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> =>
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'], ignoreDefaultArgs })
 }
 
-/** The typed client as one file, as a page loads it. */
+/** Returns the typed client as one file, as a page loads it. */
 export const bundleClient = async (): Promise<string> => {
   const bundle = await rolldown({ input: fileURLToPath(new URL('app.ts', import.meta.url)), platform: 'browser' })
   const { output } = await bundle.generate({ format: 'iife' })
@@ -56,8 +56,8 @@ export const openPage = async (context: BrowserContext, url: string): Promise<Wa
 const localItems = (): string => JSON.stringify(Object.entries(localStorage).sort())
 
 /**
- * Waits until a tab's writes to localStorage are visible in other tabs. A browser propagates them to its other processes
- * with a delay, which clients cannot detect.
+ * Waits until a tab's writes to localStorage are visible in other tabs. A browser sends them to its other processes
+ * with a delay that clients cannot detect.
  */
 export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void> => {
   const written = await from.evaluate(localItems)

@@ -8,7 +8,7 @@ import { codeIn } from '../harness/sign-in.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
-  /** Exposed to the page: the latest code in the owner’s mail. */
+  /** Available to the page: returns the latest code in the owner’s mail. */
   var mailedCode: () => Promise<string>
 }
 
@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
       )
       const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
-      // Slow enough that a person would watch the progress.
+      // The network is slow enough for a person to watch the progress.
       const network = await context.newCDPSession(page)
       const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 3_000_000 }
       await network.send('Network.emulateNetworkConditions', slow)
@@ -194,7 +194,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       await storageArrived(frozen.page, awake.page)
       await frozen.client.evaluate((client) => void client.listWallets().catch(() => undefined))
       await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
-      // Simulates freezing, which a browser does not do on request while a page is visible.
+      // Simulates a frozen tab, because a browser does not freeze a visible page on request.
       const debug = await context.newCDPSession(frozen.page)
       await debug.send('Debugger.enable')
       await debug.send('Debugger.pause')

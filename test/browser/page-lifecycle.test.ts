@@ -38,11 +38,11 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
   })
   afterAll(() => browser?.close())
 
-  /** A page with its client, over a storage that tabs share. */
+  /** Opens a page with its client. All pages share one storage. */
   const open = async () => {
     const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
     const client = await page.evaluateHandle(() => {
-      // More retries than a slow machine can need while a page is offline.
+      // More retries than a slow machine needs while a page is offline.
       const retry = { attempts: 100, maxDelayMs: 1_000 }
       const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none', retry } as const
       const events = { signedOut: 0 }

@@ -39,13 +39,13 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
     timeout: 120_000,
   }, async () => {
     const context = await browser.newContext()
-    // A page over plain http has none unless it is on localhost.
+    // A page over plain http has no such API unless it is on localhost.
     await context.addInitScript(() => Reflect.deleteProperty(Crypto.prototype, 'randomUUID'))
     const { page, complaints } = await openPage(context, `${url}/docs`)
     page.setDefaultTimeout(60_000)
     await page.locator('.opblock-tag').first().waitFor()
     expect(await page.locator('.opblock-tag').count()).toBe(new Set(catalogue.map(({ id }) => id.split('.')[0])).size)
-    // The renderer has its own; screen readers do not announce nested ones.
+    // The renderer has a main element, and screen readers do not announce nested ones.
     expect(await page.locator('main').count()).toBe(1)
     await page.locator('#operations-tag-constants').click()
     const countries = page.locator('.opblock', { hasText: '/web/v1/consumer/constants/countries' })

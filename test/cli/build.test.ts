@@ -115,7 +115,7 @@ describe('the build', () => {
         () => '',
         ({ stdout }: { stdout: string }) => stdout,
       )
-    /** The compiler's output after a change of the example. */
+    /** Returns the compiler's output after a change of the example. */
     const compileChanged = async (file: string, from: string, to: string): Promise<string> => {
       const path = join(project, file)
       const text = readFileSync(path, 'utf8')

@@ -67,7 +67,7 @@ export const order = {
   updatedAt: '2026-01-01T00:00:00.000Z',
 }
 
-/** A client without delays between attempts and without a channel, unless the test sets other options. */
+/** Returns a client without delays between attempts and without a channel, unless the test sets other options. */
 export const consumer = (baseUrl: string, more: Partial<ClientOptions<'CONSUMER'>> = {}) =>
   createClient({
     baseUrl,

@@ -8,7 +8,9 @@ afterEach(async () => {
   await gateway.close()
 })
 
-/** The globals of a page over http from another machine: no crypto.subtle, no crypto.randomUUID. */
+/**
+ * Removes the globals that a page over http from another machine does not have: crypto.subtle and crypto.randomUUID.
+ */
 const bereave = () =>
   vi.stubGlobal('crypto', { getRandomValues: globalThis.crypto.getRandomValues.bind(globalThis.crypto) })
 

@@ -22,7 +22,7 @@ const bundleOf = async (folder: string, use: string): Promise<string> => {
 describe('the exported client package', () => {
   let folder: string
   beforeAll(async () => {
-    // Inside the package, so that its imports resolve.
+    // The folder is inside the package, so that its imports resolve.
     folder = await mkdtemp(join(root, 'node_modules', '.portico-client-'))
     await run(process.execPath, [tsc, '-p', 'tsconfig.client.json', '--outDir', folder], { cwd: root })
   })

@@ -44,7 +44,7 @@ describe('a request', () => {
     })
     expect(second?.headers).toMatchObject({ 'x-request-id': 'mine', 'x-locale': 'vi' })
     expect(second?.headers['x-client-hash']).toBe(first?.headers['x-client-hash'])
-    // An id that was lost does not mean the default workspace.
+    // A missing id does not select the default workspace.
     expect([second?.headers['x-workspace-id'], third?.headers['x-workspace-id']]).toEqual([undefined, ''])
   })
 
@@ -173,11 +173,11 @@ describe('a failure', () => {
     expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])
     const reason = new Error('enough')
     await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    // The browser itself aborts when a page is left or a worker is terminated.
+    // The browser aborts the request when the user leaves the page or a worker is terminated.
     const cause = new DOMException('left', 'AbortError')
     const left = await failure(consumer(gateway.baseUrl, { fetch: () => Promise.reject(cause) }).listWallets())
     expect([left.code, left.cause]).toEqual(['CLIENT.NETWORK', cause])
-    // WebKit reports every aborted signal so, and Firefox once the response has begun.
+    // WebKit reports every aborted signal this way, and Firefox does once the response has begun.
     const fetch: typeof globalThis.fetch = (...expected) =>
       globalThis.fetch(...expected).catch(() => Promise.reject(cause))
     const timedOut = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
@@ -272,12 +272,12 @@ describe('a money command', () => {
     const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 100 }, now: () => now })
     await client.session.adopt(pair('1'))
     const caller = new AbortController()
-    // The fake wait ends only when the test ends it.
+    // The wait with fake timers ends only when the test ends it.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const call = client.createTransfer({ body: transfer, signal: caller.signal })
     const value = expect(call).rejects.toThrow('enough')
     await expect.poll(() => vi.getTimerCount()).toBe(1)
-    // The next attempt would renew the tokens first.
+    // Otherwise the next attempt would renew the tokens first.
     now += 900_000
     caller.abort(new Error('enough'))
     await value

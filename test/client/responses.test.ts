@@ -112,7 +112,7 @@ describe('a call', () => {
     await expect(hasty.listWallets({ signal })).rejects.toHaveProperty('code', 'CLIENT.TIMEOUT')
     caller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
-    // The request itself is aborted, not just ignored.
+    // The request itself is aborted and not only ignored.
     await expect(fetched.mock.results[1]?.value).rejects.toThrow('enough')
   })
 

@@ -5,11 +5,11 @@ interface Seen {
   method: string
   path: string
   headers: IncomingMessage['headers']
-  /** The received JSON, or text if it is not JSON; undefined without a body. */
+  /** The received JSON, or text if it is not JSON. Undefined without a body. */
   body: unknown
 }
 
-/** The responses of an operation: one per request, the last one repeatedly. */
+/** A response. An operation has one per request, and the last one is repeated. */
 export type Step = (seen: Seen, response: ServerResponse) => Promise<void> | void
 
 const parse = (text: string): unknown => {
@@ -40,7 +40,7 @@ export const hangUp: Step = (_, response) => {
   response.destroy()
 }
 
-/** A gateway that responds by a script from `METHOD path` to steps, and records the requests. */
+/** Returns a gateway that responds by a script from `METHOD path` to steps, and records the requests. */
 export const scriptedGateway = async (script: Record<string, Step | Step[]>) => {
   const seen: Seen[] = []
   const served = new Map<string, number>()
@@ -62,7 +62,7 @@ export const scriptedGateway = async (script: Record<string, Step | Step[]>) => 
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     seen,
-    /** The requests whose path ends like this. */
+    /** Returns the requests whose path has this end. */
     to: (end: string) => seen.filter(({ path }) => (path.split('?', 1)[0] ?? '').endsWith(end)),
     close: async () => {
       server.closeAllConnections()

@@ -16,7 +16,7 @@ const compose = textOf('compose.yaml')
 const image = textOf('Dockerfile')
 const documented = textOf('docs/guides/deploy.md')
 
-/** Loads a configuration file that is embedded in the file of an orchestrator, with the variables that go with it. */
+/** Loads a configuration that is embedded in the file of an orchestrator, with the variables of that file. */
 const loadYaml = (yaml: string, variables: Record<string, string> = {}): Configuration => {
   const PORTICO_CONFIG = join(folder, 'portico.yaml')
   writeFileSync(PORTICO_CONFIG, yaml)
@@ -39,7 +39,7 @@ const number = (text: string, pattern: RegExp): number => Number(pattern.exec(te
 
 const drains = z.object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
 
-/** The maximum time from SIGTERM to the end of the process (docs/guides/deploy.md). */
+/** Returns the maximum time from SIGTERM to the end of the process (docs/guides/deploy.md). */
 const drainSeconds = (yaml: string): number => {
   const { shutdown } = drains.parse(load(yaml))
   return (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5

@@ -30,7 +30,7 @@ test('config/production.example.yaml: valid in production, except for its publis
   ])
 })
 
-/** Every digest of an access code in the files that match a pattern. */
+/** Returns every digest of an access code in the files that match a pattern. */
 const digestsIn = (pattern: string): Set<string> =>
   new Set(
     globSync(pattern, { cwd: root })

@@ -80,7 +80,7 @@ describe('production', () => {
     },
   )
 
-  // The library would interpret these as yes or no.
+  // The library would interpret these values as yes or no.
   test.each(['', '?requiretls=true', '?requireTLS=', '?requireTLS=no', '?requireTLS=true&requireTLS=false'])(
     'refuses smtp:// without an explicit requireTLS: %j',
     (query) => {
@@ -243,7 +243,7 @@ test.each<[string, object]>([
   ['access.leaseMs', { access: { leaseMs: 5_001 } }],
   ['access.invitations.lifeMs', { access: { invitations: { lifeMs: day + 1 } } }],
   ['access.invitations.maxPending', { access: { invitations: { maxPending: 501 } } }],
-  // 0 disables other limits; here it would lock everybody out.
+  // For other limits, 0 means no limit. Here it would lock everyone out.
   ['tokens.accessTtlMs', { tokens: { accessTtlMs: 0 } }],
   ['sessions.absoluteMs', { sessions: { absoluteMs: 0 } }],
   ['sessions.idleMs', { sessions: { idleMs: 0 } }],
@@ -252,7 +252,7 @@ test.each<[string, object]>([
   ['sessions.maxConcurrent', { sessions: { maxConcurrent: 101 } }],
   ['login.attempts', { login: { attempts: 11 } }],
   ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
-  // The appended digits would change the path or the key, and every password would pass.
+  // The appended digits would change the path or the key, and then every password would pass.
   ...['https://hibp.example/range', 'https://hibp.example/?key=hidden'].map((url): [string, object] => [
     'passwords.breachCheck.url',
     { passwords: { breachCheck: { url } } },
@@ -266,7 +266,8 @@ test.each<[string, object]>([
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['a'.repeat(65)] })],
   ['portals.SYSTEM.accessCodes', portal({ accessCodes: [] })],
-  // The result of the documented command for an unset variable. It would accept requests without an access code.
+  // This is the digest that the documented command prints for an unset variable. It would accept requests without an
+  // access code.
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: [hash('sha256', '')] })],
   ['portals', { portals: { CONSUMER: { accessCodes: [code] }, SYSTEM: { accessCodes: ['a'.repeat(64), code] } } }],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0'] } })],

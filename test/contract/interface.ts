@@ -1,6 +1,6 @@
 /**
- * The endpoints of the interface, typed by hand, to compare the catalogue with. Columns: method, path, the workspace
- * header (R, O, - or * if the document does not specify it), and the observed errors.
+ * The endpoints of the interface, written by hand, to compare the catalogue with. Columns: method, path, the workspace
+ * header (R, O, -, or * if the document does not specify it), and the observed errors.
  */
 const VAL = 'VALIDATION.INVALID_PARAMETER'
 const TOK = 'ACCESS.TOKEN_MISSING'

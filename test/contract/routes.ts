@@ -4,9 +4,9 @@ import { type ChainId, chains, type Operation } from '../../src/kernel/index.ts'
 export interface Route {
   operation: Operation
   chain: ChainId
-  /** Method and path with the parameter names. */
+  /** Method and path, with the names of the parameters. */
   name: string
-  /** Method and path without the parameter names, as routing sees them. */
+  /** Method and path without the names of the parameters, as the router compares them. */
   shape: string
 }
 

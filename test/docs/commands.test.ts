@@ -33,7 +33,7 @@ describe('the commands of the documentation', () => {
     await store?.remove()
   })
 
-  /** On the ports of this test's gateway instead of the usual ones. */
+  /** Replaces the usual ports by those of this test's gateway. */
   const here = (script: string): string =>
     script.replaceAll('http://127.0.0.1:8080', gateway.url).replaceAll('http://127.0.0.1:9090', gateway.operationsUrl)
 

@@ -1,10 +1,10 @@
-/** How the tests treat a block of commands in the documentation. `begins` is the start of its script. */
+/** How the tests treat a block of commands in the documentation. `begins` is the beginning of its script. */
 export type Documented = { file: string; begins: string } & (
   | { prints: RegExp; adds?: (gateway: { url: string; operationsUrl: string }) => string }
   | { notRun: string }
 )
 
-/** Every block: run against a gateway that the test starts, or with the reason why it is not run. */
+/** Every block of commands. A test runs it against a gateway, or the entry gives the reason why it does not run. */
 export const documented: Documented[] = [
   {
     file: 'README.md',

@@ -6,10 +6,10 @@ import { documentationFiles } from './shell-blocks.ts'
 
 const files = documentationFiles()
 
-/** A page without its fenced blocks, whose brackets and hashes are neither links nor headings. */
+/** Returns a page without its fenced blocks, in which brackets and hashes are neither links nor headings. */
 const proseOf = (page: string): string => readFileSync(page, 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '')
 
-/** The anchors of a page's headings, as GitHub makes them: a repeated heading gets a number. */
+/** Returns the anchors of a page's headings as GitHub creates them. A repeated heading gets a number. */
 const anchorsOf = (page: string): string[] => {
   const counts = new Map<string, number>()
   return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
@@ -26,7 +26,7 @@ const anchorsOf = (page: string): string[] => {
 const linksOf = (page: string): string[] =>
   [...proseOf(page).matchAll(/\]\((?!https?:)([^)]+)/g)].map(([, link = '']) => link)
 
-/** Whether a link of `page` leads to a file that exists, and to one of its headings if it names one. */
+/** Whether a link of `page` leads to an existing file and, if it names a heading, to an existing heading. */
 const leads = (page: string, link: string): boolean => {
   const [path = '', anchor] = link.split('#')
   const target = path === '' ? page : join(dirname(page), path)

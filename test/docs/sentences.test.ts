@@ -6,10 +6,10 @@ import { documentationFiles } from './shell-blocks.ts'
 
 const maxWords = 25
 
-/** Settings are described in their schema. */
+/** Whether a page is written by hand. The descriptions of settings are in their schema. */
 const isWritten = (file: string): boolean => file !== 'docs/reference/configuration.md'
 
-/** Paragraphs, list items and table cells of a page, without code and the targets of links. */
+/** Returns the paragraphs, list items and table cells of a page, without code and the targets of links. */
 const textsOf = (markdown: string): string[] =>
   markdown
     .replaceAll(/^ *```.*?^ *```$/gms, '')

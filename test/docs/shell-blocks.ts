@@ -7,7 +7,7 @@ export interface ShellBlock {
   script: string
 }
 
-/** Every page of the documentation, with the pages of the root. */
+/** Returns every page of the documentation, with the pages of the root. */
 export const documentationFiles = (): string[] => [
   'README.md',
   'ARCHITECTURE.md',
@@ -15,7 +15,7 @@ export const documentationFiles = (): string[] => [
   ...globSync('docs/**/*.md', { cwd: root }).sort(),
 ]
 
-/** Every block that is fenced as sh. */
+/** Returns every block that is fenced as sh. */
 export const shellBlocks = (): ShellBlock[] =>
   documentationFiles().flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')

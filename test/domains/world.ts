@@ -36,7 +36,7 @@ export const words = createWords({
 /** The default settings. */
 export const { access: accessSettings } = testSettings({})
 
-/** The members of workspaces, as compose builds them. */
+/** Builds the members of workspaces as `compose` does. */
 const createTestMembers = (database: Database, settings = { ...accessSettings.workspaces }): Members =>
   createMembers({
     database,
@@ -47,13 +47,13 @@ const createTestMembers = (database: Database, settings = { ...accessSettings.wo
     hasWorkspace: (id) => hasWorkspace(database, id),
   })
 
-/** The port of wallets to the memberships. */
+/** Returns the port of wallets to the memberships. */
 export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
   const { memberships } = createTestMembers(database)
   return { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) }
 }
 
-/** A clock that the test advances, from a fixed instant. */
+/** Creates a clock that starts at a fixed instant and that the test advances. */
 export const testClock = (start = '2026-03-01T09:00:00Z') => {
   let now = Date.parse(start)
   return {
@@ -72,11 +72,11 @@ export interface CallInput {
   query?: Record<string, string>
   params?: Record<string, string>
   locale?: Locale
-  /** Access that was read earlier. Default: read now. */
+  /** Access that was read earlier. By default the access is read now. */
   access?: WorkspaceAccess
 }
 
-/** The reply of an operation, as a client reads it. */
+/** The reply of an operation as a client reads it. */
 export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
 
 export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
@@ -105,7 +105,7 @@ export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Cal
   permissions: new Set(),
 })
 
-/** A store with the whole schema. `call` runs handlers with the requests that the pipeline would pass. */
+/** Creates a store with the whole schema. `call` runs handlers with the requests that the pipeline would pass. */
 export const createWorld = async (open = testDatabase): Promise<World> => {
   const { database, close } = await open()
   const clock = testClock()
@@ -180,7 +180,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     }
     const handler = handlers.get(id)
     if (!handler) throw new Error(`no handler for ${id}`)
-    // The lines above establish what the pipeline's types derive from the policy.
+    // The lines above check the properties that the pipeline's types derive from the policy.
     const request = {
       ...createRequestContext(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
       locale: input.locale ?? 'en',
@@ -215,7 +215,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
   }
 }
 
-/** The code of a call's refusal, or `none`. */
+/** Returns the code of a call's refusal, or `none`. */
 export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
   try {
     await call

@@ -8,7 +8,7 @@ export interface AccessWorld {
   owner: Session
   member: Session
   call(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<Answer>
-  /** As `call`, but returns `data` and throws unless the status is 200. */
+  /** Like `call`, but returns `data` and throws unless the status is 200. */
   // biome-ignore lint/suspicious/noExplicitAny: a black-box client has no types
   data(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<any>
   /** Creates a workspace. */

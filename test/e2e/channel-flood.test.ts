@@ -12,14 +12,17 @@ import { storeIsAvailable } from '../harness/store.ts'
 const chain = '/web/v1/consumer'
 const initiate = `${chain}/auth/login/initiate`
 const topology = inject('topology')
-/** Enough to fill 4 MB at 600 bytes per session. A single process has no such limit. */
+/** Enough openings to fill 4 MB at 600 bytes per session. A single process has no such limit. */
 const openings = topology === 'replicas' ? 4_480 : 1_600
 const networks = 80
 const inParallel = 16
-/** Counters per /56: all requests, openings, sign-ins; plus a few others and a group of windows per minute. */
+/**
+ * There are counters per /56 for all requests, openings and sign-ins, some other keys, and one group of windows per
+ * minute.
+ */
 const maxKeys = 3 * networks + 20
 
-/** Addresses of 80 /56 networks of one /48. */
+/** Returns an address. There are 80 /56 networks in one /48. */
 const addressOf = (count: number): string => `2001:db8:0:${(count % networks).toString(16)}00::1`
 
 /** Runs `task` for each number below `count`, a few concurrently. */
@@ -44,10 +47,10 @@ interface Scene {
   portico: Portico
   redis: TestRedis | undefined
   open(address: string): Promise<Answer>
-  /** A numbered sealed body that violates the schema: if it can be opened, the response is 400. */
+  /** Sends a numbered sealed body that violates the schema. If the gateway can open it, the response is 400. */
   sendBody(sessionId: string, seq: number, address: string): Promise<Answer>
   keys(): Promise<number>
-  /** The statuses other than 200 of readiness and of a signed-in user's request, per replica. */
+  /** Returns the statuses other than 200 of readiness and of a signed-in user's request, per replica. */
   faults(): Promise<number[]>
   stop(): Promise<void>
 }
@@ -61,7 +64,7 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
   const pem = `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----`
   const [clientHash, key] = ['flooding-client', new Uint8Array(randomBytes(32))]
   const text = { key: Buffer.from(key).toString('base64url'), clientHash, iat: Math.floor(Date.now() / 1_000) }
-  // The same payload opens any number of sessions and costs this client one encryption.
+  // One payload opens any number of sessions, so this client encrypts only once.
   const payload = await new CompactEncrypt(Buffer.from(JSON.stringify(text)))
     .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
     .encrypt(await importSPKI(pem, 'RSA-OAEP-256'))
@@ -96,7 +99,9 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
   }
 }
 
-/** Floods with openings. Returns their statuses and the errors that signed-in users and readiness got meanwhile. */
+/**
+ * Opens many sessions. Returns their statuses and the errors that signed-in users and readiness got in the meantime.
+ */
 const flood = async ({ open, faults }: Scene) => {
   const failures: number[] = []
   const responses = await runLimited(openings, async (count) => {
@@ -107,7 +112,7 @@ const flood = async ({ open, faults }: Scene) => {
   return { responses, failures }
 }
 
-// Remote domains make no difference to the channel.
+// The placement of domains makes no difference to the channel.
 describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel openings from one /48', () => {
   let scene: Scene
   beforeAll(async () => {
@@ -122,7 +127,7 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
     const counts = tally(responses.map(({ status }) => status))
     expect(Object.keys(counts)).toEqual(['200', '429'])
     expect(counts[200]).toBeGreaterThanOrEqual(300)
-    // The flood can last into a third minute.
+    // The openings can last into a third minute.
     expect(counts[200]).toBeLessThanOrEqual(900)
     expect(failures).toEqual([])
     expect(await scene.keys()).toBeLessThan(maxKeys)
@@ -136,7 +141,7 @@ describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel
   let sessions: string[]
   beforeAll(async () => {
     scene = await startScene((settings) => {
-      // Other limits are raised: 400 sessions per minute.
+      // Other limits are raised to 400 sessions per minute.
       settings.secureChannel.maxSessions = 12_400
     })
   })

@@ -9,7 +9,7 @@ type Currency = keyof typeof least
 const currencies = Object.keys(least).filter((code): code is Currency => code in least)
 
 const placesOf = (currency: Currency): number => least[currency].split('.')[1]?.length ?? 0
-/** A decimal string in minor units. It must have every decimal place. */
+/** Returns a decimal string in minor units. It must have every decimal place. */
 const minor = (text: string, currency: Currency): bigint => {
   expect(text.split('.')[1]?.length ?? 0).toBe(placesOf(currency))
   return BigInt(text.replace('.', ''))

@@ -5,7 +5,7 @@ import { freePort } from '../harness/postgres.ts'
 import { root, upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
-/** Loaded before the service: sets its clock three seconds behind the gateway's. */
+/** A module that is loaded before the service and sets its clock three seconds behind the gateway's. */
 const behind = `data:text/javascript,${encodeURIComponent(
   'const { now } = Date; globalThis.Date = class extends Date { constructor(at = now() - 3_000) { super(at) } }',
 )}`
@@ -28,7 +28,7 @@ const examples = [
 ]
 const isEmbedded = inject('topology') === 'embedded'
 
-// A program that this machine lacks is skipped by name; Node.js is always there.
+// If this machine lacks a program, its example is skipped by name. Node.js is always available.
 describe.each(examples)('the example service $name', ({ command: [program = '', ...args], isRunnable }) => {
   const isSkipped = !isEmbedded || !isRunnable
   let portico: Portico
@@ -48,7 +48,7 @@ describe.each(examples)('the example service $name', ({ command: [program = '', 
       },
     })
     service = spawn(program, args, {
-      // `go run` starts the service as a child: a separate process group ends both.
+      // `go run` starts the service as a child process. A separate process group ends both.
       detached: true,
       cwd: root,
       env: {

@@ -45,7 +45,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
 
   test('exchanges.quote 200: exact amounts, rounded in favor of the house', async () => {
     const quote = await quoted()
-    // 0.9215 less half a percent is 0.9168925; the fee is a thousandth of the source amount.
+    // 0.9215 minus half a percent is 0.9168925. The fee is a thousandth of the source amount.
     expect(quote).toMatchObject({
       sourceAmount: '100.00',
       targetAmount: '91.68',
@@ -154,7 +154,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
   })
 })
 
-/** Rates of an HTTP service whose response each test sets. */
+/** The rates of an HTTP service, whose response each test sets. */
 describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provider', () => {
   let portico: Portico
   let provider: Server

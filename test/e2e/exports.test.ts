@@ -264,7 +264,7 @@ describe.skipIf(!storeIsAvailable())('exports with a short expiry', () => {
   let owner: Session
   beforeAll(async () => {
     portico = await startPortico({
-      // 20 per window: without the scale of the other tests.
+      // The limit is 20 per window. Other tests multiply it.
       variables: { PORTICO_RATE_LIMIT_SCALE: '1' },
       adjust: (settings) => {
         settings.jobs.pollMs = 50

@@ -26,7 +26,7 @@ const newestMail = async ({ operationsUrl }: PorticoProcess, address: string): P
   return found
 }
 
-// Extensions do not depend on the topology, and `serve` of other topologies may not create tables.
+// Extensions do not depend on the topology. In other topologies, `serve` is not allowed to create tables.
 describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
   let store: TestStore
   let gateway: PorticoProcess
@@ -195,7 +195,10 @@ describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** An extension with one operation; `change` is a statement about its definition `d` and operation `o`. */
+  /**
+   * Writes an extension with one operation. `change` is a statement that changes the definition `d` and the operation
+   * `o`.
+   */
   const extension = async (change: string, handlers = '{ readCard: async () => true }'): Promise<string> => {
     const file = join(folder, `${crypto.randomUUID()}.js`)
     await writeFile(

@@ -216,7 +216,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(headers.has('set-cookie')).toBe(false)
     const head = await download(bizId, {}, 'HEAD')
     expect([head.status, head.bytes.length, head.headers.get('content-length')]).toEqual([200, 0, '300000'])
-    // Range is defined for GET only (RFC 9110, 14.2).
+    // Range is only defined for GET (RFC 9110, 14.2).
     const ranged = await download(bizId, { range: 'bytes=0-9', 'if-range': '"other"' }, 'HEAD')
     expect([ranged.status, ranged.headers.get('content-length')]).toEqual([200, '300000'])
     expect((await download(bizId, { range: 'bytes=999999-' }, 'HEAD')).status).toBe(200)
@@ -314,7 +314,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       await rm(folder)
       await rename(`${folder}.away`, folder)
     }
-    // The failures in a row have opened the circuit of a remote domain for half a second.
+    // After several failures, the circuit breaker of a remote domain is open for half a second.
     await expect.poll(async () => (await download(bizId)).status).toBe(200)
   })
 
@@ -337,7 +337,7 @@ const blobs = async (directory: string): Promise<string[]> => {
   return entries.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`)
 }
 
-/** Names begin with the time. */
+/** The names begin with the time. */
 const newestBlob = async (directory: string): Promise<string> =>
   (await blobs(directory)).toSorted((one, other) => basename(one).localeCompare(basename(other))).at(-1) ?? ''
 

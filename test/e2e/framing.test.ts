@@ -13,8 +13,8 @@ const initiate = '/web/v1/consumer/auth/login/initiate'
 const changePassword = '/web/v1/consumer/auth/password/change'
 
 /**
- * Malformed requests on a raw socket, and the response to each. The gateway frames requests before it knows their
- * operation: one process shows it, and `split` shows it for bodies that stream on to a domain service.
+ * Sends malformed requests on a raw socket and checks each response. The gateway frames requests before it knows their
+ * operation, so one process is enough. `split` also covers bodies that are streamed to a domain service.
  */
 describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('framing and path', () => {
   let portico: Portico
@@ -178,7 +178,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
       return { end: await closed, text }
     }
     const before = operationsServed()
-    // A proxy may drop the rest of a refused body and send another client's request in its place.
+    // A proxy can drop the rest of a rejected body and then send the request of another client on the connection.
     for (const then of ['x'.repeat(40_000) + get(), get().repeat(400), '']) {
       const { end, text } = await refused(then)
       expect([end, text.match(/HTTP\/1\.1 \d+/g), text]).toEqual([

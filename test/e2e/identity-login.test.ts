@@ -25,7 +25,7 @@ interface Times {
 const quantile = (values: number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0
 const median = (values: number[]): number => quantile(values, 0.5)
-/** The fastest of several runs: other work on the machine has added least to it. */
+/** Returns the fastest of several runs, because other work on the machine has delayed it least. */
 const quiet = (values: number[]): number => quantile(values, 0.2)
 
 describe.skipIf(!storeIsAvailable())('signing in', () => {
@@ -57,8 +57,8 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 
   /**
-   * Measures both alternately up to four times, and returns none once a measurement is close: load on the machine slows one
-   * or the other temporarily, while a real difference shows every time.
+   * Measures both alternately, up to four times. Returns no difference as soon as one measurement is close. Load on the
+   * machine slows one or the other temporarily, but a real difference appears every time.
    */
   const measureDifferences = async (
     isFar: (times: Times) => boolean,
@@ -73,7 +73,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
           const started = performance.now()
           await attempt(kind === 'known' ? email : newEmail())
           times[kind].push(performance.now() - started)
-          // Work that a response leaves behind must not slow the next one.
+          // Work that continues after a response must not slow the next request.
           await new Promise((resolve) => setTimeout(resolve, 20))
         }
       }

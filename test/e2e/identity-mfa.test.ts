@@ -12,11 +12,11 @@ const revoke = '/security/mfa/otp/revoke'
 const generate = '/security/mfa/backup-codes/generate'
 const stepUp = '/security/step-up'
 
-/** The code of a time step: 0 for the current one, 1 for the next. */
+/** Returns the code of a time step: 0 is the current step, 1 the next one. */
 const codeOf = (secret: string, step = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
 
-/** A code is valid for a time step, so no test starts near the end of one. */
+/** Waits until enough of the current time step is left, because a code is valid for one step. */
 const withinStep = async (): Promise<void> => {
   const left = 30_000 - (Date.now() % 30_000)
   if (left < 9_000) await new Promise((resolve) => setTimeout(resolve, left + 50))

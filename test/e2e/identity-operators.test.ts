@@ -8,7 +8,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 const password = 'Portico-demo-2026'
 const email = 'checker@demo.test'
 
-/** Operators have the same sign-in and security operations, at the SYSTEM portal. */
+/** Operators have the same operations for sign-in and security, at the SYSTEM portal. */
 describe.skipIf(!storeIsAvailable())("an operator's own account", () => {
   let portico: Portico
   beforeAll(async () => {

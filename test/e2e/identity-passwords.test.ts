@@ -33,7 +33,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** The audit entries of an account. Some are written after the response. */
+  /** Returns the audit entries of an account. Some are written after the response. */
   const audited = async (action: string, accountId: string) => {
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const path = `/web/v1/system/audit-log?action=${action}&targetId=${accountId}`

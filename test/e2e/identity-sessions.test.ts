@@ -18,7 +18,10 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** Immediate at the gateway that ended the session; within a second at the other replica (docs/security.md). */
+  /**
+   * The gateway that ended the session rejects it immediately. The other replica does so within a second
+   * (docs/security.md).
+   */
   const isRefused = async (status: () => Promise<number>): Promise<void> => {
     if (inject('topology') === 'replicas') await expect.poll(status).toBe(401)
     else expect(await status()).toBe(401)
@@ -72,7 +75,7 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     ])
     const update = begin('/profile/update', Buffer.from('{"accountName":"Still Here"}'))
     const upload = begin('/files/upload', form.body, form.headers)
-    // Until both requests have been authenticated.
+    // Wait until both requests have been authenticated.
     await pause(100)
     data(await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, own.accessToken))
     for (let replica = 0; replica < portico.urls.length; replica++)

@@ -12,7 +12,10 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** Immediate at the gateway that made the change; within a second at the other replica (docs/security.md). */
+  /**
+   * The gateway that made the change applies it immediately. The other replica does so within a second
+   * (docs/security.md).
+   */
   const inForce = async (read: () => Promise<unknown>, wanted: unknown): Promise<void> => {
     if (inject('topology') === 'replicas') await expect.poll(read).toEqual(wanted)
     else expect(await read()).toEqual(wanted)

@@ -72,7 +72,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     'x-workspace-id': developmentIds.workspace,
   })
 
-  /** A form that is generated while it is sent. */
+  /** Returns a form that is generated while it is sent. */
   const upload = async (bytes: number) => {
     const boundary = `b${randomUUID()}`
     const part = (fields: string) => Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${fields}\r\n\r\n`)
@@ -113,7 +113,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     return { size: received, sha256: hash.digest('hex') }
   }
 
-  /** The growth of each process's peak memory. */
+  /** Returns by how much the peak memory of each process grows. */
   const growthsOf = async (work: () => Promise<unknown>): Promise<number[]> => {
     const before = processes.map((each) => {
       writeFileSync(`/proc/${each.child.pid}/clear_refs`, '5')

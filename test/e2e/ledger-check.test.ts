@@ -7,7 +7,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** One replica finds a ledger that was changed in the database, and every replica and the command line report it. */
+/** One replica finds that the ledger was changed in the database. Every replica and the command line then report it. */
 describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the ledger check', () => {
   let portico: Portico
   let url = ''

@@ -21,7 +21,7 @@ const lists = catalogue.flatMap(({ id, path, chains: on, query }) => {
   return on.filter((chain) => chains[chain].perimeter === 'portal').map((chain) => ({ id, chain, path: at, filters }))
 })
 
-/** A value of each filter that not every item has. */
+/** For each filter, a value that not every item has. */
 const others: Record<string, string> = {
   apiKeyStatus: 'EXPIRED',
   keyPrefix: 'ptk_000000000000',
@@ -65,7 +65,7 @@ const fields: Record<string, string[]> = {
 const Coded = z.object({ code: z.string() }).transform(({ code }) => code)
 const FilterValue = z.union([z.string(), Coded])
 
-/** The property of an item that a filter matches. */
+/** Returns the property of an item to which a filter applies. */
 const valuesOf = (item: Item, filter: string): string[] =>
   (fields[filter] ?? [filter]).flatMap((field) => FilterValue.safeParse(item[field]).data ?? [])
 
@@ -107,7 +107,7 @@ describe.skipIf(!storeIsAvailable())('lists', () => {
     const [first] = all
     if (!first) throw new Error('the list is empty')
     const known = new Set(all.map(idOf))
-    /** Only entries that existed before: the audit log grows meanwhile. */
+    /** Only entries that existed before count, because the audit log grows in the meantime. */
     const found = async (query: Record<string, string>) => (await read(query)).map(idOf).filter((id) => known.has(id))
     const those = (wanted: (item: Item) => boolean) => all.filter(wanted).map(idOf)
     for (const time of new Set([first, all.at(-1) ?? first].map(timeOf))) {

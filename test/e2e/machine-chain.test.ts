@@ -9,7 +9,7 @@ const permissionCodes = ['wallet:read', 'transfer:read', 'transfer:create']
 /** Wide enough for all data of this test. */
 const since = `startTime=${new Date(Date.now() - 3_600_000).toISOString()}`
 
-/** The operations of the machine chain. The order was created on the same chain. */
+/** Returns the operations of the machine chain. The order was created on the same chain. */
 const reads = (order: string): Record<string, string> => ({
   'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
   'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,
@@ -31,7 +31,7 @@ describe.skipIf(!storeIsAvailable())('the machine chain', () => {
   })
   afterAll(() => world?.portico.stop())
 
-  /** A key determines its workspace; an access token needs the header. */
+  /** An API key determines its workspace. With an access token, the header does. */
   const means = {
     'an API key': () => ({ headers: { authorization: `Bearer ${key}` } }),
     'an access token': () => ({ token: world.owner.accessToken, workspace }),

@@ -15,7 +15,7 @@ export const reused = [422, 'REQUEST.ID_REUSED']
 
 export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
 
-/** A running Portico with a signed-in owner and operator, and helpers that the tests of orders share. */
+/** Returns a running Portico with a signed-in owner and operator, and helpers that the tests of orders share. */
 export const startMoneyWorld = async (adjust?: Adjust) => {
   const portico = await startPortico({ ...(adjust && { adjust }) })
   const owner = await signIn(portico)
@@ -38,7 +38,7 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
     expect(response.status, response.text).toBe(200)
     return response.body.data
   }
-  /** The postings of an order: account and amount. */
+  /** Returns the postings of an order: account and amount. */
   const postingsOf = async (order: string): Promise<[account: string, amount: string][]> => {
     const postings: { ledgerAccount: string; amount: string }[] = await data(
       system('GET', `/ledger/orders/${order}/postings`),
@@ -48,7 +48,7 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
   return { portico, owner, operator, web, system, data, postingsOf }
 }
 
-/** Asserts that exactly one of the concurrent requests succeeded, and returns it. The others got a conflict. */
+/** Asserts that exactly one of the concurrent requests succeeded, and returns it. The other requests got a conflict. */
 export const assertOneSucceeds = async (rivals: Promise<Answer>[]): Promise<Answer> => {
   const responses = await Promise.all(rivals)
   const [won, ...more] = responses.filter(({ status }) => status === 200)

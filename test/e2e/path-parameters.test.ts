@@ -36,7 +36,7 @@ const hostile = [
   'a'.repeat(8_000),
 ]
 
-/** Rows of the interface that do not list RESOURCE.NOT_FOUND. */
+/** The rows of the interface that do not list RESOURCE.NOT_FOUND. */
 const isInvalidParameter = new Set(['transfers.completed', 'transfers.listOfWallet'])
 
 const parameterRoutes = routes.filter(({ operation }) => pathParamNames(operation.path).length > 0)

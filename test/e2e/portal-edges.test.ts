@@ -3,7 +3,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** Two portals behind different kinds of edge: each portal's own edge headers apply on every chain. */
+/** Two portals behind different kinds of edge. On every chain, the edge headers of the portal apply. */
 describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
   let portico: Portico
   let operator: Session

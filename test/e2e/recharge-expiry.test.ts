@@ -21,7 +21,7 @@ describe.skipIf(!storeIsAvailable())('expired recharges', () => {
     const { data, web, system, upload, orderOf, create } = world
     const fileBizId = await upload()
     const { bizId } = await create({ channelCode: 'CARD_USD' })
-    // Above the daily limit in any case; the share of the first recharge may already be restored.
+    // The amount is above the daily limit in any case. The amount of the first recharge can already be available again.
     const second = orderOf({ channelCode: 'CARD_USD', amount: '100.01' })
     expect(codeOf(await web('POST', '/recharges', second))).toEqual(limit)
     const read = () => data(web('GET', `/recharges/${bizId}`))

@@ -10,7 +10,7 @@ export const reason = { reason: 'no such payment' }
 export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }): string[] =>
   order.statusHistory.map(({ status }) => status.code)
 
-/** The money helpers plus recharges and the credited amount. */
+/** Returns the money helpers plus recharges and the credited amount. */
 export const startRechargesWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld(adjust)
   const { portico, owner, web, data } = world

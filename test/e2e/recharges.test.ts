@@ -95,7 +95,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
       expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
       await data(web('POST', `/recharges/${first.bizId}/cancel`, cancelReason))
-      // The replay returns the first response, although the order has changed since.
+      // A repeated request gets the first response, although the order has changed since then.
       expect(await data(create())).toEqual(first)
     })
     expect(change).toBe(0)
@@ -112,7 +112,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
       for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
         expect(await refused({ channelCode })).toEqual(unavailable)
-      // A currency other than the wallet's is invalid wherever money moves.
+      // In every operation that moves money, a currency other than the wallet's is invalid.
       expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
     },
   )

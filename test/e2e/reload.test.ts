@@ -100,7 +100,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 })
 
-/** It reads the gateways' file, which may place all domains at this service. */
+/** The service reads the gateways' file, which can place all domains at this service. */
 test.skipIf(inject('topology') !== 'embedded')(
   'a domain service serves its domains itself, also after a reload, for any `backends`',
   async () => {

@@ -25,7 +25,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
   const on = (replica: number, method: string, path: string, call: Parameters<typeof send>[3] = {}) =>
     send(portico.urls[replica] ?? '', method, chain + path, call)
   const profile = async (replica: number, token: string) => (await on(replica, 'GET', '/profile', { token })).status
-  /** Milliseconds after `since` during which the other replica still accepted the token. */
+  /** Returns for how many milliseconds after `since` the other replica still accepted the token. */
   const refusedAfter = async (replica: number, token: string, since: number): Promise<number> => {
     while ((await profile(replica, token)) !== 401) await pause(10)
     return performance.now() - since
@@ -33,7 +33,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
 
   test('an ended session is rejected by its own replica immediately, by the other within a second', async () => {
     let delayMs = Number.POSITIVE_INFINITY
-    // Other load on the machine slows some attempts: of three, the fastest counts.
+    // Other load on the machine slows some attempts, so the fastest of three counts.
     for (let round = 0; round < 3 && delayMs >= 300; round++) {
       const { accessToken: token } = await signIn(portico)
       expect([await profile(0, token), await profile(1, token)]).toEqual([200, 200])
@@ -48,7 +48,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
 
   test('an ended session is rejected within a second even if the message is lost', async () => {
     let delayMs = Number.POSITIVE_INFINITY
-    // At most twice: an account gets only five codes in ten minutes.
+    // At most two attempts, because an account gets only five codes in ten minutes.
     for (let round = 0; round < 2 && delayMs >= 1_500; round++) {
       const { accessToken: token } = await signIn(portico)
       expect([await profile(0, token), await profile(1, token)]).toEqual([200, 200])

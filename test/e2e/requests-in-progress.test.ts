@@ -6,7 +6,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** A lock on its wallet delays the first request; the second arrives meanwhile. */
+/** A lock on the wallet delays the first request, and the second one arrives in the meantime. */
 describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('a money command in flight', () => {
   const { workspace, mainUsd, savingsUsd } = developmentIds
   let portico: Portico

@@ -4,7 +4,9 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** Every money operation in a sandbox, including the operator's part, without the accounts of the house. */
+/**
+ * Every money operation in a sandbox, including the decisions of operators, works without the accounts of the house.
+ */
 describe.skipIf(!storeIsAvailable())('sandbox money', () => {
   let world: AccessWorld
   let operator: Session
@@ -22,7 +24,7 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
   }
   const balance = async (currency: string): Promise<string> =>
     (await web('GET', `/wallets/${wallets[currency]}/balance`)).availableBalance
-  /** The names of the non-wallet accounts in the postings of an order. */
+  /** Returns the names of the non-wallet accounts in the postings of an order. */
   const houseOf = async (order: string): Promise<string[]> => {
     const postings: { ledgerAccount: string }[] = await system('GET', `/ledger/orders/${order}/postings`)
     return [...new Set(postings.map(({ ledgerAccount }) => ledgerAccount))].filter((name) => name !== 'WALLET').sort()

@@ -8,7 +8,9 @@ import { codeIn, signIn } from '../harness/sign-in.ts'
 
 const chain = '/web/v1/consumer'
 
-/** Values that no log line may contain, by kind. Each is sent in successful, refused and nonsensical requests. */
+/**
+ * Values that no log line can contain, by kind. Each value is sent in successful, rejected and meaningless requests.
+ */
 const planted = {
   password: 'Portico-demo-2026',
   wrongPassword: 'planted-password-9b1f',
@@ -56,11 +58,13 @@ describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** One value for each name in a schema; almost no operation accepts it. */
+  /** Fills a schema with one value. Almost no operation accepts the result. */
   const filled = (schema: unknown, value: string): Record<string, string> =>
     schema instanceof z.ZodObject ? Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value])) : {}
 
-  /** Commands without a body succeed; one of them signs out. */
+  /**
+   * Operations without input are left out, because commands without a body would succeed, and one of them signs out.
+   */
   const hasInput = ({ operation: { body, path, method } }: Route) =>
     method === 'GET' || path.includes('{') || body instanceof z.ZodObject
 

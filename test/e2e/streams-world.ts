@@ -12,7 +12,7 @@ const { workspace } = developmentIds
 
 /** The time after which a download without a reader is aborted. */
 export const stallMs = 3_000
-/** Longer than a slow machine needs. Requests that must time out get less. */
+/** Longer than a slow machine needs. Requests that must time out have a shorter deadline. */
 const deadlineMs = 20_000
 export const soonMs = 700
 export const secret = 'stack trace of the upstream'
@@ -27,7 +27,10 @@ export const file = {
   createdAt: '2026-01-01T00:00:00.000Z',
 }
 
-/** A Portico whose file domain is an upstream that each test controls, and calls that stream to and from it. */
+/**
+ * Starts a Portico whose file domain is an upstream that each test controls, and returns calls that stream to and from
+ * it.
+ */
 export const startStreamsWorld = async () => {
   let behave: Behaviour = () => undefined
   const upstream = await startRawUpstream((socket, request) => behave(socket, request))
@@ -82,7 +85,7 @@ export const startStreamsWorld = async () => {
     return [status, body.code]
   }
 
-  /** A raw request whose response is not read until the test reads it. */
+  /** Sends a raw request. Its response is not read until the test reads it. */
   const begin = (line: string, extra: Record<string, string>, body = ''): Socket => {
     const { hostname, port } = new URL(portico.url)
     const socket = connect(Number(port), hostname)
@@ -93,12 +96,12 @@ export const startStreamsWorld = async () => {
     socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n${body}`)
     return socket
   }
-  /** An upload that starts and then stalls. */
+  /** Starts an upload that then stalls. */
   const beginUpload = (): Socket => {
     const form = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': '99999' }
     return begin('POST /web/v1/consumer/files/upload', form, '--b\r\n')
   }
-  /** A download that is not read. */
+  /** Starts a download that is not read. */
   const beginDownload = (requestId: string): Socket =>
     begin(`GET /web/v1/consumer/files/${file.bizId}/download`, { 'x-request-id': requestId }).pause()
 

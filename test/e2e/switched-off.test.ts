@@ -32,7 +32,7 @@ const optional = [
 ]
 const off = (names: readonly string[]) => ({ domains: Object.fromEntries(names.map((name) => [name, 'off'])) })
 
-/** The calls of a signed-in member, and pages of the operations listener. */
+/** Returns the calls of a signed-in member, and pages of the operations listener. */
 const clientOf = async (gateway: PorticoProcess) => {
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
@@ -47,7 +47,7 @@ const clientOf = async (gateway: PorticoProcess) => {
   return { call, get, openapi: async () => (await fetch(`${gateway.url}/openapi.json`)).text() }
 }
 
-// The tables of other topologies exist already, and a domain that is off does not depend on the topology.
+// Other topologies have tables already, and switching a domain off does not depend on the topology.
 describe.skipIf(inject('topology') !== 'embedded')('domains that are off', () => {
   describe('one domain', () => {
     let store: TestStore

@@ -58,7 +58,7 @@ const inWorkspace = async ({ portico, owner, data, workspace: make }: AccessWorl
 }
 type Place = Awaited<ReturnType<typeof inWorkspace>>
 
-/** Builds a request with a local or foreign id; its other ids are local. Add new kinds of ids here. */
+/** Builds a request with a local or a foreign id. Its other ids are local. Add new kinds of ids here. */
 const requestsBy: Record<string, (from: Place, here: Place, across: string) => object> = {
   'apiKeys.delete apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[0] }),
   'apiKeys.disable apiKeyBizId': ({ keys }) => ({ apiKeyBizId: keys[1] }),
@@ -92,7 +92,7 @@ const requestsBy: Record<string, (from: Place, here: Place, across: string) => o
   }),
 }
 
-/** Everything that distinguishes two responses, except the time. */
+/** Returns everything that distinguishes two responses, except the time. */
 const bytes = ({ status, headers, text }: Answer) => [
   status,
   text.replace(/"timestamp":\d+/, ''),
@@ -127,7 +127,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () =>
       const theirs = await request(body)
       expect(bytes(theirs)).toEqual(bytes(unknown))
       expect(theirs.status).toBe(404)
-      // The id is the only reason for the refusal.
+      // The foreign id is the only reason for the refusal.
       expect((await request(build(here, here, across))).status).not.toBe(404)
     },
   )

@@ -13,7 +13,7 @@ import { notImplemented } from './not-implemented.ts'
 /** An entity of another workspace, by the domain that serves it and the name of the path parameter. */
 type Foreign = Record<string, string>
 
-/** A pending withdrawal to a channel that an operator has verified. */
+/** Returns a pending withdrawal to a channel that an operator has verified. */
 const withdrawalFrom = async (world: AccessWorld, workspace: string, walletBizId: string): Promise<string> => {
   const { owner, data, portico } = world
   const account = { channelType: 'BANK', currency: 'USD', country: 'DE', accountNumber: 'DE8937040044', bankCode: 'X' }
@@ -35,7 +35,7 @@ const fileIn = async ({ owner, data }: AccessWorld, workspace: string): Promise<
   return (await data(owner, 'POST', '/files/upload', { workspace, ...form })).bizId
 }
 
-/** A workspace without the caller, with one entity of every kind. Add new kinds of ids here. */
+/** Fills a workspace that the caller does not belong to with one entity of every kind. Add new kinds of ids here. */
 const fillWorkspace = async (world: AccessWorld): Promise<Foreign> => {
   const { owner, data } = world
   const workspace = await world.workspace(owner, 'Next door', 'SANDBOX')
@@ -84,7 +84,7 @@ const fillWorkspace = async (world: AccessWorld): Promise<Foreign> => {
   }
 }
 
-/** The required bodies of commands. A file in a body is the caller's own, so that only the path is foreign. */
+/** Returns the required bodies of commands. A file in a body is the caller's own, so that only the path is foreign. */
 const bodiesOf = (ownFile: string): Record<string, object> => ({
   'recharges.cancel': { cancelReason: 'never mind' },
   'recharges.proof': { fileBizId: ownFile },
@@ -98,7 +98,7 @@ const tenantRoutes = routes.filter(
     !notImplemented.includes(id),
 )
 
-/** Everything that distinguishes two responses, except the time. */
+/** Returns everything that distinguishes two responses, except the time. */
 const bytes = ({ status, headers, text }: Answer) => ({
   status,
   text: text.replace(/"timestamp":\d+/, ''),
@@ -141,7 +141,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
     const theirs = await request({ ...route, path: route.path.replace(unknownId, id) })
     expect(bytes(theirs)).toEqual(bytes(unknown))
     expect(theirs.text).not.toContain(id)
-    // A request refused for its body has not been looked up.
+    // If a request is rejected because of its body, its id has not been looked up.
     expect([200, 404]).toContain(theirs.status)
   })
 })

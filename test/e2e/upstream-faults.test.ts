@@ -8,7 +8,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 const secret = 'stack trace of the upstream'
-/** Compressed beforehand: the time that it takes does not count for the upstream. */
+/** The body is compressed in advance, so that the compression does not delay the upstream. */
 const huge = Buffer.from(rawResponse('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
 /** Faults of an upstream, and the response that the caller gets. */
@@ -51,7 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     const { running, settings } = portico
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
-  /** For requests that must time out. Others have more time than a slow machine needs. */
+  /** Sends requests that must time out. Other requests have more time than a slow machine needs. */
   const withShortTimeout = async <T>(send: () => Promise<T>): Promise<T> => {
     await withBackends(700)
     return send().finally(() => withBackends())

@@ -84,7 +84,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
       })
     const responses = await Promise.all([rename(), rename(), rename()])
     expect(responses.map(({ status }) => status)).toEqual([504, 504, 504])
-    // A request within its deadline may have had the connection for the rest of it; no further one is sent.
+    // A request within its deadline can have used the connection until the deadline. No other request is sent.
     const sent = tries()
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))

@@ -7,7 +7,7 @@ import { codeOf, type StreamsWorld, secret, soonMs, stallMs, startStreamsWorld }
 
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
 
-/** Slow streams: for which side the gateway waits, which it disconnects, and which response it sends. */
+/** Slow streams: which side the gateway waits for, which side it disconnects, and which response it sends. */
 describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () => {
   let world: StreamsWorld
   beforeAll(async () => {
@@ -139,7 +139,7 @@ describe.skipIf(inject('topology') !== 'embedded')('slow upstream streams', () =
 
   test('a client that disconnects aborts the request to the upstream', async () => {
     const { setBehavior, tries, beginUpload, replaceFiles } = world
-    // Long enough that the deadline does not abort it first.
+    // Long enough that the deadline does not abort the stream first.
     await replaceFiles({ streamTimeoutMs: 20_000 })
     let isClosed = false
     setBehavior((socket) => {

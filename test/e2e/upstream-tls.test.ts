@@ -107,7 +107,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** The statuses of a buffered and of a streamed call, which use separate connections. */
+  /** Returns the statuses of a buffered and of a streamed call, which use separate connections. */
   const through = async (tls: object, at = url): Promise<{ portico: Portico; statuses: number[] }> => {
     const place = upstreamAt(at, { tls, breaker: { failures: 50, openMs: 100 } })
     const portico = await startPortico({

@@ -6,7 +6,7 @@ const { mainUsd } = developmentIds
 
 export const maxChannels = 20
 
-/** The money helpers plus withdrawal channels, and the available and held amounts. */
+/** Returns the money helpers plus withdrawal channels, and the available and held amounts. */
 export const startWithdrawalsWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld((settings) => {
     const { money } = settings

@@ -54,10 +54,10 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(await listed(`walletId=${mainEur}`)).toEqual([])
     expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
     expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
-    // A request id belongs to one operation: the order can be completed under the id that created it.
+    // A request id belongs to one operation, so the id that created the order can also complete it.
     const cancel = () => web('POST', `/withdrawals/${first.bizId}/cancel`, undefined, { id })
     expect(await balanceChange(() => data(cancel()))).toEqual([100, -100])
-    // The replay returns the first response, although the order has changed since.
+    // A repeated request gets the first response, although the order has changed since then.
     expect(await data(create())).toEqual(first)
   })
 
@@ -269,7 +269,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     const winner = async (attempts: Promise<Answer>[]): Promise<string> =>
       (await assertOneSucceeds(attempts)).body.data.withdrawalStatus.code
     const amount = '10.00'
-    // Each round starts with another of the concurrent requests.
+    // Each round starts with another one of the concurrent requests.
     const rivals = (round: number, attempts: (() => Promise<Answer>)[]) =>
       winner(
         [...attempts.slice(round % attempts.length), ...attempts.slice(0, round % attempts.length)].map((attempt) =>

@@ -11,7 +11,10 @@ export interface Target {
   operationsUrl: string
 }
 
-/** A client of one process, or of several in turn. Looks up the processes for each call, because they change. */
+/**
+ * A client of one process, or of several processes in turn. It looks up the processes for each call, because they
+ * change.
+ */
 export interface FaultClient {
   call(method: string, path: string, call?: Call): Promise<Answer>
   mailTo(address: string): Promise<DevelopmentMail>
@@ -25,7 +28,7 @@ export const createClient = (targets: () => Target[]): FaultClient => {
       return send(all[turn++ % all.length]?.url ?? '', method, path, call)
     },
     mailTo: async (address) => {
-      // Processes on one store share the outbox. It lists the newest mail first, also if the clock was changed.
+      // Processes on one store share the outbox. It lists the newest mail first, even if the clock was changed.
       const response = await fetch(`${targets()[0]?.operationsUrl}/mail.json`)
       const mails: DevelopmentMail[] = await response.json()
       const found = mails.find(({ to, template }) => to === address && template === 'login-code')
@@ -80,7 +83,7 @@ export const burst = (user: User, workers: number): { stop(): Promise<Attempt[]>
     while (!stopped) {
       const attempt = await transfer(user)
       attempts.push(attempt)
-      // Retry a stopped process slowly: every attempt must be settled afterwards.
+      // Retry slowly while a process is stopped, because every attempt must be settled afterwards.
       if (attempt.status !== 200) await pause(attempt.status === 0 ? 400 : 20)
     }
   }

@@ -43,7 +43,8 @@ describe.skipIf(!postgres).each([
     const refused = [await sendRequest(user, 'GET', '/wallets'), await transfer(user)]
     expect(refused.map(({ status }) => status)).toEqual([401, 401])
     const completed = await client.call('POST', '/web/v1/consumer/auth/login/complete', { body: login })
-    // Forward: the sign-in has expired. Backward: it starts further ahead than its lifetime, so it is invalid, too.
+    // If the clock was set forward, the sign-in has expired. If it was set back, the sign-in begins further ahead than
+    // its lifetime, so it is invalid, too.
     expect(completed.status, completed.text).toBe(404)
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
     const again = await transfer(await signedIn(client))

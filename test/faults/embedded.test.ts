@@ -12,7 +12,7 @@ import { checkBook, settleAll } from './invariants.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-disk-'))
 
-/** A small separate disk. Mounting requires root. */
+/** Mounts a small separate disk. Mounting requires root. */
 const mounted = (() => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', folder], { stdio: 'ignore' })
@@ -81,7 +81,7 @@ describe('the embedded store', () => {
           { timeout: 60_000 },
         )
         .toBe(503)
-      // Long enough to write the activity of a session.
+      // Long enough for the activity of a session to be written.
       gateway.child.kill('SIGUSR2')
       for (const path of ['/wallets', '/profile', '/constants/timezones'])
         expect((await sendRequest(user, 'GET', path)).status, path).toBe(200)

@@ -20,8 +20,8 @@ const settle = async (user: User, { requestId }: Attempt): Promise<string> => {
 }
 
 /**
- * Checks through the interface after a fault: each acknowledged order exists once, under its request id. Orders without a
- * response are resolved by a retry. Returns the total number of transfers.
+ * Checks through the interface after a fault that each acknowledged order exists once, under its request id. Orders
+ * without a response are sent again. Returns the total number of transfers.
  */
 export const settleAll = async (user: User, attempts: readonly Attempt[]): Promise<number> => {
   for (const { status, requestId } of attempts) expect(allowed, requestId).toContain(status)
@@ -66,8 +66,8 @@ const targetOf = (place: Place): DatabaseTarget =>
       }
 
 /**
- * Checks in the store: the entries sum to zero, balances equal their flows, no available balance is negative, and there
- * are exactly the expected number of transfers, each in a final state.
+ * Checks in the store that the entries sum to zero, that balances equal their flows, that no available balance is
+ * negative, and that there are exactly the expected transfers, each in a final status.
  */
 export const checkBook = async (place: Place, transfers: number): Promise<void> => {
   const store = await openDatabase(targetOf(place))

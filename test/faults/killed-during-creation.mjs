@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 
 /*
- * Tests load it before a gateway (node --import). It kills the process while PGlite unpacks the last files of a new store,
- * when PG_VERSION, which marks a store, exists already.
+ * Loaded before a gateway (node --import), in tests only. It kills the process while PGlite unpacks the last files of a
+ * new store. PG_VERSION, which marks a store, exists already at that time.
  */
 const open = fs.openSync
 fs.openSync = (path, ...others) => {

@@ -31,7 +31,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
   }
   const acknowledged = (run: ReturnType<typeof burst>) => run.attempts.filter(({ status }) => status === 200).length
 
-  /** The pool recovers without a restart, and the ledger is consistent. */
+  /** Waits until the pool has recovered without a restart, and checks that the ledger is consistent. */
   const settle = async (run: ReturnType<typeof burst>): Promise<number[]> => {
     const before = acknowledged(run)
     await expect.poll(() => acknowledged(run), { timeout: 60_000 }).toBeGreaterThan(before + 20)
@@ -78,7 +78,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
       const requested = performance.now()
       expect((await sendRequest(user, 'GET', '/profile')).status).toBe(200)
       expect((await sendRequest(user, 'GET', '/constants/timezones')).status).toBe(200)
-      // A request that waited for the table or for a connection would take three seconds.
+      // A request that waits for the table or for a connection takes three seconds.
       expect(performance.now() - requested).toBeLessThan(2_800)
       await pause(100)
     }

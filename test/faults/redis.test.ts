@@ -37,7 +37,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
   })
   afterAll(() => gateway?.stop())
 
-  /** The recovery time after a pause. */
+  /** Returns the recovery time after a pause. */
   const pausedFor = async (work: () => Promise<void>): Promise<number> => {
     redis?.child.kill('SIGSTOP')
     try {
@@ -63,10 +63,10 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
       expect(await tried(user)).toBe(503)
       expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
       expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
-      // Long enough to close a silent connection, too.
+      // The pause is long enough to close a silent connection, too.
       await new Promise((resolve) => setTimeout(resolve, 5_000))
     }
-    // Other load on the machine can slow a run: use the fastest of three.
+    // Other load on the machine can slow a run, so the fastest of three counts.
     while (returns.length < 3 && Math.min(...returns) > 2_000) returns.push(await pausedFor(whilePaused))
     expect(Math.min(...refusals)).toBeLessThan(1_000)
     expect(Math.min(...returns)).toBeLessThan(2_000)

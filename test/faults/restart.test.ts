@@ -28,7 +28,7 @@ const variables = {
 const start = () =>
   startConfigured(variables, { shutdown: { delayMs: 2_000, timeoutMs: 60_000 }, requests: { bodyTimeoutMs: 60_000 } })
 
-/** A load balancer: polls readiness and sends requests to the ready processes in turn. */
+/** Returns a load balancer. It polls readiness and sends requests to the ready processes in turn. */
 const balance = (all: () => PorticoProcess[]) => {
   let ready: PorticoProcess[] = all()
   const look = async () => {
@@ -46,7 +46,7 @@ const balance = (all: () => PorticoProcess[]) => {
 describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
   let replicas: PorticoProcess[] = []
   beforeAll(async () => {
-    // Both start together on an empty database: one migrates it, the other waits.
+    // Both processes start at the same time on an empty database. One migrates it, and the other one waits.
     replicas = await Promise.all([start(), start()])
   })
   afterAll(async () => {
@@ -110,7 +110,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     slow.write(body.slice(0, 10))
     const agent = new Agent({ connections: 1 })
     const get = async (init: object = {}) => {
-      // An agent works only with the fetch of the same undici version, and that of Node 24 differs.
+      // An agent only works with the fetch of the same undici version, and the version in Node 24 is another one.
       const response = await fetchBy(`${gateway.url}/openapi.json`, init)
       await response.arrayBuffer()
       return response.headers.get('connection')
@@ -141,7 +141,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await pause(200)
     const start = performance.now()
     expect(await gateway.stop()).toBe(0)
-    // Without the shutdown it would end with the body timeout, after ten seconds.
+    // Without the shutdown, the request would end with the body timeout after ten seconds.
     expect(performance.now() - start).toBeLessThan(9_000)
   })
 

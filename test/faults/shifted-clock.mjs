@@ -1,5 +1,5 @@
 /*
- * Preloaded with --import, in tests only. Each SIGUSR2 shifts Date.now, the only clock of the gateway, by
+ * Loaded with --import, in tests only. Each SIGUSR2 shifts Date.now, the only clock of the gateway, by
  * PORTICO_TEST_CLOCK_SHIFT milliseconds.
  */
 const step = Number(process.env.PORTICO_TEST_CLOCK_SHIFT)

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const takeDown of taken.splice(0).reverse()) await takeDown()
 })
 
-/** A gateway with a broken library and a request in progress. */
+/** Returns a gateway with a broken library and a request in progress. */
 const scene = async (LOG_LEVEL: string) => {
   const { directory, remove } = await seededDirectory()
   taken.push(remove)
@@ -24,7 +24,7 @@ const scene = async (LOG_LEVEL: string) => {
   })
   slow.write(body.slice(0, 10))
   const answered = once(slow, 'response')
-  // A response proves that the first half was read, too.
+  // A response proves that the first half of the request was read, too.
   await (await fetch(`${gateway.url}/docs`)).text()
   const ended = once(gateway.child, 'close')
   return {

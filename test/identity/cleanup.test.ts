@@ -14,7 +14,9 @@ const settings = { windowMs: 900_000 }
 const account = sql`'01990000-0000-7000-8000-0000000000aa'::uuid`
 const idOf = (n: RawBuilder<unknown>) => sql`('01990000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
 
-/** Inserts a session, a refresh token and a failure per hour; the newest expires now. Bypasses foreign keys. */
+/**
+ * Inserts a session, a refresh token and a failure per hour. The newest ones expire now. Foreign keys are not checked.
+ */
 const fill = (database: Database, hours: number) =>
   database.transaction().execute(async (tx) => {
     const end = sql`(${toDate(now)}::timestamptz - n * interval '1 hour')`

@@ -9,7 +9,7 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-/** An empty PGlite store with the whole schema. */
+/** Returns an empty PGlite store with the whole schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
   const { pglite, close } = await migratedPglite()
   return { database: new Kysely<Tables>({ dialect: embeddedDialect(pglite) }), close }

@@ -33,7 +33,7 @@ export { createRequestContext } from '../harness/request-context.ts'
 export const defaultSettings = (): IdentitySettings => identitySettings(loadConfiguration({}))
 
 const secretKey = new Uint8Array(32).fill(7)
-/** Production's cost takes 11 ms per hash and proves nothing here. */
+/** The cost of production takes 11 ms per hash and makes no difference to these tests. */
 const lowCost = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 const password = 'correct horse battery staple'
 

@@ -42,7 +42,7 @@ const stores = [
   { name: 'PostgreSQL', open: postgresStore, rounds: 12 },
 ]
 
-/** One-time actions happen once among concurrent requests to several replicas. */
+/** One-time actions happen once, even if several replicas get concurrent requests. */
 describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']

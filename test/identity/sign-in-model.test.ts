@@ -28,7 +28,7 @@ const at = await harness(
 )
 afterAll(() => at.close())
 
-/** A replica without invalidation messages must notice an ended session within 1 second. */
+/** A replica that gets no invalidation messages must notice an ended session within 1 second. */
 const anotherReplica = () => createIdentity({ ...at.ports, pubsub: createLocalPubSub() }, at.settings)
 
 const refusalOf = async (promise: Promise<unknown>): Promise<string> => {

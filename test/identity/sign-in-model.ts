@@ -1,9 +1,9 @@
 /*
- * A model of sign-ins in plain data. Accounts, devices and client addresses are indexes; sign-ins, sessions and
- * links are indexes from the newest back. Times are in seconds.
+ * A model of sign-ins in plain data. Accounts, devices and client addresses are indexes. Sign-ins, sessions and links
+ * are indexes that start at the newest one. Times are in seconds.
  */
 
-/** A mailed code, right or wrong; or a backup code: valid, used, or of an older set. */
+/** A mailed code, right or wrong, or a backup code: valid, used, or of an older set. */
 export type Proof = 'right' | 'wrong' | 'backup' | 'old backup'
 
 export type Command =
@@ -50,10 +50,10 @@ interface Session {
   startedAt: number
   usedAt: number
   steppedUp: number
-  /** When its newest access token expires. */
+  /** The time at which the newest access token expires. */
   accessUntil: number
   ended: boolean
-  /** When each refresh token of the family was used, oldest first. */
+  /** The time at which each refresh token of the family was used, oldest first. */
   tokens: (number | null)[]
 }
 
@@ -64,12 +64,12 @@ const window = 15 * minute
 
 const invalid = 'ACCESS.TOKEN_INVALID'
 const unknown = 'AUTH.SESSION_NOT_FOUND'
-/** Returns the same or the other one of two devices. */
+/** Returns the same device or the other one of two. */
 export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
 export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
 
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
-/** Consecutive failures from ten times the limit on lead to lockouts, too. */
+/** Consecutive failures above ten times the limit lead to lockouts, too. */
 const effectiveFailures = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
 export const createSignInModel = (accountCount: number) => {
@@ -157,7 +157,7 @@ export const createSignInModel = (accountCount: number) => {
     return 'none'
   }
 
-  /** A request with the newest access token of a session from its device. */
+  /** Sends a request with the newest access token of a session, from the device of the session. */
   const authenticate = (session: Session | undefined, address: number): string => {
     if (!session || now >= session.accessUntil || !isRunning(session)) return invalid
     if (!isAllowedFrom(session.account, address)) return 'ACCESS.IP_NOT_ALLOWED'

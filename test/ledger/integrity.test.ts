@@ -11,7 +11,7 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 const clearing = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
 
-/** A superuser can disable the triggers and change rows. The check finds every such change. */
+/** A superuser can disable the triggers and change rows. The check must find every such change. */
 describe.each(stores)('verifyLedger on $name', ({ database }) => {
   let bank: TestBank
   let a: TestWallet

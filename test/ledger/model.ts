@@ -73,7 +73,7 @@ const decide = (state: State, kind: 'approve' | 'reject', order: string, terms: 
   return post(release(state, order, transfer, terms), transfer, terms)
 }
 
-/** The state after a command, or the code of its refusal. */
+/** Returns the state after a command, or the code of its refusal. */
 const apply = (state: State, { command, order }: Outcome, terms: Terms): string | State => {
   if (command.kind === 'send') return send(state, order, command, terms)
   if ('order' in command) return decide(state, command.kind, command.order, terms)
@@ -83,8 +83,8 @@ const apply = (state: State, { command, order }: Outcome, terms: Terms): string 
 }
 
 /**
- * The state after concurrent commands: that of a serial order in which each command has the outcome that it had. Undefined if
- * no serial order explains the outcomes.
+ * Returns the state after concurrent commands: the state of a serial order in which each command has the outcome that
+ * it had. Returns undefined if no serial order explains the outcomes.
  */
 export const serialize = (state: State, outcomes: readonly Outcome[], terms: Terms): State | undefined => {
   if (outcomes.length === 0) return state

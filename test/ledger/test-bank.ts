@@ -38,7 +38,7 @@ export interface TestBank {
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
   /** Opens and funds a wallet. Creates a workspace unless one is passed. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
-  /** The available balance as a decimal string. */
+  /** Returns the available balance as a decimal string. */
   available(wallet: TestWallet): Promise<string>
   account(): AccountId
 }

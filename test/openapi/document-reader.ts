@@ -4,10 +4,10 @@ import { type Examples, openApiDocument, readExamples } from '../../src/openapi/
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 
 const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
-/** The document of this catalogue, with the recorded examples by default. */
+/** Returns the document of this catalogue, with the recorded examples by default. */
 export const make = (examples: Examples = recorded) => openApiDocument(bankingCatalogue, { version: '1.0.0', examples })
 export const document = await make()
-/** The member at a path of names. Follows references. */
+/** Returns the member at a path of names and follows references. */
 export const at = (value: Json | undefined, ...names: string[]): Json | undefined => {
   let found = value
   for (const name of names) {

@@ -24,7 +24,10 @@ const lint = async (source: object) => {
   return lintFromString({ source: JSON.stringify(source), absoluteRef: '/openapi.json', config })
 }
 
-/** Paths that a router distinguishes and a strict OpenAPI reader does not: orders/{id}/completed, orders/wallet/{id}. */
+/**
+ * Paths that a router distinguishes and a strict OpenAPI reader does not, such as orders/{id}/completed and
+ * orders/wallet/{id}.
+ */
 const stated = (problem: { ruleId: string; message: string }): boolean =>
   problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet_id\}/.test(problem.message)
 

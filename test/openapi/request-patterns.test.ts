@@ -13,7 +13,7 @@ const isText = (schema: z.ZodType): boolean =>
   toJsonSchema(bankingCatalogue, schema, 'input').type === 'string' &&
   toJsonSchema(bankingCatalogue, schema, 'output').type === 'string'
 
-/** Every text field of a request, including those in lists and nested objects. */
+/** Returns every text field of a request, including those in lists and nested objects. */
 const textsIn = (name: string, schema: unknown): Field[] => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return textsIn(name, schema.unwrap())

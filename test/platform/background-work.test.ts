@@ -17,7 +17,7 @@ const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomn
   return { background, logged }
 }
 
-/** Work that ends when its gate opens. */
+/** Work that ends when the test opens its gate. */
 const gate = () => {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ test('run: at most `attempts` attempts, each delay twice the previous one', asyn
   await background.idle()
   const [first = 0, second = 0, third = 0, ...more] = tries
   expect(more).toEqual([])
-  // Timers may be a millisecond early by this clock.
+  // Measured by this clock, timers can be a millisecond early.
   expect(second - first).toBeGreaterThan(38)
   expect(third - second).toBeGreaterThan(78)
 })

@@ -33,13 +33,13 @@ beforeEach(() => {
   requests = []
 })
 
-/** Redirects to itself and serves the body there. */
+/** Redirects to the same service, which then sends the body. */
 const redirected =
   (body: string): Respond =>
   (response, { url: path }) =>
     path === '/elsewhere' ? response.end(body) : response.writeHead(307, { location: '/elsewhere' }).end()
 
-/** Sends the body after more white space than the client reads. JSON and a list of lines both allow it. */
+/** Sends the body after more white space than the client reads. JSON and a list of lines both allow white space. */
 const atLength =
   (body: string, size: number): Respond =>
   (response) => {

@@ -40,7 +40,7 @@ describe('the secret box', () => {
   })
 })
 
-/** Stored values outlive a version of the software. */
+/** Values that an earlier version stored must stay readable. */
 test('values of earlier versions are opened, and found by their digest', () => {
   const sealed = Buffer.from('01090909090909090909090909beeda86d05d4f4f172459c57dd6f8d1801324093303b', 'hex')
   expect(text(createSecretBox(key, systemRandomness).open('withdrawal-account', 'row-1', sealed))).toBe('secret')
@@ -96,13 +96,13 @@ describe('the password hasher', () => {
       return performance.now() - start
     }
     await timeOf(null)
-    // Take the fastest of several runs: other processes slow some of them.
+    // Use the fastest of several runs, because other processes slow some of them.
     const [withoutAccount, withAccount]: [number[], number[]] = [[], []]
     for (let time = 0; time < 5; time++) {
       withoutAccount.push(await timeOf(null))
       withAccount.push(await timeOf(hashed))
     }
-    // A cheap comparison would take a hundredth.
+    // A comparison without a hash would take a hundredth of the time.
     expect(Math.min(...withoutAccount) / Math.min(...withAccount)).toBeGreaterThan(0.2)
   })
 

@@ -156,7 +156,7 @@ test('an unavailable provider: the last rates apply until exactly staleAfterMs',
   expect(rates.list()).toHaveLength(2)
   clock.advance(1)
   expect(rates.list()).toEqual([])
-  // Setting the clock back does not make them fresh.
+  // Setting the clock back does not make the rates current again.
   clock.advance(-3_600_000)
   expect(rates.list()).toEqual([])
   rates.close()

@@ -2,7 +2,10 @@ import type { Defaults } from './defaults.ts'
 import { alternatives, type Node, takes } from './takes.ts'
 
 export interface Row {
-  /** Dots between names; `<…>` for any name of a kind, `[]` for each of a list. */
+  /**
+   * The path of the setting. Names are separated by dots; `<…>` stands for any name, and `[]` for each element of a
+   * list.
+   */
   setting: string
   takes: string
   otherwise: string
@@ -18,7 +21,7 @@ const shown = (value: unknown): string => {
 const childrenOf = (node: Node): [string, Node][] =>
   Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
 
-/** Whether siblings have the same schema, such as the portals. One row describes them. */
+/** Whether siblings have the same schema, such as the portals. One row then describes all of them. */
 const areAlike = (children: [string, Node][]): boolean =>
   children.length > 1 &&
   childrenOf(children[0]?.[1] ?? {}).length > 2 &&
@@ -29,7 +32,10 @@ const namesOf = ({ propertyNames }: Node): string => {
   return names === '' || names.length > 40 ? 'name' : names
 }
 
-/** A setting with what it has below it. `path` is where the defaults have it; null below what they do not name. */
+/**
+ * Returns the rows of a setting and of the settings below it. `path` is its place in the defaults, or null if the
+ * defaults do not contain it.
+ */
 export const rowsOf = (node: Node, setting: string, path: string[] | null, defaults: Defaults): Row[] => {
   const below = (name: string, child: Node, key: string | null): Row[] =>
     rowsOf(child, name, path && key !== null ? [...path, key] : null, defaults)

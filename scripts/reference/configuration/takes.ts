@@ -2,7 +2,9 @@ import type { z } from 'zod'
 
 export type Node = z.core.JSONSchema.BaseSchema
 
-/** Whether a bound is worth showing. JSON Schema gives integers the bounds of JavaScript's safe integers. */
+/**
+ * Whether a bound is shown. JSON Schema gives integers the bounds of JavaScript's safe integers, which are left out.
+ */
 const isBound = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
 

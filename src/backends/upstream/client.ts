@@ -20,7 +20,7 @@ const findHeadError = (headers: HeaderRecord, maxReplyBytes: number): Refusal | 
   return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined
 }
 
-/** Collects one reply from undici's events, and settles once: with the whole reply or with an error. */
+/** Collects one reply from undici's events. It settles once, with the whole reply or with an error. */
 class ReplyCollector implements Dispatcher.DispatchHandler {
   readonly #maxReplyBytes: number
   readonly #resolve: (reply: UpstreamReply) => void
@@ -48,8 +48,8 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * If this process was busy, the reply may be in the socket's buffer, so read once more before timing out. A request that
-   * was not sent has no reply and must not be sent after its deadline.
+   * If this process was busy, the reply can be in the socket's buffer, so read once more before timing out. A request
+   * that was not sent yet has no reply, and must not be sent after its deadline.
    */
   static #onDeadline(collector: ReplyCollector): void {
     if (collector.#controller) setImmediate(ReplyCollector.#timeOut, collector)
@@ -70,13 +70,13 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#settle()
     this.#error = error
     this.#reject(error)
-    // Closes the connection: the rest of the reply must not be read as the next one.
+    // Closes the connection, so that the rest of the reply is not read as the next one.
     this.#controller?.abort(error)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // The request waited for a connection past its deadline and must not be sent.
+    // The request has waited for a connection until after its deadline and must not be sent.
     if (this.#error) controller.abort(this.#error)
   }
 
@@ -119,8 +119,8 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 }
 
 /**
- * Sends a request and resolves with its whole reply. Uses undici's dispatch directly: its promises and streams would cost
- * as much as the rest of the gateway does per request.
+ * Sends a request and resolves with its whole reply. Uses undici's dispatch directly, because its promises and streams
+ * would double the cost of a request.
  */
 export const sendRequest = (
   dispatcher: Dispatcher,

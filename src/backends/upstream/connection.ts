@@ -18,7 +18,10 @@ const readTlsFile = (url: string, name: keyof Tls, path: string): Buffer => {
   }
 }
 
-/** Node accepts a CA file without a PEM certificate and then trusts nobody; only the first call would fail. */
+/**
+ * Node accepts a CA file without a PEM certificate and then trusts nobody. Without this check, only the first call
+ * would fail.
+ */
 const assertCertificateAuthority = (ca: Buffer): void => {
   if (!ca.includes('-----BEGIN ')) throw new Error('tls.caFile holds no certificate (PEM)')
   new X509Certificate(ca)
@@ -40,7 +43,10 @@ const readTlsOptions = (url: string, tls: Tls) => {
   return options
 }
 
-/** How long an idle connection is reused, and how long before the upstream's announced timeout we stop reusing it. */
+/**
+ * How long an idle connection is reused. An upstream can announce a timeout; the second value is how long before it we
+ * stop using the connection.
+ */
 const idleMs = 4_000
 const idleMarginMs = 2_000
 
@@ -53,8 +59,8 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
     keepAliveTimeoutThreshold: idleMarginMs,
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Over HTTP/1.1 an aborted request closes its connection, so a dead one is not reused. Over HTTP/2 it would end only
-    // its stream, and every further request would use the same dead connection.
+    // Over HTTP/1.1, an aborted request closes its connection, so a dead connection is not used again. Over HTTP/2, the
+    // abort would only end its stream, and later requests would use the same dead connection.
     allowH2: false,
     ...(tls && { connect: readTlsOptions(url, tls) }),
   })

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createBatchedHistogram } from '../../platform/telemetry/index.ts'
 
-/** 0 closed, 1 half open, 2 open. */
+/** 0 is closed, 1 is half open, 2 is open. */
 export type BreakerState = 0 | 1 | 2
 
 /** Measurements of the attempts at an upstream and of its health. */

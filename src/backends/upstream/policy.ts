@@ -17,8 +17,8 @@ import { UpstreamRefusal } from './reply.ts'
 type Attempt = () => Promise<unknown>
 
 /**
- * The codes that the breaker counts as failures of the upstream. Refusals that the upstream returned do not count, so that
- * a caller cannot open the breaker for others.
+ * The codes that the breaker counts as failures of the upstream. Refusals that the upstream itself returned do not
+ * count. Otherwise a caller could open the breaker for everyone.
  */
 const unhealthyCodes = new Set(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPSTREAM_TIMEOUT', 'SYSTEM.UNAVAILABLE'])
 
@@ -26,7 +26,10 @@ const unhealthyCodes = new Set(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPST
 export const isUnhealthy = (error: unknown): error is Refusal =>
   error instanceof Refusal && !(error instanceof UpstreamRefusal) && unhealthyCodes.has(error.code)
 
-/** Returns the refusal for a call that the breaker or the concurrency limit rejected; undefined for other errors. */
+/**
+ * Returns the refusal for a call that the breaker or the concurrency limit rejected. Returns undefined for other
+ * errors.
+ */
 export const toUnavailable = (error: unknown): Refusal | undefined =>
   error instanceof BrokenCircuitError || error instanceof BulkheadRejectedError
     ? new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: error.message })
@@ -37,7 +40,10 @@ const worstState = (states: readonly CircuitState[]): BreakerState => {
   return states.includes(CircuitState.HalfOpen) ? 1 : 0
 }
 
-/** For the breaker a refusal by the upstream is a success: it ends a series of failures. Other errors stay errors. */
+/**
+ * Returns a refusal of the upstream as a result, because it ends a series of failures like a success. Rethrows other
+ * errors.
+ */
 const toSuccess = (error: unknown): UpstreamRefusal => {
   if (error instanceof UpstreamRefusal) return error
   throw error
@@ -47,7 +53,7 @@ const toSuccess = (error: unknown): UpstreamRefusal => {
 class UpstreamPolicy {
   readonly circuit: CircuitBreakerPolicy
   readonly #bulkhead: BulkheadPolicy
-  /** Whether the circuit has counted failures since the last success. */
+  /** Whether the breaker has counted failures since the last success. */
   #hasFailures = false
 
   constructor({ concurrency, queue, breaker }: UpstreamConfiguration) {
@@ -58,11 +64,12 @@ class UpstreamPolicy {
     })
   }
 
-  /** Runs an attempt. Throws BulkheadRejectedError or BrokenCircuitError when it is rejected. */
+  /** Runs an attempt. Throws a BulkheadRejectedError or a BrokenCircuitError if the attempt is rejected. */
   execute(attempt: Attempt): Promise<unknown> {
     return this.#bulkhead.execute(() => {
       if (this.circuit.state === CircuitState.Closed) return this.#whileClosed(attempt)
-      // One call tests the upstream. cockatiel would let others wait for it without a limit, but they have a deadline.
+      // One call tests the upstream. cockatiel would let other calls wait for the result without a limit, but they have
+      // a deadline.
       if (this.circuit.state === CircuitState.HalfOpen) throw new BrokenCircuitError()
       return this.#throughCircuit(attempt)
     })
@@ -75,8 +82,8 @@ class UpstreamPolicy {
   }
 
   /**
-   * Bypasses the circuit while it is closed and reports to it only failures and the success that ends a series of them.
-   * Reporting every success costs a twentieth of a request (docs/appendix/experiments.md).
+   * Runs an attempt while the breaker is closed, and reports only failures and the success that ends a series of them.
+   * Reporting every success would cost a twentieth of a request (docs/appendix/experiments.md).
    */
   async #whileClosed(attempt: Attempt): Promise<unknown> {
     try {
@@ -91,7 +98,7 @@ class UpstreamPolicy {
   }
 
   #report(isFailure: boolean, outcome: Attempt): Promise<unknown> {
-    // A call that started before the circuit opened does not show whether the upstream has recovered.
+    // A call that started before the breaker opened does not show whether the upstream has recovered.
     if (this.circuit.state !== CircuitState.Closed) return outcome()
     this.#hasFailures = isFailure
     return this.#throughCircuit(outcome)
@@ -99,8 +106,8 @@ class UpstreamPolicy {
 }
 
 /**
- * Returns the policies of an upstream. Streams have their own concurrency limit and breaker: they last as long as the
- * client takes, and buffered calls would miss their deadline behind them.
+ * Returns the policies of an upstream. Streams have a separate concurrency limit and breaker. They last as long as the
+ * client takes, and buffered calls that waited for them would miss their deadline.
  */
 export function createUpstreamPolicies(settings: UpstreamConfiguration, metrics: UpstreamMetrics) {
   const [whole, streamed] = [new UpstreamPolicy(settings), new UpstreamPolicy(settings)]

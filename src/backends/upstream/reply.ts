@@ -7,13 +7,13 @@ export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
 
 /**
- * A refusal by a complete reply, or because of one that is too long. It concerns this request only, which a caller may
- * have crafted, and shows that the upstream works.
+ * A refusal of an upstream that works: its reply is complete, or it is too long. It concerns only this request, which a
+ * caller can have crafted.
  */
 export class UpstreamRefusal extends Refusal {
   readonly #isUpstream = true
 
-  /** `Refusal` accepts every refusal, so this class checks its private field. */
+  /** `Refusal` recognizes every refusal, so this class checks its private field. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && #isUpstream in value
   }
@@ -26,8 +26,8 @@ export const replyTooLong = (internal: string): Refusal =>
 export const isIdentityEncoding = (encoding = ''): boolean => encoding === '' || encoding.toLowerCase() === 'identity'
 
 /**
- * Returns the refusal for a reply in no known form. A 4xx concerns the request (RFC 9110, 15.5); with a 503 the upstream
- * is unavailable, which a load balancer in front of it reports with its own page or none.
+ * Returns the refusal for a reply in an unknown form. A 4xx concerns the request (RFC 9110, 15.5). A 503 means that the
+ * upstream is unavailable; a load balancer in front of it sends that with its own page, or without a body.
  */
 const unexpectedReply = (status: number, internal: string): Refusal => {
   if (status === 503)
@@ -40,7 +40,7 @@ const unexpectedReply = (status: number, internal: string): Refusal => {
 /** The name of a field, in the form of our own refusals. It is the only text of an upstream that reaches clients. */
 const fieldPattern = /^[\w.$-]{1,64}$/
 
-/** Returns the wait in seconds; one second for a rate limit without a valid Retry-After. */
+/** Returns the waiting time in seconds. For a rate limit without a valid Retry-After, it is one second. */
 const parseRetryAfter = (code: Code, header: string): { retryAfter?: number } => {
   if (/^\d{1,6}$/.test(header)) return { retryAfter: Number(header) }
   return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
@@ -49,7 +49,7 @@ const parseRetryAfter = (code: Code, header: string): { retryAfter?: number } =>
 /** A RateLimit-Policy with one limit, in the form of our own responses. */
 const policyPattern = /^"(?<name>[a-z][a-z-]{0,63})";q=(?<limit>\d{1,9});w=(?<seconds>\d{1,9})$/
 
-/** Returns the upstream's limit that refused the call: the caller waits for it, not for one of the gateway. */
+/** Returns the limit of the upstream that rejected the call, because the caller has to wait for that limit. */
 const parseLimit = (
   code: Code,
   header: string,
@@ -65,7 +65,7 @@ const isEnvelope = (value: unknown): value is Record<string, unknown> =>
   isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
 const isFailure = (value: unknown): value is Record<string, unknown> => isEnvelope(value) && value.success === false
 
-/** Codes about the gateway itself, its routes and its tokens. An upstream may not use them. */
+/** Codes about the gateway itself, its routes and its tokens. Upstreams must not use them. */
 const gatewayCodes = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
 
 const isRelayable = (code: unknown): code is Code =>
@@ -76,12 +76,12 @@ const parseJson = (status: number, bytes: Buffer): unknown => {
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch {
-    // The parser's error quotes the reply, which must not reach the log.
+    // The error of the parser quotes the reply, which must not appear in the log.
     throw unexpectedReply(status, `status ${status}, not JSON`)
   }
 }
 
-/** A buffered reply. Absent headers are ''. */
+/** A buffered reply. A header that is absent is ''. */
 export interface UpstreamReply {
   status: number
   contentType: string
@@ -101,8 +101,8 @@ const toUpstreamRefusal = (code: Code, field: unknown, { retryAfter, rateLimitPo
 }
 
 /**
- * Returns the data of a reply: plain, or unwrapped from an envelope. Throws an envelope's refusal with the gateway's own
- * message, and an invalid response for anything else that is not a 200.
+ * Returns the data of a reply, with or without an envelope. For the refusal in an envelope, throws it with the
+ * gateway's own message. For any other reply without status 200, throws an invalid response.
  */
 export function readReply(reply: UpstreamReply): unknown {
   const { status, contentType, bytes } = reply

@@ -3,7 +3,7 @@ import { chains, type Operation, Refusal } from '../../kernel/index.ts'
 import { conditionalHeader } from '../backend.ts'
 
 interface PathTemplate {
-  /** The text between parameters; one more than there are names. */
+  /** The text between the parameters. There is one more than there are parameters. */
   literals: string[]
   names: string[]
 }
@@ -21,7 +21,10 @@ const templateOf = (operation: Operation): PathTemplate => {
   return template
 }
 
-/** Dot segments, separators, percent signs and control characters: a proxy may decode them and leave the path. */
+/**
+ * Matches dot segments, separators, percent signs and control characters. A proxy could decode them and request another
+ * path.
+ */
 const unsafeSegment = /^\.{0,2}$|[/\\%\p{Cc}]/u
 
 /** Encodes a path parameter. The pipeline has validated it, so an unsafe one is an error in the contract. */
@@ -31,7 +34,9 @@ const encodeSegment = (name: string, value = ''): string => {
   return encodeURIComponent(value)
 }
 
-/** Returns the path and query for an upstream: always on the operation's first chain, regardless of the client's chain. */
+/**
+ * Returns the path and query for an upstream. They use the operation's first chain, regardless of the client's chain.
+ */
 const buildPath = ({ operation, params, input }: Call): string => {
   const { literals, names } = templateOf(operation)
   let path = literals[0] ?? ''
@@ -60,13 +65,14 @@ const buildHeaders = (call: Call, assertion: string): Record<string, string> => 
 const conditionalNames = ['if-none-match', 'if-range', 'range'] as const
 
 /**
- * Limits the head to 16 KB: an upstream that rejects a larger one would count as failed for all callers. A longer header is
- * dropped with those after it, since a range without its condition could be wrong.
+ * Limits the head of a request to 16 KB. If an upstream rejected a larger one, it would count as failed for all
+ * callers. A longer header is dropped together with those after it, because a range without its condition could be
+ * wrong.
  */
 const maxConditionalLength = 2_048
 
 const conditionalHeaders = (call: Call): Record<string, string> => {
-  // The upstream gets a GET, because a refusal of HEAD has no body; the header shows that it can omit the bytes.
+  // The upstream gets a GET, because a refusal of HEAD has no body. A header states that the bytes can be omitted.
   const headers: Record<string, string> = call.headOnly ? { 'x-client-method': 'HEAD' } : {}
   for (const name of conditionalNames) {
     const value = conditionalHeader(call, name)
@@ -77,7 +83,10 @@ const conditionalHeaders = (call: Call): Record<string, string> => {
   return headers
 }
 
-/** Returns the head of a streamed request: the common headers and those of the bytes. The body is the client's. */
+/**
+ * Returns the head of a streamed request: the common headers and those that describe the bytes. The body is the
+ * client's.
+ */
 export function buildStreamRequest(call: Call, assertion: string) {
   const headers: Record<string, string> = { ...buildHeaders(call, assertion), accept: '*/*' }
   if (call.upload) {

@@ -17,8 +17,8 @@ interface ProxyRequestHead {
 }
 
 /**
- * The request that http-proxy-middleware receives instead of the client's. Its head is built by us, so that no header of
- * the client can reach an upstream; the body is the client's. It has an unconnected socket.
+ * The request that http-proxy-middleware gets instead of the client's. We build its head, so that no header of the
+ * client can reach an upstream. The body is the client's. Its socket is not connected.
  */
 class ProxyRequest extends IncomingMessage {
   readonly #source: Readable | null
@@ -81,7 +81,7 @@ const settlePending =
   (pending: PendingResponses): NonNullable<Options['plugins']>[number] =>
   (server) => {
     server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
-    // Without a listener an upgrade is ignored, and the request would wait for its deadline.
+    // Without a listener, an upgrade is ignored and the request would wait until its deadline.
     server.on('proxyReq', (outgoing, request) => {
       outgoing.on('upgrade', (_response, socket) => {
         socket.destroy()
@@ -95,9 +95,9 @@ const settlePending =
   }
 
 /**
- * Returns a client that streams through http-proxy-middleware, unbuffered in both directions. It gets a request and a
- * response of our own and leaves the response to us: stages never see req or res, and only the headers
- * listed in stream-reply.ts reach the client.
+ * Returns a client that streams through http-proxy-middleware without buffering in either direction. The middleware
+ * gets a request and a response that we create, and we send the response to the client. So stages never see the
+ * client's request and response objects, and only the headers listed in stream-reply.ts reach the client.
  */
 export function createStreamClient(settings: UpstreamConfiguration): StreamClient {
   const { url, maxReplyBytes, streamTimeoutMs, maxStreamBytes } = settings
@@ -142,7 +142,7 @@ export function createStreamClient(settings: UpstreamConfiguration): StreamClien
       download?.body.destroy(reason)
       abortProxy(proxyResponse)
     }
-    // The client is the slow side if we wait for the rest of its upload, or if it does not read what we have.
+    // The client is the slow side if we wait for the rest of its upload, or if it does not read the bytes that we have.
     const isClientSlow = () =>
       source !== null ? !source.readableEnded && !source.isPaused() : (download?.body.readableLength ?? 0) > 0
     const timer = setTimeout(() => stop(isClientSlow() ? clientTimeout() : upstreamTimeout()), streamTimeoutMs)

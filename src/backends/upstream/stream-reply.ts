@@ -7,13 +7,13 @@ import { invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefu
 /** Headers of a 304: others would change the client's cached copy (RFC 9111, 3.2). */
 const notModifiedHeaders = ['etag', 'accept-ranges']
 
-/** Headers of a download that reach the client; never a cookie or a location. */
+/** The headers of a download that are sent to the client. Cookies and locations never are. */
 const relayedHeaders = ['content-type', 'content-length', 'content-range', 'content-disposition', ...notModifiedHeaders]
 
-/** ASCII only (RFC 6266): Node rejects other characters in a head with a content length. */
+/** Only ASCII (RFC 6266), because Node rejects other characters in a head with a content length. */
 const attachmentPattern = /^attachment[\t\x20-\x7e]*$/i
 
-/** The request header that each status requires: without it the status is unsolicited. */
+/** The request header that each status requires. Without it the client has not asked for that status. */
 const requiredRequestHeader = new Map([
   [206, 'range'],
   [304, 'if-none-match'],
@@ -74,8 +74,8 @@ const replyHeaders = (response: IncomingMessage, status: number): Record<string,
 }
 
 /**
- * Returns an upstream's response as a stream, or undefined if it is not a stream or its status does not match the request
- * headers. Throws for an encoded, undelimited or oversized one.
+ * Returns an upstream's response as a stream. Returns undefined if it is not a stream, or if its status does not match
+ * the request headers. Throws for a response that is encoded, too large or without a clear end.
  */
 export function toStreamReply(
   response: IncomingMessage,
@@ -91,7 +91,7 @@ export function toStreamReply(
   response.on('error', (error) => body.destroy(error))
   response.on('aborted', () => body.destroy(invalidReply('stream broke off')))
   body.on('close', () => response.destroy())
-  // The reader gets errors from its pipeline; without a reader they must not crash the process.
+  // The reader gets errors from its own pipeline. Without a reader, they must not end the process.
   body.on('error', () => undefined)
   return new StreamReply(status, replyHeaders(response, status), response.pipe(body))
 }

@@ -16,7 +16,7 @@ export interface Upstream extends Backend {
   close(): Promise<void>
 }
 
-/** Only a GET is retried, and not after a timeout: there is no time left. */
+/** Whether a call is retried. Only a GET is, and not after a timeout, because no time is left. */
 const isRetried = ({ operation }: Call, error: unknown): boolean =>
   operation.method === 'GET' && isUnhealthy(error) && error.code !== 'SYSTEM.UPSTREAM_TIMEOUT'
 
@@ -43,10 +43,11 @@ export function createUpstream(
   }
 
   const attempt = async (call: Call, deadline: number): Promise<unknown> => {
-    // Signed after the wait in the queue, where an earlier signature could expire.
+    // Sign the assertion after the wait in the queue, because it could expire there.
     const assertion = await assertionOf(call)
     const start = performance.now()
-    // Past the deadline the call counts as refused, so it must not take effect. A stream's time starts here.
+    // After the deadline the call counts as rejected, so it must not take effect. The time limit of a stream starts
+    // here.
     if (start >= deadline && !isStreamed(call))
       throw new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'deadline passed in the queue' })
     let outcome = 'ok'

@@ -3,7 +3,7 @@ import { decryptJwe, encryptJwe } from './jwe.ts'
 
 interface SealedText {
   payload: string
-  /** The body's sequence number, valid once. */
+  /** The body's sequence number. It is valid once. */
   seq: number
 }
 
@@ -57,7 +57,7 @@ export interface ChannelCache {
   take(): Promise<Channel | null>
 }
 
-/** A channel that expires this soon is not used for a new call. */
+/** A channel that expires within this time is not used for a new call. */
 const marginMs = 5_000
 
 /** Caches one channel for all calls of a client. Concurrent calls share its opening. */
@@ -82,7 +82,8 @@ export const createChannelCache = (open: (clientHash: string) => Promise<Channel
     const opening = cached
     const channel = await opening
     if (isUsable(channel, clientHash)) return channel
-    // The first call to notice opens the next channel. The others wait for it and check that it has their client hash.
+    // The first call that notices the expiry opens the next channel. Other calls wait for it and check that it has
+    // their client hash.
     return cached === opening ? openAndCache(clientHash) : get(clientHash)
   }
 

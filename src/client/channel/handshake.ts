@@ -6,17 +6,17 @@ import { encodeHeader, encryptParts, fromBase64, importSessionKey, toBase64url }
 /** The gateway's public key and the claims of the handshake (docs/reference/secure-channel.md). */
 export interface KeyOffer {
   keyId: string
-  /** base64 of the SubjectPublicKeyInfo DER. */
+  /** The SubjectPublicKeyInfo (DER) in base64. */
   publicKey: string
   clientHash: string
-  /** Epoch seconds by the gateway's clock, which the gateway compares with. */
+  /** Epoch seconds by the gateway's clock. The gateway compares them with its own time. */
   iat: number
 }
 
 const keyBytes = 32
 const randomKey = (): Uint8Array<ArrayBuffer> => crypto.getRandomValues(new Uint8Array(keyBytes))
 
-/** A new session key, and the compact JWE (RSA-OAEP-256, A256GCM) that sends it to the gateway. */
+/** Returns a new session key, and the compact JWE (RSA-OAEP-256, A256GCM) that sends it to the gateway. */
 export const wrapSessionKey = async ({ keyId, publicKey, clientHash, iat }: KeyOffer) => {
   const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
   const wrappingKey = await crypto.subtle.importKey('spki', fromBase64(publicKey), rsa, false, ['encrypt'])
@@ -35,7 +35,7 @@ const assertWebCrypto = (): void => {
   throw new TypeError(`the secure channel needs crypto.subtle, ${where}; disable it on other pages by seal: 'none'`)
 }
 
-/** Opens a channel session: fetches the gateway's public key and sends a session key under it. */
+/** Opens a channel session: fetches the gateway's public key and sends a session key that is encrypted with it. */
 export const openChannel = async (caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> => {
   assertWebCrypto()
   const offer = await caller.answer(readPublicKey, {})

@@ -1,6 +1,6 @@
 /*
- * Compact JWE with direct encryption and A256GCM (RFC 7518, sections 4.5 and 5.3) by WebCrypto, and base64 by what every
- * browser and Node have. The tests compare both directions with jose.
+ * Compact JWE with direct encryption and A256GCM (RFC 7518, sections 4.5 and 5.3). It uses WebCrypto, and for base64
+ * only functions that every browser and Node have. The tests compare both directions with jose.
  */
 const nonceBytes = 12
 const tagBytes = 16
@@ -29,7 +29,7 @@ export type JweHeader = Record<string, string | number>
 export const importSessionKey = (key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> =>
   crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt'])
 
-/** The last three parts of a compact JWE: nonce, ciphertext and tag. The encoded header is authenticated. */
+/** Returns the last three parts of a compact JWE: nonce, ciphertext and tag. The encoded header is authenticated. */
 export const encryptParts = async (encodedHeader: string, key: CryptoKey, text: string): Promise<string> => {
   const iv = crypto.getRandomValues(new Uint8Array(nonceBytes))
   const algorithm = { name: 'AES-GCM', iv, additionalData: utf8(encodedHeader) }
@@ -45,7 +45,10 @@ export const encryptJwe = async (header: JweHeader, key: CryptoKey, text: string
   return `${encodedHeader}..${await encryptParts(encodedHeader, key, text)}`
 }
 
-/** The authenticated header and the text of a compact JWE. Throws if it is malformed or the key does not decrypt it. */
+/**
+ * Returns the authenticated header and the text of a compact JWE. Throws if it is malformed or the key does not decrypt
+ * it.
+ */
 export const decryptJwe = async (compact: string, key: CryptoKey): Promise<{ header: unknown; text: string }> => {
   const [encodedHeader = '', encryptedKey, nonce = '', ciphertext = '', tag = '', ...rest] = compact.split('.')
   if (encryptedKey !== '' || rest.length > 0) throw new TypeError('not a compact JWE with direct encryption')

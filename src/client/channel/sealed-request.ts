@@ -3,14 +3,16 @@ import type { Operation } from '../../kernel/index.ts'
 import type { SealRule } from '../options.ts'
 import type { Channel } from './channel.ts'
 
-/** Whether body or reply carry a secret: before sign-in, with a code or password, and where step-up is required. */
+/**
+ * Whether the body or the reply contains a secret: before sign-in, with a code or password, and if step-up is required.
+ */
 const isSensitive = ({ policy, body }: Operation): boolean =>
   policy.stepUp ||
   policy.rate === 'login' ||
   policy.rate === 'password' ||
   (policy.caller === 'anonymous' && body !== 'none')
 
-/** Whether a call goes through the secure channel. `requested` overrides the rule where the operation allows a channel. */
+/** Whether a call uses the secure channel. If the operation allows a channel, `requested` overrides the rule. */
 export const shouldSeal = (operation: Operation, rule: SealRule, requested: boolean | undefined): boolean => {
   if (operation.policy.channel === 'none') return false
   if (requested !== undefined) return requested
@@ -21,7 +23,7 @@ export const shouldSeal = (operation: Operation, rule: SealRule, requested: bool
 export interface SealedRequest {
   headers: Record<string, string>
   body: string | FormData | null
-  /** The reply's data. Throws unless it was sealed for this request. */
+  /** Returns the reply's data. Throws unless it was sealed for this request. */
   open(data: unknown): Promise<unknown>
 }
 
@@ -31,7 +33,10 @@ const readPayload = (data: unknown): string => {
   throw new TypeError('the reply is not sealed')
 }
 
-/** Seals a request for the path that the gateway sees, even behind a proxy. Returns the request unchanged without a channel. */
+/**
+ * Seals a request for the path that the gateway receives, even behind a proxy. Returns the request unchanged if there
+ * is no channel.
+ */
 export const sealRequest = async (
   channel: Channel | null,
   method: string,

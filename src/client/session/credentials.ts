@@ -9,11 +9,11 @@ export interface TokenPair {
   expiresIn: number
 }
 
-/** Stored tokens. */
+/** The X-Client-Hash to which the tokens are bound. Another tab can have created it. */
 export interface Tokens {
   accessToken: string
   refreshToken: string
-  /** X-Client-Hash that the tokens are bound to; another tab may have created it. */
+  /** The time from which the tokens are renewed before use, in epoch milliseconds by the client's clock. */
   clientHash: string
   /** When to renew the tokens before use; epoch milliseconds by the client's clock. */
   renewAt: number
@@ -28,7 +28,7 @@ export interface TokenStore {
 /** Whether a value can be sent in a header: visible ASCII, as tokens and client hashes are. */
 const isHeaderValue = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
-/** Tokens are renewed 30 s before they expire, short-lived ones in the last quarter of their life. */
+/** Tokens are renewed 30 s before they expire. Tokens with a short lifetime are renewed in its last quarter. */
 const marginMs = 30_000
 const renewalTime = (now: number, expiresIn: number): number => {
   const lifetimeMs = expiresIn * 1_000
@@ -44,12 +44,12 @@ const parseTokens = (text: string | null): Tokens | null => {
     if (!isHeaderValue(clientHash) || typeof renewAt !== 'number') return null
     return { accessToken, refreshToken, clientHash, renewAt }
   } catch {
-    // Another program's text under our key.
+    // Another program has stored this text under our key.
     return null
   }
 }
 
-/** The stored tokens. They are read on each use, because another tab may have renewed or deleted them. */
+/** Returns the stored tokens. They are read on each use, because another tab may have renewed or deleted them. */
 export const createTokenStore = (storage: Storage, key: string, now: () => number): TokenStore => ({
   read: async () => parseTokens(await storage.getItem(key)),
   save: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
@@ -66,8 +66,8 @@ export const createTokenStore = (storage: Storage, key: string, now: () => numbe
 const isClientHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
 
 /**
- * Returns a function that resolves with X-Client-Hash: the configured one, the stored one, or a new random one. A new hash is
- * stored, so that all tabs use the same.
+ * Returns a function that resolves with the X-Client-Hash: the configured one, the stored one, or a new random one. A
+ * new hash is stored, so that all tabs use the same hash.
  */
 export const createClientHash = (
   configured: string | null,

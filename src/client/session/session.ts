@@ -4,13 +4,13 @@ import { readUntilChanged, type TabLock } from './tab-lock.ts'
 
 /** A client's sign-in: its tokens and their renewal. */
 export interface Session {
-  /** The stored tokens; null without a sign-in. */
+  /** Returns the stored tokens, or null without a sign-in. */
   tokens(): Promise<Tokens | null>
   /** Stores tokens that were obtained elsewhere. */
   adopt(pair: TokenPair): Promise<void>
   /** Deletes the tokens. The session at the gateway continues. */
   clear(): Promise<void>
-  /** Tokens for the next call, renewed first if they expire soon. */
+  /** Returns the tokens for the next call. Renews them first if they expire soon. */
   fresh(): Promise<Tokens | null>
   /** Renews tokens that the gateway rejected; null if the session has ended. */
   renew(rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
@@ -27,11 +27,11 @@ export interface SessionParts {
   onSignedOut(): void
 }
 
-/** Whether the gateway has ended the session. Any other failure, such as a proxy's own 401, does not prove that. */
+/** Whether the gateway has ended the session. Any other failure, such as a 401 of a proxy, does not prove that. */
 const endsSession = (error: unknown): boolean =>
   isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (isRefusal(error) && error.status === 401)
 
-/** Reports once that known tokens have disappeared, whichever tab signed out. */
+/** Reports once that known tokens have disappeared, regardless of which tab signed out. */
 class SignOutDetector {
   private readonly onSignedOut: () => void
   private hasTokens = false
@@ -48,7 +48,7 @@ class SignOutDetector {
     return tokens
   }
 
-  /** Ignores the next disappearance: this client signs out itself. */
+  /** Ignores the next disappearance, because this client signs out itself. */
   ignoreNext(): void {
     this.hasTokens = false
   }
@@ -69,7 +69,7 @@ export const createSession = (parts: SessionParts): Session => {
       throw error
     })
     const current = await read()
-    // Another sign-in or a sign-out in the meantime wins over this renewal and its failure.
+    // A sign-in or sign-out that happened meanwhile takes precedence over this renewal and its failure.
     if (current?.refreshToken !== stored.refreshToken) return current
     if (pair) return store.save(pair, stored.clientHash)
     await store.clear()

@@ -10,17 +10,20 @@ export interface SignIn {
   email: string
   password: string
   /**
-   * Returns the code that the user enters. `sent` describes where the code was sent; null if the user generates it.
-   * `refused` is the refusal of the previous code; null at first.
+   * Returns the code that the user enters. `sent` describes where the code was sent, or is null if the user generates
+   * it. `refused` is the refusal of the previous code, or null at first.
    */
   code(sent: z.output<typeof CodeDelivery> | null, refused: PorticoError | null): Promise<string> | string
   /** Maximum number of codes to try. Default 1. The gateway allows five (`attemptsRemaining`). */
   attempts?: number
-  /** Default: the first method that the account offers. */
+  /** By default the first method that the account offers. */
   mfaMethod?: MfaMethod
 }
 
-/** The tokens, which the client stores itself, their lifetimes in seconds, the session, and whether the device is new. */
+/**
+ * The tokens with their lifetimes in seconds, the session, and whether the device is new. The client stores the tokens
+ * itself.
+ */
 export type SignedIn = Result<typeof completeLogin>
 
 const isMethod = (code: string | undefined): code is MfaMethod => mfaMethod.codes.some((known) => known === code)

@@ -19,7 +19,7 @@ export const memoryStorage = (): Storage => {
   }
 }
 
-/** Returns `fallback` if the page may not use the storage, which every access reports as a SecurityError. */
+/** Returns `fallback` if the page must not use the storage. In that case every access throws a SecurityError. */
 const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Promise<T> => {
   try {
     return await access()
@@ -30,8 +30,9 @@ const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Pr
 }
 
 /**
- * Stores values that a full or forbidden storage rejects in this client's memory, so that the sign-in survives. Removes the
- * rejected value's predecessor from the storage; a later value there is another tab's and wins.
+ * Returns a storage that keeps values in this client's memory if a full or forbidden storage rejects them. The sign-in
+ * therefore survives. The earlier value is removed from the storage. If another tab stores a later value, that value
+ * takes precedence.
  */
 export const withMemoryFallback = (storage: Storage): Storage => {
   const rejected = new Map<string, string>()
@@ -43,7 +44,7 @@ export const withMemoryFallback = (storage: Storage): Storage => {
       await removal
       const stored = await unlessForbidden(() => storage.getItem(key), null)
       if (stored === null) return rejected.get(key) ?? null
-      // Delete our value: when the other tab's is deleted later, ours must not restore the sign-in.
+      // Delete our value. Otherwise it would restore the sign-in when the other tab's value is deleted later.
       if (rejected.get(key) === own) rejected.delete(key)
       return stored
     },

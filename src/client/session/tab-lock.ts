@@ -1,5 +1,6 @@
 /**
- * Runs a task exclusively among the tabs of an origin, by name. `waited` is true if another tab held the lock before.
+ * Runs a task under a lock that all tabs of an origin share by its name. `waited` is true if another tab had the lock
+ * before.
  */
 export type TabLock = <T>(name: string, task: (waited: boolean) => Promise<T>) => Promise<T>
 
@@ -26,7 +27,7 @@ const withLock = async <T>(
   }
 }
 
-/** Waits for the lock with a timeout, because a frozen or debugged tab never releases it. */
+/** Waits for the lock with a timeout, because a frozen or debugged tab would never release it. */
 const waitForLock: TabLock = (name, task) =>
   withLock(
     () => task(true),
@@ -42,8 +43,9 @@ const webLock: TabLock = async <T>(name: string, task: (waited: boolean) => Prom
 }
 
 /**
- * A Web Lock if the storage is shared between tabs and the browser has them. Without a lock (a sandboxed frame, forbidden site
- * data, a timeout) two tabs can refresh concurrently; the gateway then gives both the same successor within 30 s.
+ * Creates the lock: a Web Lock if the storage is shared between tabs and the browser has Web Locks. Without a lock, two
+ * tabs can refresh concurrently, for example in a sandboxed frame or after a timeout. The gateway then gives both the
+ * same successor within 30 s.
  */
 export const createTabLock = (shared: boolean): TabLock =>
   shared && typeof navigator !== 'undefined' && 'locks' in navigator ? webLock : noLock
@@ -52,8 +54,8 @@ const pollMs = 25
 const maxPollMs = 500
 
 /**
- * Reads until the value has changed. A browser shows one tab's localStorage write to another tab with a delay that locks do
- * not cover. Returns the unchanged value after half a second.
+ * Reads until the value has changed. A browser shows a localStorage write of one tab to other tabs with a delay that
+ * locks do not cover. Returns the unchanged value after half a second.
  */
 export const readUntilChanged = async <T>(read: () => Promise<T>, hasChanged: (value: T) => boolean): Promise<T> => {
   for (let waitedMs = 0; ; waitedMs += pollMs) {

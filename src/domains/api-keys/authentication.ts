@@ -35,13 +35,13 @@ const parseKey = (text: string): PresentedKey | undefined => {
 /** A generated API key. */
 export interface NewKey {
   prefix: string
-  /** The whole key: returned once, never stored. */
+  /** The whole key. It is returned once and never stored. */
   key: string
   last4: string
   digest: Uint8Array
 }
 
-/** The keyed digest of a secret. The store holds only this. */
+/** Returns the keyed digest of a secret. The store holds only this. */
 const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
   digest('api-key', prefix, secret)
 
@@ -53,7 +53,7 @@ export const generateKey = (randomness: Randomness, digest: KeyedDigest): NewKey
   return { prefix, key, last4: key.slice(-4), digest: keyDigest(digest, { prefix, secret }) }
 }
 
-/** Precision of a key's last use: at most one write per key in this time. */
+/** Precision of a key's last use. Within this time, at most one use per key is written. */
 const precisionMs = minutes(1)
 const maxTrackedKeys = 10_000
 
@@ -85,7 +85,7 @@ export class LastUseRecorder {
   }
 }
 
-/** Refuses a client address outside the account's IP whitelist, if the whitelist is enabled. */
+/** Rejects a client address that is not in the account's IP whitelist, if the whitelist is enabled. */
 export type AssertAddressAllowed = (
   account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
   clientIp: string,
@@ -95,7 +95,7 @@ export interface AuthenticationPorts {
   database: Database
   clock: Clock
   digest: KeyedDigest
-  /** The creator's access to a workspace. */
+  /** Returns the access of the key's creator to a workspace. */
   members: WorkspacePort
   assertAddressAllowed: AssertAddressAllowed
 }
@@ -111,7 +111,7 @@ const toCaller = (key: KeyWithCreator): Caller => ({
   permissions: new Set(),
 })
 
-/** A key's own allowlist replaces its creator's IP whitelist. */
+/** Checks the client address. A key with an allowlist ignores the IP whitelist of its creator. */
 const assertAddress = async (ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> => {
   if (key.ipAllowlist.length === 0) {
     const { creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key

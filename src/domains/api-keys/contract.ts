@@ -46,7 +46,9 @@ const ApiKeyRequest = z.strictObject({
   expiresAt: instant.optional(),
 })
 
-/** Start of a key's public part. The pattern rejects the secret part, which must not appear in a URL. */
+/**
+ * The beginning of a key's public part. The pattern rejects the secret part, because a secret must not appear in a URL.
+ */
 const keyPrefix = z
   .string()
   .regex(/^ptk_[0-9a-f]{0,12}$/)

@@ -27,7 +27,7 @@ import {
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
 
-/** An API key without its secret. `at` determines whether it has expired. */
+/** Returns the view of an API key, without its secret. The status EXPIRED depends on `at`. */
 const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
   bizId: row.id,
   workspaceBizId: row.workspaceId,

@@ -6,8 +6,8 @@ import type { ApiKeyStatus } from './contract.ts'
 export type ApiKeySettings = Configuration['access']['apiKeys']
 
 /**
- * The expiry of a new key: the requested one, or the maximum lifetime by default. Null: the key never expires. Refuses an
- * expiry in the past or beyond the maximum lifetime.
+ * Returns the expiry of a new key: the requested one, or else the end of the maximum lifetime. Returns null if the key
+ * never expires. Throws if the requested expiry is in the past or beyond the maximum lifetime.
  */
 export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
   const latest = maxLifeMs === null ? null : addMs(at, maxLifeMs)
@@ -16,13 +16,13 @@ export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: 
   return expiry
 }
 
-/** The status of a key at an instant. EXPIRED is never stored: it follows from `expiresAt`. */
+/** Returns the status of a key at an instant. EXPIRED is computed from `expiresAt` and never stored. */
 export const statusAt = (
   key: { status: Exclude<ApiKeyStatus, 'EXPIRED'>; expiresAt: Instant | null },
   at: Instant,
 ): ApiKeyStatus => (key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status)
 
-/** The status that each command requires and sets. */
+/** The status that each command requires, and the status that it sets. */
 export const statusChanges = {
   enable: { from: ['DISABLED'], to: 'ACTIVE' },
   disable: { from: ['ACTIVE'], to: 'DISABLED' },
@@ -41,14 +41,14 @@ export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): voi
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
   allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
 
-/** Refuses if the caller lacks one of the permissions to grant. */
+/** Throws if the caller lacks one of the permissions to grant. */
 export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {
   const held: ReadonlySet<string> = access.permissions
   const lacking = permissionCodes.find((code) => !held.has(code))
   if (lacking !== undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${lacking}` })
 }
 
-/** The access of a key: the permissions that both the key and its creator hold. A key is never an owner. */
+/** Returns the access of a key: the permissions that both the key and its creator hold. A key is never an owner. */
 export const accessOf = (creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess => ({
   id: creator.id,
   isOwner: false,

@@ -11,10 +11,10 @@ interface ApiKeysTable {
   key_prefix: string
   key_last4: string
   secret_digest: Uint8Array
-  /** EXPIRED is never stored: it follows from `expires_at`. */
+  /** EXPIRED is never stored, because it is computed from `expires_at`. */
   api_key_status: Exclude<ApiKeyStatus, 'EXPIRED'>
   permission_codes: string[]
-  /** Addresses and CIDR ranges from which the key can be used. Empty: any address. */
+  /** Addresses and CIDR ranges from which the key can be used. If empty, any address can use it. */
   ip_allowlist: string[]
   expires_at: NullableTimestamp
   last_used_at: NullableTimestamp
@@ -54,7 +54,7 @@ export const migrations = [
     `CREATE UNIQUE INDEX api_keys_name ON api_keys (workspace_biz_id, lower(api_key_name))
       WHERE api_key_status <> 'DELETED'`,
     `CREATE INDEX api_keys_list ON api_keys (workspace_biz_id, created_at)`,
-    // Prefix search is a byte range, independent of the collation of the database.
+    // Search for a prefix as a range of bytes, so that the database's collation does not matter.
     `CREATE INDEX api_keys_prefix ON api_keys (workspace_biz_id, key_prefix COLLATE "C")`,
   ]),
 ]

@@ -62,21 +62,21 @@ const assertFound = (key: ApiKeyRow | undefined): ApiKeyRow => {
   return key
 }
 
-/** One page of a workspace's keys. */
+/** Returns one page of a workspace's keys. */
 export const listApiKeys = (
   { database }: ApiKeyServicePorts,
   query: ApiKeyQuery,
   at: Instant,
 ): Promise<Page<ApiKeyRow>> => listKeys(database, query, at)
 
-/** A key of the workspace. */
+/** Returns a key of the workspace. */
 export const readApiKey = async (
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
 ): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }))
 
-/** The permissions that the caller can grant to an API key. */
+/** Returns the permissions that the caller can grant to an API key. */
 export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
   permissions.filter((code) => access.permissions.has(code))
 

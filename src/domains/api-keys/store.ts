@@ -14,7 +14,7 @@ import {
 import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
-/** The statuses in the store: EXPIRED is derived. */
+/** The stored statuses. EXPIRED is computed. */
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
@@ -58,7 +58,7 @@ export interface ApiKeyScope {
   id: ApiKeyId
 }
 
-/** Returns undefined for an unknown key and for one of another workspace. */
+/** Returns the key, or undefined if it does not exist in the workspace. */
 export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   store
     .selectFrom('api_keys')
@@ -102,7 +102,7 @@ export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
     .returning(columns)
     .executeTakeFirst()
 
-/** Number of keys of a workspace that are not deleted. */
+/** Returns the number of keys of a workspace that are not deleted. */
 export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('api_keys')
@@ -130,9 +130,9 @@ export const setStatus = (
 
 export interface ApiKeyQuery extends PageRequest {
   workspaceId: WorkspaceId
-  /** Undefined: every status except DELETED. */
+  /** If undefined, keys of every status except DELETED. */
   status: ApiKeyStatus | undefined
-  /** Start of the public part. */
+  /** The beginning of the public part. */
   prefix: string | undefined
   from: Instant | undefined
   to: Instant | undefined
@@ -142,7 +142,7 @@ export interface ApiKeyQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
 
-/** Sorts after every character of a prefix. */
+/** This character sorts after every character of a prefix. */
 const afterPrefix = '~'
 
 const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
@@ -161,7 +161,7 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   return found
 }
 
-/** One page of the keys of a workspace. */
+/** Returns one page of the keys of a workspace. */
 export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
   const found = matching(database, query, at)
   const sorted = found
@@ -187,7 +187,7 @@ export interface KeyWithCreator {
   creatorIsWhitelisted: boolean
 }
 
-/** The key with this public part, of any workspace. */
+/** Returns the key with this public part. The key can belong to any workspace. */
 export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWithCreator | undefined> =>
   database
     .selectFrom('api_keys as k')
@@ -208,7 +208,7 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWith
     ])
     .executeTakeFirst()
 
-/** Stores a use unless a later one is stored: replicas write in any order. */
+/** Stores a use, unless a later use is stored: replicas can write in any order. */
 export const recordUse = async (
   database: Database,
   { workspaceId, id }: ApiKeyScope,

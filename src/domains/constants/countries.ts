@@ -21,7 +21,7 @@ const callingCodes = new Map(
 )
 const phoneCode = (alpha2: string): string => callingCodes.get(alpha2) ?? additionalCallingCodes[alpha2] ?? ''
 
-/** All countries, sorted by name. `code` (alpha-2) and `value` (ISO numeric) are stable. */
+/** Returns all countries, sorted by name. `code` (alpha-2) and `value` (ISO numeric) are stable. */
 export const countriesIn = (locale: Locale) => {
   const names = new Intl.DisplayNames(locale, { type: 'region' })
   const order = new Intl.Collator(locale)

@@ -10,10 +10,10 @@ import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
 import { Timezones } from './timezones.ts'
 
-/** Time zones change their offset at a quarter of an hour. */
+/** Time zones change their offset only at a quarter of an hour. */
 const periodMs = minutes(15)
 
-/** Caches the latest list per language. A frozen list is encoded only once. */
+/** Caches the latest list per language. The list is frozen, so that it is encoded only once. */
 class ListCache<T extends object> {
   readonly #latest = new Map<Locale, { period: number; list: T }>()
 

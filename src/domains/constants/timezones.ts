@@ -63,7 +63,9 @@ export class Timezones {
   readonly #formats = new Map<string, Intl.DateTimeFormat>()
   readonly #labels = new Map<Locale, ReadonlyMap<string, string>>()
 
-  /** The zones with their offsets at an instant. `code` and `value` derive from the name, so they are stable. */
+  /**
+   * Returns the zones with their offsets at an instant. `code` and `value` derive from the name, so they are stable.
+   */
   list(locale: Locale, at: Instant) {
     const labels = this.#labelsIn(locale, at)
     return zones

@@ -98,8 +98,9 @@ const ExchangeRate = z.object({
 })
 
 /**
- * Units of the target currency per unit of the source currency: above zero, at most twelve decimal places. The JSON schema
- * excludes zero by `not`: client generators fail on a string with several patterns.
+ * The rate in units of the target currency per unit of the source currency. It is above zero and has at most twelve
+ * decimal places. The JSON schema excludes zero by `not`, because client generators fail on a string with several
+ * patterns.
  */
 const rate = z
   .string()

@@ -76,7 +76,7 @@ const toRateView = ({ source, target, rate, updatedBy, asOf }: CurrentRate) => (
   updatedAt: toIso(asOf),
 })
 
-/** The handlers of the exchange operations. */
+/** Returns the handlers of the exchange operations. */
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     quoteExchange: async (request) => {

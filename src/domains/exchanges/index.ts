@@ -1,7 +1,7 @@
 /**
- * Exchanges between currencies. A quote fixes the figures, and an exchange uses the quote. rates.ts combines the rates of a
- * provider with those that operators set. Start reading at contract.ts and service.ts; order.ts maps an exchange to its order
- * of the ledger. Depends on the ledger and database.
+ * Exchanges between currencies. A quote fixes the rate and the amounts; an exchange then uses the quote. Start reading
+ * in `contract.ts` and `service.ts`. `order.ts` maps an exchange to an order of the ledger. `rates.ts` combines the
+ * provider's rates with those that operators set.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'

@@ -12,18 +12,18 @@ const share = (text: string): Ratio => {
   return parsed
 }
 
-/** The exchange terms with parsed rates. Throws RangeError for an invalid share. */
+/** Returns the exchange terms with parsed rates. Throws a RangeError for an invalid share. */
 export const exchangeTerms = ({ spread, feeRate, quoteLifeMs }: ExchangeSettings): ExchangeTerms => ({
   spread: share(spread),
   feeRate: share(feeRate),
   quoteLifeMs,
 })
 
-/** The configured exchange liquidity of the house, by currency. */
+/** Returns the amounts that the house provides for exchanges, by currency. */
 export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
   Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
 
-/** Exchange rates from the configured HTTP provider, or else from the configured table. */
+/** Opens the rates: those of the configured HTTP provider, or else those of the configuration. */
 export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
   const { provider, rates } = settings
   if (!provider) return fixedRates(rates, clock)

@@ -5,7 +5,7 @@ import { fixedSide } from './contract.ts'
 import type { Figures } from './rules.ts'
 import type { Quote, QuoteId } from './store.ts'
 
-/* An exchange as an order of the ledger: its data, accounts and entries. */
+/* Maps an exchange to an order of the ledger: its data, accounts and entries. */
 
 const minorUnits = z.string().transform(BigInt)
 
@@ -20,7 +20,7 @@ const storedFigures = z.object({
   fixedSide: z.enum(fixedSide.codes),
 })
 
-/** The stored form of figures. */
+/** Converts figures to their stored form. */
 export const toFiguresData = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({
   sourceCurrency: source.currency,
   targetCurrency: target.currency,
@@ -31,14 +31,14 @@ export const toFiguresData = ({ source, target, fee, rate, fixedSide }: Figures)
   fixedSide,
 })
 
-/** The figures in the data of a quote or an order. Throws if they are incomplete. */
+/** Returns the figures in the data of a quote or an order. Throws if they are incomplete. */
 export const parseFigures = (data: unknown): Figures => {
   const { sourceCurrency, targetCurrency, sourceAmount, targetAmount, feeAmount, ...rest } = storedFigures.parse(data)
   const fee: Money = money(feeAmount, sourceCurrency)
   return { ...rest, source: money(sourceAmount, sourceCurrency), target: money(targetAmount, targetCurrency), fee }
 }
 
-/** A completed exchange at the figures of a quote. */
+/** Returns the order of a completed exchange with the figures of a quote. */
 export const newExchange = (quote: QuoteId, figures: Figures, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'EXCHANGE',
@@ -46,7 +46,10 @@ export const newExchange = (quote: QuoteId, figures: Figures, workspace: Workspa
   steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
 })
 
-/** Both wallets of the workspace, which must be active, and the house's liquidity accounts in both currencies. */
+/**
+ * Returns the accounts of an exchange: both wallets of the workspace, which must be active, and the house's liquidity
+ * in both currencies.
+ */
 export const exchangeParties = (
   { sourceWallet, targetWallet }: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
   { source, target, fee }: Figures,
@@ -72,7 +75,7 @@ export const exchangeParties = (
   ]
 }
 
-/** Both legs of the exchange through the house's liquidity, and the fee. */
+/** Returns the entries of an exchange. Both sides pass through the house's liquidity; the fee is separate. */
 export const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
   { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
   { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },

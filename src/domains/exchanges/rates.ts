@@ -5,7 +5,7 @@ import { listSetRates, readSetRate } from './store.ts'
 
 /** The rate in force for a pair of currencies. */
 export interface CurrentRate extends Rate {
-  /** The operator who set it; null for a rate of the provider. */
+  /** The operator who set the rate. Null for a rate of the provider. */
   updatedBy: string | null
 }
 
@@ -14,7 +14,7 @@ export interface RateSources {
   database: Database
   /** Mid rates of a provider or of the configuration. Pairs without a current rate are absent. */
   rates: Pick<Rates, 'list'>
-  /** The currencies of the deployment. A stored rate may outlive its currency. */
+  /** The currencies of the deployment. Stored rates can refer to other currencies. */
   currencies: readonly string[]
 }
 
@@ -23,7 +23,7 @@ interface Pair {
   target: string
 }
 
-/** The side whose currency the deployment does not have; undefined if it has both. */
+/** Returns the side whose currency the deployment does not have, or undefined if it has both. */
 export const unsupportedSide = ({ currencies }: RateSources, { source, target }: Pair): keyof Pair | undefined => {
   if (!currencies.includes(source)) return 'source'
   return currencies.includes(target) ? undefined : 'target'
@@ -32,7 +32,7 @@ export const unsupportedSide = ({ currencies }: RateSources, { source, target }:
 const isRateOf = (rate: Pair, a: string, b: string): boolean =>
   (rate.source === a && rate.target === b) || (rate.source === b && rate.target === a)
 
-/** The rate as a ratio with this source currency. */
+/** Returns the rate as a ratio for this source currency. */
 const toRatio = (rate: { source: string; rate: string }, source: string): Ratio => {
   const parsed = parseRatio(rate.rate)
   if (!parsed || parsed.numerator === 0n) throw new RangeError(`${rate.rate} is not a rate`)
@@ -40,8 +40,8 @@ const toRatio = (rate: { source: string; rate: string }, source: string): Ratio 
 }
 
 /**
- * The mid rate in units of target per unit of source, and the operator who set it, if any. An operator's rate takes precedence
- * over the provider's. Undefined if there is neither.
+ * Returns the mid rate in units of target per unit of source, and the operator who set it. An operator's rate takes
+ * precedence over the provider's. Returns undefined if there is no rate.
  */
 export const findRate = async (
   sources: RateSources,
@@ -54,7 +54,7 @@ export const findRate = async (
   return found && { mid: toRatio(found, source), setBy: set?.updatedBy ?? null }
 }
 
-/** The rates in force, one per pair. */
+/** Returns the current rates, one per pair. */
 export const listRates = async (sources: RateSources): Promise<CurrentRate[]> => {
   const set = await listSetRates(sources.database)
   const others = sources.rates

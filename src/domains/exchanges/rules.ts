@@ -18,12 +18,14 @@ import type { FixedSide } from './contract.ts'
 export interface ExchangeTerms {
   /** The house's share of the rate. */
   spread: Ratio
-  /** The fee as a share of the source amount, on top of it. */
+  /** The fee as a share of the source amount. It is charged in addition to the amount. */
   feeRate: Ratio
   quoteLifeMs: number
 }
 
-/** The figures that a quote fixes. `rate` is the customer's: units of target per unit of source. */
+/**
+ * The rate, amounts and fee that a quote fixes. `rate` is the customer's rate in units of target per unit of source.
+ */
 export interface Figures {
   source: Money
   target: Money
@@ -32,19 +34,22 @@ export interface Figures {
   fixedSide: FixedSide
 }
 
-/** Significant digits of a displayed rate, so that a small rate is not shown as zero. Figures are computed exactly. */
+/**
+ * Number of significant digits in a displayed rate. Decimal places would show a small rate as zero. Amounts are
+ * computed from the exact rate.
+ */
 const rateDigits = 12
 
 const formatRate = (rate: Ratio): string =>
   formatTruncated(rate, rateDigits + (rate.denominator / rate.numerator).toString().length - 1)
 
-/** Converts a rate between whole units to one between minor units. */
+/** Converts a rate between whole units to a rate between minor units. */
 const toMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
   multiplyRatios(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
 
 /**
- * The figures of an exchange at the mid rate. Rounds in the house's favor: the source amount and the fee up, the target amount
- * down. Throws VALIDATION.INVALID_PARAMETER for an amount that is too small or too large.
+ * Computes an exchange at the mid rate. Rounding favors the house: the source amount and the fee are rounded up, the
+ * target amount down. Throws VALIDATION.INVALID_PARAMETER for an amount that is too small or too large.
  */
 export const computeFigures = (
   input: { sourceCurrency: string; targetCurrency: string; amount: Money; fixedSide: FixedSide },

@@ -3,7 +3,7 @@ import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts
 import type { AccountId, BizId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 
 interface ExchangeRatesTable {
-  /** Both currencies in alphabetical order: a pair has one rate for both directions. */
+  /** Both currencies in alphabetical order, because a pair has one rate for both directions. */
   pair: string
   source_currency: string
   target_currency: string
@@ -18,12 +18,12 @@ interface ExchangeQuotesTable {
   biz_id: BizId<'quote'>
   source_wallet_biz_id: WalletId
   target_wallet_biz_id: WalletId
-  /** Becomes the data of the order. Amounts are minor units as text. */
+  /** The data of a later order. Amounts are strings of minor units. */
   figures: Json
   created_by: AccountId
   created_at: Timestamp
   expires_at: Timestamp
-  /** The order that used the quote. Set by a trigger. */
+  /** The order that used the quote. A trigger sets this column. */
   order_biz_id: OrderId | null
 }
 
@@ -47,9 +47,10 @@ const rates = [
 ]
 
 /**
- * Quotes. A trigger marks the quote of each exchange order as used. An order without an open quote of its workspace for the
- * same wallets and figures fails with SQLSTATE PQ001. An order's time is never earlier than that of its accounts, which a
- * process with a fast clock may have moved ahead. So a quote has expired only if the database clock agrees.
+ * Quotes. A trigger marks the quote of an exchange order as used. If the workspace has no open quote for the same
+ * wallets and figures, the order fails with SQLSTATE PQ001. An order's time is never earlier than the last entry of its
+ * accounts, and a replica with a fast clock can have written that entry. The trigger therefore also compares the expiry
+ * with the database clock.
  */
 const quotes = [
   `CREATE TABLE exchange_quotes (

@@ -41,7 +41,7 @@ export interface ExchangesPorts extends RateSources {
 export interface QuoteInput {
   sourceCurrency: string
   targetCurrency: string
-  /** The amount of the fixed side. */
+  /** The amount on the fixed side. */
   amount: Money
   fixedSide: FixedSide
 }
@@ -77,7 +77,7 @@ export const quoteExchange = async (
   const targetWallet = await findDefaultWallet(ports, workspace, input.targetCurrency)
   const rate = await findRate(ports, input.sourceCurrency, input.targetCurrency)
   if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
-  // Otherwise an operator could drain the house's liquidity at a rate that they set.
+  // Without this check, an operator could drain the house's liquidity at a rate that they set themselves.
   if (rate.setBy !== null) await ports.ledger.assertDifferentPerson(rate.setBy, actor)
   const figures = computeFigures(input, rate.mid, terms)
   const createdAt = clock.now()
@@ -99,7 +99,7 @@ export const quoteExchange = async (
 const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
   isValidAt({ from: createdAt, until: expiresAt }, now)
 
-/** A quote with its current status. A used quote stays USED after its expiry. */
+/** Returns a quote with its current status. A used quote stays USED after its expiry. */
 export const readExchangeQuote = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   { id, workspace }: { id: QuoteId; workspace: WorkspaceId },
@@ -111,7 +111,10 @@ export const readExchangeQuote = async (
   return { id, figures: parseFigures(found.figures), expiresAt: found.expiresAt, status }
 }
 
-/** SQLSTATE of the trigger in schema.ts: the quote is used or expired, or the order has other figures. */
+/**
+ * The SQLSTATE of the trigger in schema.ts for a quote that is used or expired, or that has other figures than the
+ * order.
+ */
 const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
 
 const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandContext<WorkspaceId>): Promise<Order> => {
@@ -141,13 +144,13 @@ export const createExchange = (
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => useQuote(ports, quote, context))
 
-/** An exchange of the workspace. */
+/** Returns an exchange of the workspace. */
 export const readExchange = (
   { ledger }: ExchangesPorts,
   scope: { id: OrderId; workspace: WorkspaceId },
 ): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'EXCHANGE' })
 
-/** Sets an operator's rate for a pair. It applies to new quotes until another one is set. */
+/** Sets an operator's rate for a pair. The rate applies to new quotes until an operator sets another one. */
 export const setExchangeRate = async (
   ports: ExchangesPorts,
   input: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
@@ -166,7 +169,7 @@ export const setExchangeRate = async (
 const unusedQuoteRetentionMs = days(1)
 const batchSize = 10_000
 
-/** The cleanup job: deletes unused quotes a day after their expiry. Orders refer to used quotes. */
+/** Deletes unused quotes one day after their expiry. Used quotes stay, because orders refer to them. */
 export const deleteExpiredQuotes = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   signal: AbortSignal,

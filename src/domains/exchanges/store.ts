@@ -9,7 +9,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 
-/** Deletes up to `limit` unused quotes that expired at or before `until`. Returns how many it deleted. */
+/** Deletes up to `limit` unused quotes that expired at or before `until`. Returns the number of deleted quotes. */
 export const deleteUnusedQuotes = async (database: Database, until: Instant, limit: number): Promise<number> => {
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM exchange_quotes WHERE ctid = ANY (ARRAY(
@@ -31,7 +31,7 @@ export interface Quote {
   workspace: WorkspaceId
   sourceWallet: WalletId
   targetWallet: WalletId
-  /** Becomes the order's data. Amounts are strings of minor units. */
+  /** The data of a later order. Amounts are strings of minor units. */
   figures: Record<string, string>
   createdBy: AccountId
   createdAt: Instant
@@ -55,7 +55,7 @@ export const insertQuote = async (database: Database, quote: Quote): Promise<voi
     .execute()
 }
 
-/** Undefined for an unknown quote and for one of another workspace. */
+/** Returns the quote, or undefined if it does not exist in the workspace. */
 export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; workspace: WorkspaceId }) =>
   database
     .selectFrom('exchange_quotes')
@@ -77,7 +77,7 @@ export interface SetRate {
 
 const pairOf = (a: string, b: string): string => [a, b].sort().join('/')
 
-/** Stores the rate of a pair. Replaces an earlier one. */
+/** Stores the rate of a pair and replaces an earlier one. */
 export const saveRate = async (database: Database, set: SetRate): Promise<void> => {
   const row = {
     source_currency: set.source,
@@ -104,9 +104,9 @@ const selectRates = (database: Database) =>
       'updated_at as updatedAt',
     ])
 
-/** The rate that an operator has set for a pair, in either direction. */
+/** Returns the rate that an operator has set for a pair, in either direction. */
 export const readSetRate = (database: Database, a: string, b: string): Promise<SetRate | undefined> =>
   selectRates(database).where('pair', '=', pairOf(a, b)).executeTakeFirst()
 
-/** All rates that operators have set. */
+/** Returns all rates that operators have set. */
 export const listSetRates = (database: Database): Promise<SetRate[]> => selectRates(database).orderBy('pair').execute()

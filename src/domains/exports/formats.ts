@@ -4,7 +4,10 @@ import { type Instant, toIso } from '../../kernel/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import type { Row, Source } from './source.ts'
 
-/** Characters that start a formula or a new cell in a spreadsheet, including full-width forms (OWASP, CSV injection). */
+/**
+ * Characters that can start a formula or a new cell in a spreadsheet, including their full-width forms (OWASP, CSV
+ * injection).
+ */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 
 /** Formats a cell as text. Prefixes a formula with an apostrophe, so that a spreadsheet does not evaluate it. */
@@ -17,12 +20,15 @@ const toCells = (columns: readonly string[], row: Row): string[] =>
   columns.map((column) => neutralizeFormula(row[column] ?? null))
 
 /**
- * Formulas after a semicolon, tab or line break. Spreadsheets split there in many locales, and quotes do not protect such a
- * cell.
+ * Matches a formula after a semicolon, a tab or a line break. In many locales a spreadsheet starts a new cell there,
+ * even inside quotes.
  */
 const embeddedFormulaStart = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
 
-/** A CSV line. Also quotes a lone CR or LF (RFC 4180, 2.6) and other separators, which the library leaves unquoted. */
+/**
+ * Formats a CSV line. Also quotes a single CR or LF (RFC 4180, section 2.6) and other separators, which the library
+ * does not quote.
+ */
 const toCsvLine = (texts: string[]): string =>
   stringify([texts.map((text) => text.replace(embeddedFormulaStart, "'$&"))], {
     record_delimiter: 'windows',
@@ -42,8 +48,8 @@ async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
 const escapeCharacter = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
 
 /**
- * Escapes a text for a workbook (ECMA-376, ST_Xstring): two characters that XML forbids and the library does not escape,
- * and an underscore that would start such an escape.
+ * Escapes a text for a workbook (ECMA-376, ST_Xstring). Covers two characters that XML forbids and the library does not
+ * escape, and underscores that would start an escape sequence.
  */
 export const escapeXmlText = (text: string): string =>
   text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, escapeCharacter)
@@ -63,14 +69,14 @@ async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
 
 const xlsx = (source: Source): Readable => Readable.from(sheet(source), { objectMode: false })
 
-/** Writes the rows of a source in one format. */
+/** Writes the rows of an export in one format. */
 export interface ExportWriter {
   ending: string
   contentType: string
   write(source: Source): Readable
 }
 
-/** Lines are joined into chunks of this many characters: a chunk per row costs more than the row. */
+/** Number of characters per written chunk. Writing each row separately costs more than formatting it. */
 const chunkLength = 32 * 1024
 
 async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
@@ -101,6 +107,6 @@ export const formats: Record<ExportFormat, ExportWriter> = {
   },
 }
 
-/** A file name such as `withdrawals-2026-01-31.csv`, with the UTC day of the request. */
+/** Returns a file name such as `withdrawals-2026-01-31.csv`, with the UTC day of the request. */
 export const exportName = (type: ExportType, createdAt: Instant, ending: string): string =>
   `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`

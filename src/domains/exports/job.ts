@@ -66,12 +66,12 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
       })
       const feeding = pipeline(format.write({ ...source, rows }), measure.through)
       const storing = blobs.put(blobKey, measure.through)
-      // Wait for both before the snapshot ends. `put` rejects with the cause, also if reading fails.
+      // Wait for both streams before the snapshot ends. `put` also rejects with the cause if reading fails.
       await Promise.allSettled([feeding, storing])
       await storing
     })
   } catch (error) {
-    // Throw the original error. If deleting fails, the sweep deletes the bytes.
+    // Rethrow the original error. If this deletion fails, the sweep deletes the bytes.
     await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
@@ -85,7 +85,8 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
     at,
     expiresAt: addMs(at, settings.lifeMs),
   }
-  // A failed commit may have succeeded: leave the bytes to the sweep, which skips those that a row references.
+  // A commit that reported an error can have succeeded. Leave the bytes to the sweep, which keeps those that a row
+  // references.
   const isOurs = await inTransaction(database, async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
     if (!(await claimBlob(tx, blobKey))) throw new Error('the sweep deleted the bytes before a row referenced them')
@@ -99,7 +100,7 @@ const runOf = ({ ids }: ExportJobPorts, payload: unknown): Run => {
   return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
 }
 
-/** Runs one attempt of an export from the beginning, over its own snapshot. */
+/** Runs one attempt of an export. Each attempt starts from the beginning and reads its own snapshot. */
 export const runExport = (ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> =>
   writeExport(ports, runOf(ports, payload), signal)
 

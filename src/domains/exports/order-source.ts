@@ -9,15 +9,18 @@ import {
 } from '../../ledger/index.ts'
 import { type Row, readAllRows, type Source } from './source.ts'
 
-/** A column from an order's data: plain text, or an amount in minor units. Another field gives the currency. */
+/**
+ * A column that is read from an order's data: plain text, or an amount in minor units whose currency is in another
+ * field.
+ */
 export interface DataField {
   name: string
   /** The field in the data. Default: `name`. */
   from?: string
   currencyIn?: string
-  /** The field to subtract from `from` if the data does not contain `name`. */
+  /** The field to subtract from `from` if the data has no field `name`. */
   minus?: string
-  /** Set by a later step: empty if the snapshot precedes that step. */
+  /** Whether a later step sets the field. The column is empty if the snapshot is older than that step. */
   isSetLater?: boolean
 }
 
@@ -29,7 +32,7 @@ export interface OrderKind {
   /** The column names of the source and the target wallet. */
   wallets: { source?: string; target?: string }
   data: readonly DataField[]
-  /** How the order expires. Applied here because a job stores the expiry later. */
+  /** How the order expires. It is applied here, because a job stores the expiry only later. */
   expiry?: OrderExpiry
 }
 
@@ -39,7 +42,7 @@ const amounts: DataField[] = [
   { name: 'feeAmount', currencyIn: 'currency' },
 ]
 
-/** The amount less the fee. */
+/** The amount minus the fee. */
 const netAmount: DataField = { name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' }
 
 /** The lists of orders that can be exported, by export type. */
@@ -102,9 +105,9 @@ interface OrderExportRequest {
   data: Readonly<Record<string, string>>
   from: Instant | undefined
   to: Instant | undefined
-  /** Ignore later steps. Null: the database snapshot excludes them. */
+  /** Steps after this instant are ignored. Null if the database snapshot already excludes them. */
   asOf: Instant | null
-  /** Orders whose expiry has passed count as expired. */
+  /** Orders whose expiry is before this instant count as expired. */
   now: Instant
 }
 
@@ -136,7 +139,7 @@ const fieldValue = (data: Order['data'], { name, from, currencyIn, minus }: Data
 /** Fields that only the workspace of the order can read, as in transfers.read. */
 const privateFields = new Set(['clientReference'])
 
-/** The status after the last step or its expiry. Undefined without steps. */
+/** Returns the status after the last step or the expiry, or undefined if there is no step. */
 const findState = ({ expiry }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
   const last = steps.at(-1)
   const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
@@ -144,8 +147,8 @@ const findState = ({ expiry }: OrderKind, { data }: Order, steps: Order['history
 }
 
 /**
- * The order as of the snapshot. Undefined if it did not exist, was not visible to the workspace, or does not match the
- * filters.
+ * Returns the order as of the snapshot. Returns undefined if the order did not exist yet, was not visible to the
+ * workspace, or does not match the filters.
  */
 const toOrderRow = (
   kind: OrderKind,
@@ -177,8 +180,8 @@ const toOrderRow = (
 }
 
 /**
- * The orders of a workspace of one type, oldest first. Filters by the status in the history, not in the store: an order
- * that changes during the export would otherwise be missing from all pages.
+ * Reads the orders of one type of a workspace, oldest first. The status filter uses the history and not the stored
+ * status. Otherwise an order that changes during the export could be missing from all pages.
  */
 export const createOrderSource = (
   ledger: Pick<Ledger, 'readOrders'>,

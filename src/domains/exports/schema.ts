@@ -10,7 +10,7 @@ interface ExportsTable {
   format: ExportFormat
   filters: Json
   export_status: ExportStatus
-  /** The latest attempt: only it can update this row. */
+  /** The latest attempt. Only this attempt can update the row. */
   run_biz_id: string | null
   blob_key: string | null
   file_name: string | null

@@ -23,7 +23,7 @@ import {
   type Viewer,
 } from './store.ts'
 
-/** The permission to read each list. The caller's own logins require none. */
+/** The permission that each list requires. The caller's own login history requires none. */
 const listPermissions: Record<ExportType, Permission | null> = {
   FLOWS: 'wallet:read',
   TRANSFERS: 'transfer:read',
@@ -33,7 +33,7 @@ const listPermissions: Record<ExportType, Permission | null> = {
   LOGIN_HISTORY: null,
 }
 
-/** Refuses a caller who cannot read the list. Checked when an export is created and downloaded. */
+/** Throws if the caller cannot read the list. Called when an export is created and when it is downloaded. */
 export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
   const required = listPermissions[type]
   if (required !== null && !permissions.has(required))
@@ -85,11 +85,11 @@ export const createExport = async (
   })
 }
 
-/** One page of the exports that the viewer can read. */
+/** Returns one page of the exports that the viewer can read. */
 export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> =>
   listExportRows(database, viewer, query)
 
-/** An export that the viewer can read. */
+/** Returns an export that the viewer can read. */
 export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
   const found = await exportById(database, viewer, id)
   if (!found) throw notFound('no such export')
@@ -97,8 +97,8 @@ export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: 
 }
 
 /**
- * The file of a completed export. Requires the permission to read the list, and writes an audit entry. Refuses an export
- * that is not completed with STATE.CONFLICT.
+ * Returns the file of a completed export and writes an audit entry. The caller needs the permission to read the list.
+ * Throws STATE.CONFLICT if the export is not completed.
  */
 export const downloadExport = async (
   ports: ExportPorts,

@@ -1,7 +1,7 @@
 import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
 import type { ExportType } from './contract.ts'
 
-/** The list that an export contains: of a workspace or, for LOGIN_HISTORY, of an account. */
+/** The list that an export contains. It belongs to a workspace or, for LOGIN_HISTORY, to an account. */
 export interface ExportScope {
   type: ExportType
   workspace: WorkspaceId
@@ -31,8 +31,8 @@ interface KeysetRow {
 }
 
 /**
- * All rows of a list by keyset pagination: a page starts at the last instant of the previous one and skips its rows. Uses
- * page numbers only within an instant that has more rows than a page.
+ * Reads all rows of a list by keyset pagination. Each page starts at the last instant of the previous page and skips
+ * the rows that were already read. Page numbers are used only if one instant has more rows than a page.
  */
 export async function* readAllRows<T extends KeysetRow>(
   readPage: ReadPage<T>,

@@ -42,7 +42,10 @@ type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'>
   to: Instant | undefined
 }
 
-/** The flows of one or all wallets of a workspace: wallet by wallet, oldest first. */
+/**
+ * Reads the flows of one wallet or of all wallets of a workspace. Wallets follow one another; the flows of each are
+ * sorted oldest first.
+ */
 const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = request
@@ -60,7 +63,7 @@ const loginColumns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResul
 
 type Login = Awaited<ReturnType<typeof readLogins>>[number]
 
-/** The logins of an account, oldest first. */
+/** Returns the logins of an account, oldest first. */
 const createLoginHistorySource = (
   store: Database,
   { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },
@@ -93,7 +96,7 @@ const Filters = z.object({
   withdrawalStatus: text,
 })
 
-/** The requested end, at most the instant of the snapshot. */
+/** Returns the requested end, but at most the instant of the snapshot. */
 const endOf = (requested: Instant | undefined, asOf: Instant | null): Instant | undefined =>
   asOf === null || (requested !== undefined && requested < asOf) ? requested : asOf
 
@@ -103,7 +106,7 @@ export interface SourcePorts {
   settings: { pageSize: number }
 }
 
-/** The source of an export's rows, over one snapshot. */
+/** Returns the source of an export's rows in one snapshot. */
 export const createSource = (
   { ledger, clock, settings: { pageSize } }: SourcePorts,
   { store, asOf }: Snapshot,

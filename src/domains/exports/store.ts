@@ -51,14 +51,17 @@ export interface ExportRow {
   expiresAt: Instant | null
 }
 
-/** Who reads exports, and when. Only its creator can read an export of a login history. */
+/** Who reads exports, and when. Only its creator can read the export of a login history. */
 export interface Viewer {
   workspace: WorkspaceId
   account: AccountId
   at: Instant
 }
 
-/** The status at an instant: a completed export past `expires_at` is EXPIRED, even if no job has stored that. */
+/**
+ * Returns the status at an instant. A completed export past `expires_at` is EXPIRED, even if no job has stored that
+ * status yet.
+ */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
   WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
 
@@ -96,7 +99,7 @@ const visible = (store: Store, { workspace, account }: Viewer) =>
     .where('workspace_biz_id', '=', workspace)
     .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
 
-/** Returns undefined for an unknown export and for one that the viewer cannot read. */
+/** Returns the export, or undefined if it does not exist or the viewer cannot read it. */
 export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
   visible(store, viewer)
     .where('biz_id', '=', id)
@@ -115,7 +118,7 @@ export interface ExportQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
 
-/** One page of the exports that the viewer can read. */
+/** Returns one page of the exports that the viewer can read. */
 export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
   const status = statusAt(viewer.at)
   let found = visible(store, viewer)
@@ -149,7 +152,7 @@ export interface LoginQuery {
   pageSize: number
 }
 
-/** One page of an account's logins, oldest first. The table belongs to identity. */
+/** Returns one page of an account's logins, oldest first. Identity owns the table. */
 export const readLogins = (store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) => {
   let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
   if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))

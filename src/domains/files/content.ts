@@ -3,7 +3,7 @@ import { invalid } from '../../kernel/index.ts'
 import { type Blobs, createByteMeter } from '../../platform/blobs/index.ts'
 import { type FilePart, tooLarge } from './multipart-form.ts'
 
-/** File name extensions per type. A name without one of them gets the first one. */
+/** File name extensions by type. A name without one of these extensions gets the first one. */
 const extensions: Record<string, readonly string[]> = {
   'application/pdf': ['.pdf'],
   'image/png': ['.png'],
@@ -13,10 +13,10 @@ const extensions: Record<string, readonly string[]> = {
   'text/plain': ['.txt', '.csv', '.log'],
 }
 
-/** Types without a signature. Accepts the declared type if the content is plain text. */
+/** Types without a signature. The declared type is accepted if the content is plain text. */
 const plainTexts = ['text/csv', 'text/plain']
 
-/** Markup that a browser detects when it sniffs the type. Browsers read up to 1,445 bytes. */
+/** Markup that makes a browser treat content as a page. Browsers inspect up to 1,445 bytes. */
 const markup = /<(!doctype|html|head|body|script|iframe|svg|style|img|a |\?xml)/i
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: plain text contains none of them
@@ -24,7 +24,7 @@ const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/
 
 const isText = (head: Uint8Array, isWhole: boolean): boolean => {
   try {
-    // `stream` allows the head to end within a character if more bytes follow.
+    // With `stream`, the last character can be incomplete, because more bytes can follow.
     return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
   } catch {
     return false
@@ -32,8 +32,8 @@ const isText = (head: Uint8Array, isWhole: boolean): boolean => {
 }
 
 /**
- * The type of a file by its first bytes: `sniffed` by signature, or a declared plain text. Refuses a file whose declared
- * type differs, and any file that a browser could render as a page.
+ * Returns the type of a file: the type of its signature (`sniffed`), or the declared type if the content is plain text.
+ * Throws if the declared type differs, and for any file that a browser could show as a page.
  */
 const detectType = (
   { head, isWhole }: { head: Uint8Array; isWhole: boolean },
@@ -54,8 +54,8 @@ const reserved = /[<>:"|?*]/g
 const nameLength = 120
 
 /**
- * A file name for storage and downloads: the last segment of a path, without control and reserved characters, with an
- * extension of its type. Refuses NUL and invalid UTF-8, which the form parser replaces by U+FFFD.
+ * Returns a safe file name: the last segment of the path, without control and reserved characters, with an extension
+ * that fits its type. Throws for NUL and for invalid UTF-8, which the form parser replaces by U+FFFD.
  */
 const sanitizeName = (name: string, type: string): string => {
   if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
@@ -80,7 +80,7 @@ export interface StoredContent {
 /** Number of bytes that type detection reads. */
 const headBytes = 4_100
 
-/** Passes the bytes on. Detects the type from the first ones, before storing the rest. */
+/** Passes the bytes on and detects the type from the first ones. A wrong type fails before the rest is stored. */
 async function* detectingType(part: FilePart, onType: (type: string) => void): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
   let isDetected = false
@@ -100,7 +100,7 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
   if (!isDetected) await detect(true)
 }
 
-/** Streams a part into the blob store, with its size and digest. Stores nothing of a refused part. */
+/** Streams a part into the blob store and returns its size and digest. Stores nothing if the part is rejected. */
 export const storeContent = async (
   blobs: Blobs,
   blobKey: string,
@@ -118,7 +118,7 @@ export const storeContent = async (
   }
   const feeding = pipeline(detectingType(part, onType), through)
   const storing = blobs.put(blobKey, through)
-  // Wait for both. `put` rejects with the cause, also if the upload fails.
+  // Wait for both streams. `put` also rejects with the cause if the upload fails.
   await Promise.allSettled([feeding, storing])
   await storing
   return {

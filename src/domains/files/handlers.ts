@@ -5,7 +5,7 @@ import { filePurpose, fileStatus } from './contract.ts'
 import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
 import type { FileRow } from './store.ts'
 
-/** The metadata of a file. */
+/** Returns the metadata of a file. */
 const toFileView = (words: Words, file: FileRow, locale: Locale) => ({
   bizId: file.id,
   fileName: file.fileName,

@@ -11,8 +11,8 @@ import { type FilePorts, findFile, type PurposeRules, servesPurpose } from './se
 import { deleteFilesOf } from './store.ts'
 
 /*
- * Uploads and downloads of files. A blob is stored before its row and deleted after it, so that a row always has its
- * bytes. `multipart-form.ts` parses an upload, `content.ts` checks and stores its bytes. Start reading in `service.ts`.
+ * Uploads and downloads of files. A blob is stored before its row and deleted after it, so that every row has its
+ * bytes. `multipart-form.ts` parses an upload; `content.ts` checks and stores its bytes. Start reading in `service.ts`.
  */
 
 export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterMs'> {
@@ -30,7 +30,7 @@ export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterM
 export interface Files {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** An available file. Returns undefined if it is unknown, deleted or in another workspace. */
+  /** Returns an available file, or undefined if it is unknown, deleted or in another workspace. */
   fileOf(workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
   /** Whether the type and size of the file are valid for the purpose. */
   serves(purpose: FilePurpose, file: Downloadable): boolean

@@ -17,7 +17,7 @@ const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, 
 /** Maximum size of fields, boundaries and preamble, in addition to the file. */
 const surroundingBytes = 64 * 1024
 
-/** How much of a refused body to read. A client that is still sending would not read the response. */
+/** How long and how much of a rejected body is read. A client that is still sending would not read the response. */
 const drainLimits = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
 
 const drain = async (source: Readable): Promise<void> => {
@@ -34,7 +34,7 @@ const drain = async (source: Readable): Promise<void> => {
   clearTimeout(timer)
 }
 
-/** The refusal of an upload above its maximum size. */
+/** Returns the refusal for an upload above its maximum size. */
 export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 
 const asRefusal = (error: unknown): Refusal =>
@@ -49,8 +49,8 @@ const open = ({ contentType }: Upload) => {
 }
 
 /**
- * Parses a form with exactly one `file` and one `purpose`, in either order. Streams the file to `receive`; the stream fails
- * if the rest of the form is invalid. Refuses any other form, and one that exceeds `maxBytes`.
+ * Parses a form with exactly one `file` and one `purpose`, in either order, and streams the file to `receive`. The
+ * stream fails if the rest of the form is invalid. Throws for any other form, and for one that exceeds `maxBytes`.
  */
 export const readForm = async <T>(
   upload: Upload,

@@ -44,7 +44,7 @@ export const servesPurpose = (
   file: { contentType: string; sizeBytes: number },
 ): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
 
-/** The largest size of all purposes: an upload's purpose can follow the file. */
+/** Returns the maximum size over all purposes. An upload can send its purpose after the file. */
 const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 export interface FilePorts {
@@ -77,7 +77,7 @@ const storeFile = (
     })
   })
 
-/** Stores the bytes of an upload. Stores nothing of a refused or interrupted one. */
+/** Stores the bytes of an upload. Stores nothing if the upload is rejected or interrupted. */
 const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
@@ -91,15 +91,15 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {
-    // Throw the original error. If deleting fails, the sweep deletes the bytes.
+    // Rethrow the original error. If this deletion fails, the sweep deletes the bytes.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Stores an upload and its row. A failed commit may have succeeded: it leaves the bytes to the sweep, which skips those
- * that a row references.
+ * Stores an upload and its row. A commit that reported an error can have succeeded. The bytes are then left to the
+ * sweep, which keeps those that a row references.
  */
 export const uploadFile = async (
   ports: FilePorts,
@@ -117,7 +117,7 @@ export const uploadFile = async (
   return { ...file, status: 'AVAILABLE' }
 }
 
-/** An available file. Returns undefined if it is unknown, deleted or in another workspace. */
+/** Returns an available file, or undefined if it is unknown, deleted or in another workspace. */
 export const findFile = async (
   store: Database | Tx,
   workspaceId: WorkspaceId,
@@ -127,14 +127,14 @@ export const findFile = async (
   return file?.status === 'AVAILABLE' ? file : undefined
 }
 
-/** The metadata of an available file. */
+/** Returns the metadata of an available file. */
 export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
   const file = await findFile(database, workspaceId, fileId)
   if (!file) throw notFound('no such file')
   return file
 }
 
-/** The bytes of an available file. Supports ranges and conditional requests. */
+/** Returns the bytes of an available file. Supports ranges and conditional requests. */
 export const downloadFile = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,

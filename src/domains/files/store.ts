@@ -53,7 +53,7 @@ export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
     .execute()
 }
 
-/** Returns undefined for an unknown file and for one of another workspace. */
+/** Returns the file, or undefined if it does not exist in the workspace. */
 export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
   store
     .selectFrom('files')

@@ -6,9 +6,8 @@ import { migrations } from './schema.ts'
 import type { InvitationPorts } from './service.ts'
 
 /*
- * Invitations to a workspace: a member offers a role to an e-mail address, and the account with that verified address
- * accepts or declines. Depends on the memberships of `members` through a port. Start reading in `service.ts`; the limits
- * are in `rules.ts`.
+ * Invitations to a workspace. A member offers a role to an e-mail address, and the account with that verified address
+ * accepts or declines. Start reading in `service.ts`; the limits are in `rules.ts`.
  */
 
 export type { InvitationPorts } from './service.ts'

@@ -22,7 +22,7 @@ export interface OfferedRole {
 export interface ExhaustedLimit {
   name: 'invitations' | 'invitations-of-account' | 'invitations-to-address'
   limit: number
-  /** When the invitation was created that must be a day old before the next one is allowed. */
+  /** The creation time of an invitation. The next invitation is allowed one day after it. */
   since: Instant
 }
 
@@ -34,7 +34,10 @@ export const limitPeriod = days(1)
 /** Lifetime of an invitation in days. */
 export const lifeDays = ({ lifeMs }: InvitationSettings): number => lifeMs / days(1)
 
-/** Limits the invitations per day and the pending ones: each invitation sends an e-mail to a stranger. */
+/**
+ * Throws if a limit is reached: invitations per day, or pending invitations. The limits exist because each invitation
+ * sends an e-mail to a stranger.
+ */
 export const assertWithinLimits = (
   { exhausted, pending }: { exhausted: ExhaustedLimit | null; pending: number },
   { maxPending }: InvitationSettings,
@@ -52,18 +55,18 @@ export const assertWithinLimits = (
     throw new Refusal('STATE.CONFLICT', { internal: 'the maximum number of invitations is pending' })
 }
 
-/** Whether the access allows granting the role: all its permissions are held, and only an owner grants OWNER. */
+/** Whether a member can grant the role: the member holds all of its permissions, and only an owner grants OWNER. */
 const mayGrant = (access: WorkspaceAccess, role: OfferedRole): boolean => {
   const held: ReadonlySet<string> = access.permissions
   return role.type === 'OWNER' ? access.isOwner : role.permissionCodes.every((code) => held.has(code))
 }
 
-/** Refuses an inviter who must not grant the role. */
+/** Throws if the inviter cannot grant the role. */
 export const assertMayOffer = (access: WorkspaceAccess, role: OfferedRole): void => {
   if (!mayGrant(access, role))
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller lacks a permission of the role' })
 }
 
-/** Whether the inviter could still create the invitation, with their current access and the current role. */
+/** Whether the inviter could create the same invitation now, with their current access and the current role. */
 export const mayStillOffer = (access: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
   access?.permissions.has('invitation:manage') === true && mayGrant(access, role)

@@ -9,10 +9,10 @@ interface InvitationsTable {
   /** In canonical form. */
   invitee_email: string
   role_biz_id: RoleId
-  /** The name at creation: the role can be deleted later. */
+  /** The name when the invitation was created. The role can be deleted later. */
   role_name: string
   inviter_biz_id: AccountId
-  /** A PENDING invitation past `expires_at` counts as EXPIRED, even if that is not stored. */
+  /** A PENDING invitation past `expires_at` counts as EXPIRED, even if the status is not updated yet. */
   invitation_status: InvitationStatus
   decline_reason: string | null
   message: string | null

@@ -46,7 +46,7 @@ export interface MembersPort {
   /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>
-  /** A member's current access. Undefined for other accounts and for members who cannot enter. */
+  /** Returns a member's current access. Returns undefined if the account is not a member or cannot enter. */
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   /** Returns false if the account is already a member. */
   add(
@@ -61,7 +61,7 @@ export interface InvitationPorts {
   ids: Ids
   members: MembersPort
   mailer: Pick<Mailer, 'send'>
-  /** The sign-in page for the e-mail. From the configuration, never from a request. */
+  /** The sign-in page for the e-mail. It comes from the configuration and never from a request. */
   portalUrl: string
   settings: InvitationSettings
 }
@@ -79,7 +79,7 @@ const assertFound = (row: InvitationRow | undefined): InvitationRow => {
   return row
 }
 
-/** The account's verified address, which owns the invitations sent to it. */
+/** Returns the account's verified address, to which its invitations are sent. */
 const ownEmail = async (store: Database | Tx, id: AccountId): Promise<string | undefined> =>
   (await personById(store, id))?.verifiedEmail ?? undefined
 
@@ -123,7 +123,8 @@ const storeInvitation = (
     const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
     const pending = await countPending(tx, workspaceId, auditContext.at)
     assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
-    // Look up a membership for unknown addresses, too: the response time must not reveal which addresses have an account.
+    // Also look up a membership for an unknown address. Otherwise the response time would reveal which addresses have
+    // an account.
     const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
     if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
     await expireOverdue(tx, workspaceId, email, auditContext.at)
@@ -178,7 +179,7 @@ export const createInvitation = async (
 export interface CancelInvitationInput {
   workspaceId: WorkspaceId
   id: InvitationId
-  /** Why creating the invitation failed. The audit log then records the creation as refused. */
+  /** The reason why the invitation could not be created. The audit log then records a refusal. */
   failure?: string
 }
 
@@ -213,7 +214,7 @@ const respondToInvitation = (
     return assertFound(await invitationById(tx, id, { email }, auditContext.at))
   })
 
-/** The inviter's current access. Undefined if their account is not active or they can no longer enter. */
+/** Returns the inviter's current access. Returns undefined if their account is not active or can no longer enter. */
 const inviterAccess = async (
   { members }: InvitationPorts,
   tx: Tx,
@@ -222,8 +223,8 @@ const inviterAccess = async (
   (await personById(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
 
 /**
- * Accepts an invitation. The inviter must still be able to grant the role, since their permissions can have changed after
- * the invitation.
+ * Accepts an invitation. The inviter must still be able to grant the role, because their permissions can have changed
+ * since.
  */
 export const acceptInvitation = (
   ports: InvitationPorts,

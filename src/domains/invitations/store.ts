@@ -6,7 +6,7 @@ import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts
 
 export type InvitationId = BizId<'invitation'>
 
-/** The status at an instant: a pending invitation past `expires_at` counts as EXPIRED. */
+/** Returns the status at an instant. A pending invitation past `expires_at` counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`
     CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
@@ -53,7 +53,7 @@ export interface InvitationRow {
 /** Selects the invitations of a workspace, or those to an e-mail address. */
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
-/** Up to 500 invitations, newest first. */
+/** Returns up to 500 invitations, newest first. */
 export const listInvitations = (
   database: Database,
   side: Side,
@@ -69,7 +69,7 @@ export const listInvitations = (
   return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
 }
 
-/** Returns undefined for an unknown invitation and for one of another workspace or address. */
+/** Returns the invitation, or undefined if it does not exist in the workspace or for the address. */
 export const invitationById = (
   store: Database | Tx,
   id: InvitationId,
@@ -107,7 +107,7 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
     .execute()
 }
 
-/** Inserts an invitation. Returns false if one to the same address is pending. */
+/** Inserts an invitation. Returns false if the address already has a pending one. */
 export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
@@ -163,9 +163,10 @@ interface Recipient {
 }
 
 /**
- * The limit that rejects another invitation, given the invitations since an instant: per workspace or per inviter, to all
- * addresses or to this one. Counts an inviter over all their workspaces, so that opening workspaces does not raise the
- * limit. Returns the limit that lasts longest; null if none is reached.
+ * Returns the limit that prevents another invitation, or null if there is none. The limits count the invitations since
+ * an instant, per workspace and per inviter, to all addresses and to this address. An inviter is counted over all
+ * workspaces, so that opening workspaces does not raise the limit. If several limits apply, the one that lasts longest
+ * is returned.
  */
 export const findExhaustedLimit = async (
   tx: Tx,
@@ -200,7 +201,7 @@ export const findExhaustedLimit = async (
   return latest
 }
 
-/** Number of pending invitations of a workspace. */
+/** Returns the number of pending invitations of a workspace. */
 export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant): Promise<number> => {
   const { pending } = await tx
     .selectFrom('invitations')
@@ -217,7 +218,7 @@ export interface Person {
   accountId: AccountId
   name: string
   isActive: boolean
-  /** In canonical form; null if the address is not verified. */
+  /** The address in canonical form. Null if it is not verified. */
   verifiedEmail: string | null
   language: string
 }
@@ -239,15 +240,15 @@ const personOf = (row: Found | undefined): Person | undefined =>
     language: row.default_language,
   }
 
-/** Returns undefined for an unknown account and for one of another portal. */
+/** Returns the account, or undefined if it is unknown or belongs to the other portal. */
 export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
   personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
 
-/** The CONSUMER account of a canonical e-mail address. */
+/** Returns the CONSUMER account of a canonical e-mail address. */
 export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
   personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
 
-/** A role of the workspace. */
+/** Returns a role of the workspace. */
 export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
   tx
     .selectFrom('roles')

@@ -47,7 +47,10 @@ export const Membership = z.object({
   updatedAt: timestamp,
 })
 
-/** A membership in replies to others: adds the member's name and address, omits the member's default workspace. */
+/**
+ * A membership in replies to other people. It adds the member's name and address, and omits the member's default
+ * workspace.
+ */
 const Member = Membership.pick({
   userBizId: true,
   workspaceBizId: true,

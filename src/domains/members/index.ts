@@ -26,7 +26,9 @@ export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
 export interface Members {
   handlers: HandlerTable
   memberships: Memberships
-  /** The caller's access to a workspace, or to the default one for null. Implements the gateway's WorkspacePort. */
+  /**
+   * Returns the caller's access to a workspace, or to the default one for null. Implements the gateway's WorkspacePort.
+   */
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
 }
 

@@ -10,7 +10,7 @@ interface MembershipId {
   accountId: AccountId
 }
 
-/** Stores the limits of an ended membership: leaving and joining again must not remove them. */
+/** Stores the limits of an ended membership, so that leaving and joining again does not remove them. */
 const storeFormerLimits = async (
   tx: Tx,
   { workspaceId, accountId }: MembershipId,
@@ -21,7 +21,7 @@ const storeFormerLimits = async (
     account_biz_id: accountId,
     policy_config: JSON.stringify(policyConfig),
   }
-  // A row can exist: a membership that is added during the removal of the previous one does not see its limits.
+  // The row can exist already: a membership that was added while the previous one was removed does not see its limits.
   await tx
     .insertInto('former_membership_limits')
     .values(limits)
@@ -31,7 +31,7 @@ const storeFormerLimits = async (
     .execute()
 }
 
-/** Deletes and returns the limits of a former membership. Null if there are none. */
+/** Deletes and returns the limits of a former membership. Returns null if there are none. */
 const removeFormerLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
   const former = await tx
     .deleteFrom('former_membership_limits')
@@ -49,7 +49,7 @@ export type PolicyConfig = {
   readOnly?: boolean | undefined
 }
 
-/** Replaces the limits of a membership. Clears its default flag if they no longer allow it. */
+/** Replaces the limits of a membership. Clears its default flag if the limits do not allow a default. */
 export const setLimits = async (
   tx: Tx,
   member: MembershipId,
@@ -128,8 +128,9 @@ const insertMembership = async (
 }
 
 /**
- * Adds a member, with the limits of a former membership. Returns false if the account is already a member. The first
- * eligible membership of an account becomes its default. Of two concurrent ones, the unique index allows one default.
+ * Adds a member with the limits of their former membership. Returns false if the account is already a member. The first
+ * membership that is allowed to be the default becomes the default. If two are added concurrently, the unique index
+ * allows only one default.
  */
 export const addMembership = async (tx: Tx, member: NewMembership, at: Instant): Promise<boolean> => {
   const current = findDefault(await membershipsOf(tx, member.accountId))

@@ -66,7 +66,7 @@ export class Memberships {
     return workspace
   }
 
-  /** Refuses a person who is a member with any account: members must not remove their own restrictions. */
+  /** Throws if the person is a member with any account, because members must not remove their own restrictions. */
   async assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
     if (await isPersonIn(tx, accountId, workspaceId))
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own workspace' })
@@ -82,18 +82,21 @@ export class Memberships {
     return membershipIn(tx, accountId, workspaceId)
   }
 
-  /** A member's current access. Undefined for other accounts and for members who cannot enter. */
+  /** Returns a member's current access. Returns undefined if the account is not a member or cannot enter. */
   async accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined> {
     const member = await membershipIn(tx, accountId, workspaceId)
     return member && isEnterable(member) ? this.#ports.rules.accessOf(member) : undefined
   }
 
-  /** Adds the owner of a new workspace. Callers check the capacity of the account themselves. */
+  /** Adds the owner of a new workspace. The caller must check the maximum number of workspaces of the account. */
   addOwner(tx: Tx, member: NewMembership, at: Instant): Promise<boolean> {
     return addMembership(tx, member, at)
   }
 
-  /** Adds a member. Returns false if the account is already one. Refuses beyond the maximum number of workspaces. */
+  /**
+   * Adds a member. Returns false if the account is already a member. Throws if the account has the maximum number of
+   * workspaces.
+   */
   async add(tx: Tx, member: NewMembership, at: Instant): Promise<boolean> {
     await this.assertCapacity(tx, member.accountId)
     return addMembership(tx, member, at)

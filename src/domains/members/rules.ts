@@ -11,8 +11,9 @@ export interface MembershipFacts {
 }
 
 /**
- * `policyConfig` of a membership: its limits in addition to its role. A membership that is not enterable is only listed. A
- * read-only one has only `:read` permissions. One that is not default-eligible cannot be the default.
+ * The `policyConfig` of a membership, which limits it in addition to its role. A membership that is not enterable only
+ * appears in lists. A read-only membership has only `:read` permissions. A membership that is not default-eligible
+ * cannot be the default.
  */
 const Limits = z.object({
   enterable: z.boolean().default(true),
@@ -24,7 +25,7 @@ type Limits = z.output<typeof Limits>
 const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: false }
 const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
 
-/** Parses the limits of a membership. Invalid limits count as the strictest ones. */
+/** Parses the limits of a membership. If they are invalid, the strictest limits apply. */
 const parseLimits = (policyConfig: unknown): Limits => {
   if (policyConfig === null) return unlimited
   const parsed = Limits.safeParse(policyConfig)
@@ -51,7 +52,10 @@ export const mayActAsOwner = (policyConfig: unknown): boolean => {
 export const isDefaultEligible = (membership: MembershipFacts): boolean =>
   isEnterable(membership) && mayBeDefault(membership.policyConfig)
 
-/** The membership of a request without a workspace: the default one, or the first eligible one in the store's order. */
+/**
+ * Returns the membership for a request without a workspace: the default one, or else the first one that may be the
+ * default, in the order of the store.
+ */
 export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
   memberships: readonly M[],
 ): M | undefined => memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)
@@ -67,7 +71,10 @@ export class AccessRules {
     this.#reads = new Set(permissions.filter((code) => code.endsWith(':read')))
   }
 
-  /** The permissions of a membership. Owners hold all of them. Ignores codes that no longer exist. */
+  /**
+   * Returns the permissions of a membership. An owner has all permissions. Stored codes that no longer exist are
+   * ignored.
+   */
   accessOf({ workspaceId, roleType, permissionCodes, policyConfig }: MembershipFacts): WorkspaceAccess {
     const isOwner = roleType === 'OWNER'
     const held = isOwner ? this.#all : this.#all.intersection(new Set(permissionCodes))

@@ -43,7 +43,7 @@ export const migrations = [
       FOREIGN KEY (workspace_biz_id, role_biz_id) REFERENCES roles (workspace_biz_id, biz_id)
     )`,
     `CREATE INDEX memberships_account ON memberships (account_biz_id)`,
-    // Role first: with the workspace first, the generic plan reads every member.
+    // The role comes first. With the workspace first, the generic query plan would read every member.
     `CREATE INDEX memberships_role_workspace ON memberships (role_biz_id, workspace_biz_id)`,
     `CREATE UNIQUE INDEX memberships_one_default ON memberships (account_biz_id) WHERE is_default`,
     // Limits of ended memberships. They apply again if the member returns.

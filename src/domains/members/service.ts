@@ -31,13 +31,16 @@ export interface MemberPorts {
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
 
-/** A membership can end after authorization. Refuse as authorization would. */
+/**
+ * Throws if the row is missing, because a membership can end after authorization. The refusal is the one of
+ * authorization.
+ */
 const assertFound = (row: MembershipRow | undefined): MembershipRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
-/** All memberships of an account. `isDefault` marks the one that a request without a workspace uses. */
+/** Returns all memberships of an account. `isDefault` marks the one that is used for requests without a workspace. */
 export const listMyMemberships = async ({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> => {
   const all = await membershipsOf(database, accountId)
   const current = findDefault(all)
@@ -52,7 +55,7 @@ export const setDefaultMembership = (
 ): Promise<MembershipRow> =>
   inTransaction(database, async (tx) => {
     await makeDefault(tx, auditContext.accountId, workspaceId, auditContext.at)
-    // Read under the lock, so that the membership stays eligible until the commit.
+    // Read the membership while it is locked, so that it is still allowed to be the default at the commit.
     const membership = assertFound(await membershipIn(tx, auditContext.accountId, workspaceId))
     if (!isDefaultEligible(membership)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership is not eligible as the default' })
@@ -73,11 +76,11 @@ export const leaveWorkspace = (
     await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
   })
 
-/** One page of the members of a workspace. */
+/** Returns one page of the members of a workspace. */
 export const listMembers = ({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> =>
   listMemberRows(database, query)
 
-/** One page of the members of any workspace, for operators. */
+/** Returns one page of the members of any workspace, for operators. */
 export const listMembersOf = async (
   { database, hasWorkspace }: MemberPorts,
   query: MemberQuery,
@@ -102,7 +105,7 @@ export const limitMember = (
 ): Promise<MemberRow> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    // Neither the member nor another owner of the workspace can remove a limit.
+    // This check keeps the member and other owners of the workspace from removing a limit.
     await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)
     const member = await memberships.find(tx, accountId, workspaceId)
     if (!member) throw notFound('no such member of this workspace')
@@ -133,8 +136,8 @@ export interface AccessPorts {
 }
 
 /**
- * A caller's access to a workspace, or to the default one for null. Reads the store on every call; the gateway caches the
- * result (docs/decisions/0008). Unknown, foreign and malformed ids get the same refusal.
+ * Returns a caller's access to a workspace, or to the default one for null. Reads the store on every call; the gateway
+ * caches the result (docs/decisions/0008). An unknown, a foreign and a malformed id get the same refusal.
  */
 export const enterWorkspace = async (
   { database, rules }: AccessPorts,

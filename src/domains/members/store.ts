@@ -31,7 +31,7 @@ const membershipColumns = [
   'r.permission_codes as permissionCodes',
 ] as const
 
-/** Memberships with their workspaces and roles. Callers add the predicate for the account or workspace. */
+/** Selects memberships with their workspaces and roles. The caller adds the condition for the account or workspace. */
 const joinedMemberships = (store: Store) =>
   store
     .selectFrom('memberships as m')
@@ -51,7 +51,7 @@ const membership = statement((store, parameter: Param<{ accountId: AccountId; wo
   memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
 
-/** The membership of an account in a workspace. */
+/** Returns the membership of an account in a workspace. */
 export const membershipIn = (
   store: Store,
   accountId: AccountId,
@@ -70,7 +70,7 @@ export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId
   return (await found.executeTakeFirst()) !== undefined
 }
 
-/** The default one first, then those of active workspaces, oldest first. */
+/** The default membership first, then those in active workspaces, oldest first. */
 const orderedMemberships = statement((store, parameter: Param<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')
@@ -80,15 +80,17 @@ const orderedMemberships = statement((store, parameter: Param<{ accountId: Accou
     .limit(parameter('limit')),
 )
 
-/** All memberships of an account. */
+/** Returns all memberships of an account. */
 export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
   orderedMemberships.all(store, { accountId, limit: null })
 
-/** The first membership of an account, in the same order. */
+/** Returns the first membership of an account in that order. */
 export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
   orderedMemberships.first(store, { accountId, limit: 1 })
 
-/** Number of workspaces of an account. Locks the account, so that it cannot join another one concurrently. */
+/**
+ * Returns the number of workspaces of an account. Locks the account, so that it cannot join another one concurrently.
+ */
 export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
   await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
   const { count } = await tx
@@ -100,8 +102,8 @@ export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<nu
 }
 
 /**
- * The limits of a workspace's other owners with active accounts. Locks the accounts in the order of their ids, against
- * concurrent suspensions.
+ * Returns the limits of a workspace's other owners whose accounts are active. Locks these accounts in the order of
+ * their ids, so that none of them is suspended concurrently.
  */
 export const otherOwners = (
   tx: Tx,
@@ -132,9 +134,9 @@ export interface MemberRow extends MembershipRow {
 export interface MemberQuery extends PageRequest {
   workspaceId: WorkspaceId
   roleId: RoleId | undefined
-  /** Part of the name, case-insensitive. */
+  /** Part of the name. Case is ignored. */
   name: string | undefined
-  /** Part of the address, case-insensitive and width-insensitive. */
+  /** Part of the address. Case and full-width forms are ignored. */
   email: string | undefined
   from: Instant | undefined
   to: Instant | undefined
@@ -151,11 +153,11 @@ const membersIn = (store: Store, workspaceId: WorkspaceId) =>
 
 const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
 
-/** A member who is known to exist. */
+/** Returns a member. Throws if the member does not exist. */
 export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
   membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
 
-/** One page of the members of a workspace. */
+/** Returns one page of the members of a workspace. */
 export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)

@@ -110,7 +110,7 @@ const Invariants = z.object({
   checks: z.array(z.object({ name: z.string(), holds: z.boolean(), violations: z.int() })),
 })
 
-/** One entry of double-entry bookkeeping. The postings of an order sum to zero in each currency. */
+/** One entry of double-entry bookkeeping. The entries of an order sum to zero in each currency. */
 const Posting = z.object({
   bizId,
   orderType: z.string(),
@@ -147,7 +147,7 @@ export const listOrderPostings = operation({
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 
-/** `sequence` and the hashes, in hex, are null until the entry is sealed into the chain. */
+/** `sequence` and the hexadecimal hashes are null until the entry is part of the hash chain. */
 const AuditEntry = z.object({
   bizId,
   sequence: z.int().nullable(),

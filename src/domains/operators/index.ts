@@ -27,7 +27,7 @@ const DecisionMail = z.object({
 export interface Operators {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Number of accounts per portal that wait for approval, for the metrics. Omits portals without any. */
+  /** Returns the number of accounts per portal that wait for approval, for the metrics. Omits portals without any. */
   countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
 }
 

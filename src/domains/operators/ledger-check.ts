@@ -7,7 +7,7 @@ export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
   clock: Clock
 }
 
-/** The violations per invariant. */
+/** Number of violations per invariant. */
 export interface LedgerReport {
   checkedAt: Instant
   checks: { name: string; violations: number }[]
@@ -37,7 +37,7 @@ export class LedgerCheck {
   }
 }
 
-/** The postings of an order of any type. Refuses an unknown order with RESOURCE.NOT_FOUND. */
+/** Returns the entries of an order of any type. Throws RESOURCE.NOT_FOUND for an unknown order. */
 export const listOrderPostings = async (
   { ledger }: Pick<LedgerPorts, 'ledger'>,
   id: OrderId,

@@ -1,6 +1,6 @@
 import { type AccountStatus, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
 
-/** Decisions that are mailed to the account. Their texts are `notice.decision.<decision>` in config/locales. */
+/** Decisions about which an account gets a mail. Their texts are `notice.decision.<decision>` in config/locales. */
 export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
 export type Decision = (typeof decisions)[number]
 
@@ -10,7 +10,7 @@ interface StatusChange {
   decision: Decision
 }
 
-/** The status that each command requires and sets. */
+/** The status that each command requires, and the status that it sets. */
 export const statusChanges = {
   approve: { from: 'PENDING_APPROVAL', to: 'ACTIVE', decision: 'APPROVED' },
   reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', decision: 'REJECTED' },
@@ -20,7 +20,7 @@ export const statusChanges = {
 
 export type AccountCommand = keyof typeof statusChanges
 
-/** Refuses a decision about one's own account. A person has the same e-mail address at both portals. */
+/** Throws if operators decide about their own account. A person has the same e-mail address at both portals. */
 export const assertAnotherPerson = (actor: { email: string }, subject: { email: string }): void => {
   if (canonicalEmail(actor.email) === canonicalEmail(subject.email))
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own account' })
@@ -31,7 +31,7 @@ export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange
   if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the account is ${current}, not ${from}` })
 }
 
-/** The roles of `portico operator create`: each selects from all operator permissions. */
+/** The roles of `portico operator create`. Each role selects some of the operator permissions. */
 export const operatorRoles: Record<string, (permission: Permission) => boolean> = {
   administrator: () => true,
   auditor: (permission) => permission.endsWith(':read'),

@@ -29,7 +29,7 @@ export interface AccountPorts {
   ids: Ids
   mailer: Mailer
   words: Words
-  /** The sign-in page of a portal. */
+  /** Returns the sign-in page of a portal. */
   signInUrl(portal: Portal): string
   /** Ends all sessions of an account whose row is locked. Returns those that were active. */
   endSessions(
@@ -48,8 +48,8 @@ export interface AccountPorts {
 export const decisionMailJob = 'operators.mailDecision'
 
 /**
- * Locks the account together with the operator's own account. So two operators cannot suspend each other concurrently, and
- * a suspended operator cannot complete a decision.
+ * Locks the account together with the operator's own account. Two operators therefore cannot suspend each other
+ * concurrently, and a suspended operator cannot complete a decision.
  */
 const lockSubject = async (
   tx: Tx,
@@ -65,13 +65,13 @@ const lockSubject = async (
   return { actor, account }
 }
 
-/** One page of the accounts of both portals. */
+/** Returns one page of the accounts of both portals. */
 export const listAccounts = (
   { database }: Pick<AccountPorts, 'database'>,
   query: AccountQuery,
 ): Promise<Page<AccountRow>> => listAccountRows(database, query)
 
-/** An account. */
+/** Returns an account. */
 export const readAccount = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
   const account = await accountById(database, id)
   if (!account) throw notFound('no such account')

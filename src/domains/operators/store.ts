@@ -35,7 +35,7 @@ export interface AccountRow extends ProfileRow {
   lastLoginAt: Instant | null
 }
 
-/** Returns undefined for an unknown account. */
+/** Returns the account, or undefined if it does not exist. */
 export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
   store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
 
@@ -61,7 +61,7 @@ export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, a
 export interface AccountQuery extends PageRequest {
   status?: AccountStatus | undefined
   portal?: Portal | undefined
-  /** Part of an address, case-insensitive and width-insensitive. */
+  /** Part of an address. Case and full-width forms are ignored. */
   email?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -71,7 +71,7 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
 
-/** One page of the accounts of both portals. */
+/** Returns one page of the accounts of both portals. */
 export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
@@ -86,7 +86,10 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   return readPage(found, sorted, query)
 }
 
-/** Number of accounts per portal that wait for approval. A literal status, so that the plan uses the partial index. */
+/**
+ * Returns the number of accounts per portal that wait for approval. The status is a literal, so that the query plan
+ * uses the partial index.
+ */
 export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
   const rows = await store
     .selectFrom('accounts')
@@ -137,7 +140,7 @@ const findAudit = (database: Database, query: AuditQuery) => {
   return found
 }
 
-/** One page of the audit log, sorted by time. */
+/** Returns one page of the audit log, sorted by time. */
 export const listAuditLog = (database: Database, query: AuditQuery) => {
   const found = findAudit(database, query)
   const sorted = found.select(auditColumns).orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)

@@ -13,7 +13,7 @@ import { toProfileView } from '../profile/contract.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 
-/** An account with its last sign-in. */
+/** Returns an account with its last sign-in. */
 export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({
   ...toProfileView(words, row, locale),
   lastLoginAt: toIsoOrNull(row.lastLoginAt),
@@ -21,11 +21,11 @@ export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => 
 
 const toHex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
 
-/** The value of a JSON column if it is an object, else an empty one. */
+/** Returns the value of a JSON column if it is an object, or else an empty object. */
 const toRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
-/** An audit log entry, with hashes in hex. */
+/** Returns an audit log entry, with hashes in hex. */
 export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
   bizId: row.id,
   sequence: row.sequence,
@@ -43,7 +43,7 @@ export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
   hash: toHex(row.hash),
 })
 
-/** The result of a ledger check. */
+/** Returns the result of a ledger check. */
 export const toInvariantsView = ({ checkedAt, checks }: LedgerReport) => ({
   holds: checks.every(({ violations }) => violations === 0),
   checkedAt: toIso(checkedAt),
@@ -56,7 +56,7 @@ const accountName = ({ kind, workspace, amount }: Posting): string => {
   return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`
 }
 
-/** A posting of an order. */
+/** Returns a posting of an order. */
 export const toPostingView = (posting: Posting, orderBizId: OrderId, orderType: string) => ({
   bizId: posting.bizId,
   orderType,

@@ -52,7 +52,7 @@ export interface ProfileRow {
   country: string
 }
 
-/** A profile in replies to the account itself and to operators. */
+/** Returns a profile in replies to the account itself and to operators. */
 export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
   bizId: row.id,
   institutionBizId: row.institutionId,

@@ -15,7 +15,7 @@ const assertFound = (row: ProfileRow | undefined): ProfileRow => {
   return row
 }
 
-/** The profile of the caller. */
+/** Returns the profile of the caller. */
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
   assertFound(await profileById(database, id))
 

@@ -18,11 +18,11 @@ const columns = [
   'default_country as country',
 ] as const
 
-/** Returns undefined for an unknown account. */
+/** Returns the profile, or undefined if the account does not exist. */
 export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** The fields that an account can change itself. Undefined: unchanged. */
+/** The fields that an account can change itself. An undefined field is not changed. */
 export interface ProfileChanges {
   name: string | undefined
   phone: string | undefined

@@ -38,10 +38,10 @@ export const rechargeStatus = codedFamily('rechargeStatus', {
 })
 export type RechargeStatus = CodeOf<typeof rechargeStatus>
 
-/** The currency is that of the wallet. The service checks the decimal places of the amount. */
+/** The amount is in the wallet's currency. The service checks its decimal places. */
 const RechargeRequest = z.strictObject({ walletBizId: id, channelCode: text(64), amount })
 
-/** `netAmount` is the credit to the wallet: the amount less the fee. */
+/** `netAmount` is the amount that is credited to the wallet: the amount minus the fee. */
 const figures = {
   walletBizId: bizId,
   channelCode: z.string(),
@@ -80,7 +80,7 @@ const RechargeChannel = z.object({
 export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
 
 const orders = orderOperations(RechargeOrder, rechargeFilters, 'recharge')
-/** The part that creating a recharge and quoting its fee have in common. */
+/** The fields that creating a recharge and quoting its fee have in common. */
 const request = {
   ...orders.create,
   body: RechargeRequest,

@@ -5,7 +5,7 @@ import { expiryMove } from './order.ts'
 
 export const expiryJob = 'recharges.expire'
 
-/** The order with its expiry applied at `expiresAt`, even if the job has not recorded it yet. */
+/** Returns the order as expired from `expiresAt` on, even if the job has not recorded the expiry yet. */
 export const withExpiry = <O extends Order>(order: O, now: Instant): O => {
   const at = expiredAt(order, rechargeExpiry, now)
   if (at === null) return order
@@ -22,8 +22,8 @@ interface ExpiryPorts {
 const batchSize = 200
 
 /**
- * Ends up to one batch of expired recharges, oldest first, and returns how many it found. A workspace of null selects those of
- * all workspaces. Skips orders that another command has changed.
+ * Ends one batch of expired recharges, oldest first, and returns the number it found. If the workspace is null,
+ * recharges of all workspaces are included. Orders that another command has changed are skipped.
  */
 export const expireRecharges = async (
   { ledger, clock }: ExpiryPorts,
@@ -43,7 +43,7 @@ export const expireRecharges = async (
   return orders.length
 }
 
-/** The job that ends all expired recharges, in batches. */
+/** Ends all expired recharges in batches. This is the work of the job. */
 export const runExpiryJob = async (
   ports: ExpiryPorts,
   { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,

@@ -44,7 +44,7 @@ import {
   submitRechargeProof,
 } from './service.ts'
 
-/** The figures that quotes and orders have in common. */
+/** Returns the figures that quotes and orders have in common. */
 const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) => ({
   walletBizId: wallet,
   channelCode,
@@ -54,7 +54,7 @@ const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net
   netAmount: formatMoney(net),
 })
 
-/** A recharge as the viewer sees it. */
+/** Returns a recharge as the viewer sees it. */
 export const toRechargeView = (order: Order, viewer: Viewer) => {
   const { wallet, details, ...charge } = toRecharge(order)
   return {
@@ -66,7 +66,7 @@ export const toRechargeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** A recharge with the kind of its workspace, for operators. */
+/** Returns a recharge with the kind of its workspace, for operators. */
 const toListedRechargeView = (order: ListedOrder, viewer: Viewer) => ({
   ...toRechargeView(order, viewer),
   ...toWorkspaceKindView(order.workspaceKind, viewer),
@@ -85,7 +85,10 @@ const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
   enabled: settings.enabled,
 })
 
-/** The recharges of a workspace with their expiry applied. A workspace of null selects those of all workspaces. */
+/**
+ * Returns the recharges of a workspace with their expiry applied. If the workspace is null, recharges of all workspaces
+ * are included.
+ */
 const listRecharges = async (
   { ledger, clock }: RechargesPorts,
   query: OrderListRequest & { rechargeStatus?: string | undefined },
@@ -103,7 +106,7 @@ const toInput = (body: { walletBizId: string; channelCode: string; amount: strin
   amount: body.amount,
 })
 
-/** The handlers of the recharge operations. */
+/** Returns the handlers of the recharge operations. */
 export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listRechargeChannels: async (request) => {

@@ -1,7 +1,7 @@
 /**
- * Recharges: payments into a wallet. A workspace announces a payment and can submit a proof. An operator confirms or rejects
- * it. An unpaid recharge expires. Start reading at contract.ts and service.ts; order.ts maps a recharge to its order of the
- * ledger. Depends on the ledger, and on files through a port.
+ * Recharges: payments into a wallet. A workspace announces a payment and can submit a proof. An operator confirms or
+ * rejects it. An unpaid recharge expires. Start reading in `contract.ts` and `service.ts`. `order.ts` maps a recharge
+ * to an order of the ledger.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'

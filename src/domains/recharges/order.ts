@@ -12,7 +12,7 @@ import {
 } from '../../ledger/index.ts'
 import type { RechargeTerms } from './rules.ts'
 
-/* A recharge as an order of the ledger: its data, accounts, entries and moves. */
+/* Maps a recharge to an order of the ledger: its data, accounts, entries and status changes. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -33,9 +33,9 @@ export interface Recharge {
   /** The incoming payment. */
   amount: Money
   fee: Money
-  /** The credit to the wallet: the amount less the fee. */
+  /** The amount that is credited to the wallet: the amount minus the fee. */
   net: Money
-  /** The channel's setting when the recharge was created. */
+  /** Whether the channel required a proof when the recharge was created. */
   proofRequired: boolean
   details: {
     channelCode: string
@@ -46,7 +46,7 @@ export interface Recharge {
   }
 }
 
-/** The recharge of an order. Throws if the order is not a recharge. */
+/** Returns the recharge of an order. Throws if the order is not a recharge. */
 export const toRecharge = ({ bizId, targetWalletBizId: wallet, data }: Order): Recharge => {
   if (wallet === null) throw new TypeError(`recharge ${bizId} lacks its wallet`)
   const { amount: minor, feeAmount, currency, proofRequired, ...details } = storedData.parse(data)
@@ -54,7 +54,7 @@ export const toRecharge = ({ bizId, targetWalletBizId: wallet, data }: Order): R
   return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
 }
 
-/** The credited wallet, which must be active. */
+/** Returns the credited wallet as a party. It must be active. */
 export const creditedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
   label: 'target',
   wallet,
@@ -64,7 +64,7 @@ export const creditedWallet = (wallet: WalletId, currency: string, workspace: Wo
   currencyField: 'walletBizId',
 })
 
-/** A recharge that waits for its payment. */
+/** Returns a recharge that waits for its payment. */
 export const newRecharge = (
   { amount, fee, channel: { settings, tariff } }: RechargeTerms,
   workspace: WorkspaceId,
@@ -87,7 +87,7 @@ export const newRecharge = (
   steps: [{ status: 'PENDING_PAYMENT' }],
 })
 
-/** The net amount from CLEARING to the wallet, and the fee to the house. */
+/** Returns the entries: the net amount goes from CLEARING to the wallet, and the fee to the house. */
 export const rechargeEntries = ({ net, fee }: Recharge): Entry[] => [
   { account: 'clearing', amount: -net.minor, flowType: 'RECHARGE' },
   { account: 'target', amount: net.minor, flowType: 'RECHARGE' },

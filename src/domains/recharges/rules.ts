@@ -14,7 +14,7 @@ export interface Channel {
 /** Channels by code. */
 export type Channels = ReadonlyMap<string, Channel>
 
-/** Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
+/** Parses the channels. Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
 export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
   new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
 
@@ -22,7 +22,7 @@ export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
 export interface RechargeInput {
   wallet: WalletId
   channelCode: string
-  /** A decimal string in the wallet's currency. */
+  /** The amount as a decimal string in the wallet's currency. */
   amount: string
 }
 
@@ -33,8 +33,8 @@ export interface RechargeTerms extends Charge {
 }
 
 /**
- * The terms of a recharge into the wallet. Throws CHANNEL.NOT_AVAILABLE, VALIDATION.INVALID_PARAMETER for a channel of another
- * currency, WALLET.LIMIT_EXCEEDED and WALLET.NOT_ACTIVE.
+ * Returns the terms of a recharge into the wallet. Throws CHANNEL.NOT_AVAILABLE, WALLET.LIMIT_EXCEEDED or
+ * WALLET.NOT_ACTIVE, and VALIDATION.INVALID_PARAMETER for a channel of another currency.
  */
 export const computeTerms = (
   { channelCode, amount }: RechargeInput,

@@ -48,7 +48,7 @@ export interface RechargesPorts {
   lifeMs: number
   database: Database
   blobs: Blobs
-  /** An available file of the workspace. Undefined for an unknown file and for one of another workspace. */
+  /** Returns an available file, or undefined if it does not exist in the workspace. */
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
   /** Whether a file's type and size are those of a proof. */
   isProof(file: Downloadable): boolean
@@ -64,7 +64,10 @@ const readTerms = async (
   return computeTerms(input, wallet, channels)
 }
 
-/** The terms of a recharge, or the refusal that creating it would get. Does not count toward the daily limit. */
+/**
+ * Returns the terms of a recharge, or throws the refusal that creating it would get. Does not count towards the daily
+ * limit.
+ */
 export const quoteRecharge = async (
   ports: RechargesPorts,
   input: RechargeInput,
@@ -83,7 +86,7 @@ export const quoteRecharge = async (
   return terms
 }
 
-/** The daily limit is the only limit that the ledger itself checks. */
+/** Whether a refusal means the daily limit, which is the only limit that the ledger itself checks. */
 const isDailyLimit = (error: unknown): boolean => error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
 
 const openOrder = async (
@@ -119,17 +122,17 @@ export const createRecharge = (
 
 interface RechargeScope {
   id: OrderId
-  /** Null for a recharge of any workspace. */
+  /** Null selects a recharge of any workspace. */
   workspace: WorkspaceId | null
 }
 
-/** A recharge with its expiry applied. */
+/** Returns a recharge with its expiry applied. */
 export const readRecharge = async (ports: RechargesPorts, scope: RechargeScope): Promise<ListedOrder> =>
   withExpiry(await ports.ledger.readOrder({ ...scope, type: 'RECHARGE' }), ports.clock.now())
 
 type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & { move: OrderMove }
 
-/** Executes a change of a recharge that has not expired. */
+/** Changes a recharge that has not expired. */
 const changeRecharge = (
   ports: RechargesPorts,
   id: OrderId,
@@ -187,7 +190,7 @@ export const rejectRecharge = (
   context: CommandContext<null>,
 ): Promise<Order> => changeRecharge(ports, id, context, () => ({ parties: [], move: rejectionMove(id, reason) }))
 
-/** The file of a recharge's proof, for operators. Records the download in the audit log. */
+/** Returns the file of a recharge's proof to an operator, and records the download in the audit log. */
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
   { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },

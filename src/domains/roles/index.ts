@@ -13,7 +13,7 @@ import type { RolePorts } from './service.ts'
 
 export interface RolesPorts extends Omit<RolePorts, 'permissions'> {
   words: Words
-  /** All workspace permissions, in the order of the tree. */
+  /** All workspace permissions, in the order in which the tree lists them. */
   permissionTable: readonly TreeRow[]
 }
 

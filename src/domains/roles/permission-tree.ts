@@ -5,7 +5,7 @@ import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
 /** The fields of a permission that the tree contains. */
 export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
-/** A permission with those of its group. */
+/** A permission with the other permissions of its group. */
 export interface PermissionNode {
   bizId: string
   permissionCode: string
@@ -19,7 +19,7 @@ export interface PermissionNode {
   children: PermissionNode[]
 }
 
-/** Permissions are not stored. Their ids derive from their codes (UUIDv5, RFC 9562). */
+/** The namespace of the ids (UUIDv5, RFC 9562). Permissions are not stored; their ids are computed from their codes. */
 const namespace = '6f0c5f0e-3f0b-4a38-9d3a-0d1f9c1b7a52'
 const idOf = (code: string): string => v5(code, namespace)
 

@@ -1,6 +1,6 @@
 import { type Permission, Refusal, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
-/** The permissions of a role. OWNER grants all of them. */
+/** The permissions that a role grants. OWNER grants all of them. */
 export interface Grant {
   type: RoleType
   permissionCodes: readonly string[]
@@ -26,10 +26,10 @@ export const assertCustom = ({ type }: { type: RoleType }): void => {
   if (type === 'OWNER') throw denied('the OWNER role cannot be changed')
 }
 
-/** The codes that a replacement adds. The caller must hold only these. */
+/** Returns the permissions that a replacement adds. The caller must hold these. */
 export const addedCodes = (before: readonly string[], after: readonly string[]): string[] =>
   after.filter((code) => !before.includes(code))
 
-/** The permissions of a role, in the order of `all`. OWNER holds all of them. */
+/** Returns the permissions of a role in the order of `all`. OWNER has all of them. */
 export const heldCodes = ({ type, permissionCodes }: Grant, all: readonly Permission[]): Permission[] =>
   type === 'OWNER' ? [...all] : all.filter((code) => permissionCodes.includes(code))

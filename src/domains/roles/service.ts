@@ -67,11 +67,11 @@ const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { 
 /** For the audit log: the permissions that the role grants. */
 const grantDetail = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
 
-/** The roles of a workspace, OWNER first. */
+/** Returns the roles of a workspace. OWNER comes first. */
 export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   listRoleRows(database, workspaceId)
 
-/** A role of the workspace. */
+/** Returns a role of the workspace. */
 export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
   assertFound(await roleById(database, { workspaceId, id }))
 

@@ -30,7 +30,7 @@ export interface RoleKey {
   id: RoleId
 }
 
-/** The roles of a workspace: OWNER first, then by name. */
+/** Returns the roles of a workspace: OWNER first, then by name. */
 export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   database
     .selectFrom('roles')
@@ -40,7 +40,7 @@ export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise
     .orderBy(sql`lower(role_name)`)
     .execute()
 
-/** Returns undefined for an unknown role and for one of another workspace. */
+/** Returns the role, or undefined if it does not exist in the workspace. */
 export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
   store
     .selectFrom('roles')
@@ -55,7 +55,7 @@ export interface NewRole extends RoleKey {
   permissionCodes: string[]
 }
 
-/** Inserts a role. Returns undefined if the workspace has a role of that name, case-insensitive. */
+/** Inserts a role. Returns undefined if the workspace has a role of that name. Case is ignored. */
 export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> =>
   tx
     .insertInto('roles')
@@ -79,7 +79,7 @@ export interface RoleChanges {
   permissionCodes?: string[] | undefined
 }
 
-/** Updates fields of a role. Undefined: unchanged. */
+/** Updates a role. An undefined field is not changed. */
 export const updateRole = (
   tx: Tx,
   { workspaceId, id }: RoleKey,
@@ -99,7 +99,7 @@ export const updateRole = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
-/** Number of roles of a workspace, including OWNER. */
+/** Returns the number of roles of a workspace, including OWNER. */
 export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('roles')
@@ -109,7 +109,7 @@ export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<numb
   return total
 }
 
-/** Whether another role of the workspace has the name, case-insensitive. */
+/** Whether another role of the workspace has the name. Case is ignored. */
 export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
   const other = await tx
     .selectFrom('roles')
@@ -138,7 +138,7 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
-/** Deletes a role. The foreign key rejects one that a member holds. */
+/** Deletes a role. The foreign key prevents it while a member has the role. */
 export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
   await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
 }

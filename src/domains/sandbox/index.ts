@@ -6,8 +6,8 @@ import { createHandlers } from './handlers.ts'
 import { type SandboxPorts, seedSandbox } from './service.ts'
 
 /*
- * Sandbox workspaces: their initial balances and their reset. Depends on the ledger; other domains pass functions that
- * delete their data. Start reading in `service.ts`.
+ * Sandbox workspaces: their initial balances and their reset. Domains delete their data of a sandbox in a hook. Start
+ * reading in `service.ts`.
  */
 
 export type { SandboxPorts } from './service.ts'

@@ -13,7 +13,7 @@ import { expiredAt, type Ledger, type OrderMove, rechargeExpiry } from '../../le
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
 
-/** The reason code in the history and data of an order. */
+/** The reason that a reset writes to the history and data of an order. */
 const reason = 'SANDBOX_RESET'
 
 /** Initial balance of each default wallet, in whole units of its currency. */
@@ -23,14 +23,20 @@ const openingUnits = '10000'
 const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
   isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
 
-/** The amount that restores the initial balance, negative if the wallet holds more. Undefined if there is nothing to do. */
+/**
+ * Returns the amount that restores the initial balance, or undefined if the balance is right. The amount is negative if
+ * the wallet has more.
+ */
 const correctionOf = (wallet: SandboxWallet): Money | undefined => {
   if (wallet.status === 'CLOSED') return undefined
   const minor = seedBalance(wallet) - wallet.balance
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
 }
 
-/** The final status of an open order: EXPIRED after its expiry, even if no job has stored that. */
+/**
+ * Returns the final status of an open order. It is EXPIRED after the order's expiry, even if no job has stored that
+ * status yet.
+ */
 const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
   if (expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
   return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
@@ -43,7 +49,7 @@ const reasonFields: Partial<Record<string, string>> = {
   'RECHARGE CANCELLED': 'cancelReason',
 }
 
-/** The last step of an open order, and its data. */
+/** Returns the last step of an open order, and its data. */
 const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
   const status = finalStatusOf(order, at)
   const field = reasonFields[`${order.type} ${status}`]
@@ -70,7 +76,7 @@ export interface SandboxContext {
   access: WorkspaceAccess
 }
 
-/** Restores the initial balance of a wallet by an entry against the external account. */
+/** Restores the initial balance of a wallet. The counter entry goes to the sandbox's external account. */
 const correctWallet = async (
   ledger: Ledger,
   workspace: WorkspaceId,
@@ -108,8 +114,9 @@ export const seedSandbox = async (
 }
 
 /**
- * Resets a sandbox in one transaction: ends open orders, releases their holds, and restores the initial balance of every
- * wallet. The ledger is append-only, so new entries correct the balances and the history remains. Owners only.
+ * Resets a sandbox in one transaction: ends open orders, releases their holds, and restores the initial balance of
+ * every wallet. The ledger is append-only, so new entries correct the balances and the history stays. Only owners can
+ * reset.
  */
 export const resetSandbox = async (
   { database, ledger, members, cleaners }: SandboxPorts,
@@ -120,8 +127,8 @@ export const resetSandbox = async (
     const workspace = await members.assertAccess(tx, auditContext.accountId, access)
     if (workspace.kind !== 'SANDBOX') throw denied('not a sandbox')
     const within = ledger.within(tx)
-    // Lock orders before accounts, as every command does. Read the orders again to include those that were created before
-    // the wallets were locked.
+    // Lock orders before accounts, as every command does. Then read the orders again, because some can have been
+    // created before the wallets were locked.
     await lockOpenOrders(tx, access.id)
     const wallets = await lockWallets(tx, access.id)
     for (const order of await lockOpenOrders(tx, access.id)) await endOrder(within, access.id, order, auditContext)

@@ -14,8 +14,8 @@ export interface SandboxWallet {
 }
 
 /**
- * Locks the ledger accounts of a workspace, including the counter accounts of its entries, and returns its wallets. Locks
- * in the order of the ids, as every command does, to avoid deadlocks.
+ * Locks the ledger accounts of a workspace, including the accounts on the other side of its entries. Returns its
+ * wallets. Locks in the order of the ids, as every command does, to avoid deadlocks.
  */
 export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> => {
   const accounts = await tx
@@ -36,13 +36,13 @@ export interface OpenOrder {
   id: OrderId
   type: Tables['orders']['order_type']
   status: string
-  /** ISO 8601; null for an order that never expires. */
+  /** ISO 8601. Null if the order never expires. */
   expiresAt: string | null
   /** Whether the order holds funds. */
   holds: boolean
 }
 
-/** Locks the open orders: the lock on wallets does not cover every status change. */
+/** Locks the open orders, because the locks on wallets do not cover every status change. */
 export const lockOpenOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
   const rows = await tx
     .selectFrom('orders as o')

@@ -27,7 +27,7 @@ import * as contract from './contract.ts'
 import { toTransfer } from './order.ts'
 import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
 
-/** A transfer as the viewer sees it. The recipient does not see the sender's client reference. */
+/** Returns a transfer as the viewer sees it. The recipient does not see the sender's client reference. */
 export const toTransferView = (order: Order, viewer: Viewer) => {
   const transfer = toTransfer(order)
   return {
@@ -45,13 +45,13 @@ export const toTransferView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** A transfer with the kind of its workspace, for operators. */
+/** Returns a transfer with the kind of its workspace, for operators. */
 const toListedTransferView = (order: ListedOrder, viewer: Viewer) => ({
   ...toTransferView(order, viewer),
   ...toWorkspaceKindView(order.workspaceKind, viewer),
 })
 
-/** The handlers of the transfer operations. */
+/** Returns the handlers of the transfer operations. */
 export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     createTransfer: async (request) => {

@@ -1,7 +1,6 @@
 /**
- * Transfers between wallets. A transfer is an order of the ledger. It moves the funds immediately, or holds them until an
- * operator approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the
- * ledger.
+ * Transfers between wallets. A transfer moves the funds immediately, or holds them until an operator approves it. Start
+ * reading in `contract.ts` and `service.ts`. `order.ts` maps a transfer to an order of the ledger.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../ledger/index.ts'
 import type { TransferTerms } from './rules.ts'
 
-/* A transfer as an order of the ledger: its data, accounts, entries and moves. */
+/* Maps a transfer to an order of the ledger: its data, accounts, entries and status changes. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -36,7 +36,7 @@ export interface Transfer {
   failureCode: string | null
 }
 
-/** The transfer of an order. Throws if the order is not a transfer. */
+/** Returns the transfer of an order. Throws if the order is not a transfer. */
 export const toTransfer = (order: Order): Transfer => {
   const { sourceWalletBizId: source, targetWalletBizId: target } = order
   if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
@@ -46,7 +46,10 @@ export const toTransfer = (order: Order): Transfer => {
 
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
 
-/** Both wallets, which must be active, and the fee account. The source wallet must belong to the workspace. */
+/**
+ * Returns the accounts of a transfer: both wallets, which must be active, and the fee account. The source wallet must
+ * belong to the workspace.
+ */
 export const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
   return [
@@ -56,7 +59,7 @@ export const transferParties = ({ source, target, amount, fee }: Postings, works
   ]
 }
 
-/** The amount from the source to the target, and the fee to the house. */
+/** Returns the entries: the amount goes from the source to the target, and the fee to the house. */
 export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
   { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
   { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
@@ -65,7 +68,7 @@ export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
 
 const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
 
-/** A completed transfer, or a pending one if it needs approval. */
+/** Returns the order of a transfer. It is completed, or pending if it needs approval. */
 export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'TRANSFER',

@@ -6,9 +6,9 @@ export type AmountsByCurrency = Readonly<Record<string, string>>
 
 /** The settings of transfers: decimal strings by currency. */
 export interface TransferSettings {
-  /** Transfers of at least this amount need an operator's approval. Absent currencies need none. */
+  /** The amount from which a transfer needs an operator's approval. A currency without an entry needs none. */
   approvalThreshold: AmountsByCurrency
-  /** The sender's fee, on top of the amount. Absent currencies have none. */
+  /** The fee that the sender pays in addition to the amount. A currency without an entry has no fee. */
   fixedFee: AmountsByCurrency
 }
 
@@ -21,7 +21,10 @@ export interface TransferRules {
 const parseAmounts = (amounts: AmountsByCurrency): ReadonlyMap<string, Money> =>
   new Map(Object.entries(amounts).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency)]))
 
-/** Throws a RangeError for an amount that its currency cannot express, so that a wrong setting stops the start. */
+/**
+ * Parses the settings. Throws a RangeError for an amount with too many decimal places, so that a wrong setting stops
+ * the start.
+ */
 export const parseTransferRules = ({ approvalThreshold, fixedFee }: TransferSettings): TransferRules => ({
   approvalThreshold: parseAmounts(approvalThreshold),
   fixedFee: parseAmounts(fixedFee),
@@ -42,7 +45,7 @@ export interface TransferTerms extends TransferInput {
   needsApproval: boolean
 }
 
-/** The fee of a transfer, and whether an operator has to approve it. */
+/** Returns the fee of a transfer, and whether an operator must approve it. */
 export const computeTerms = (input: TransferInput, { approvalThreshold, fixedFee }: TransferRules): TransferTerms => {
   const { minor, currency } = input.amount
   const threshold = approvalThreshold.get(currency)

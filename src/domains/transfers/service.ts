@@ -25,7 +25,10 @@ export const createTransfer = (
   })
 }
 
-/** A transfer that the workspace sent or received. A workspace of null selects transfers of all workspaces. */
+/**
+ * Returns a transfer that the workspace sent or received. If the workspace is null, the transfer can belong to any
+ * workspace.
+ */
 export const readTransfer = (
   { ledger }: TransfersPorts,
   scope: { id: OrderId; workspace: WorkspaceId | null },
@@ -47,7 +50,7 @@ export const approveTransfer = async (
   })
 }
 
-/** Rejects a pending transfer and releases its funds, also those of a frozen wallet. */
+/** Rejects a pending transfer and releases its funds. Also works if the wallet is frozen. */
 export const rejectTransfer = (
   { ledger }: TransfersPorts,
   { id, reason }: { id: OrderId; reason: string },

@@ -1,6 +1,6 @@
 /**
- * Wallets with their balances and flows. The ledger stores them. Members read them; operators freeze and close them. Start
- * reading in `service.ts`.
+ * Wallets with their balances and flows. The ledger stores them. Members read them; operators freeze and close them.
+ * Start reading in `service.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'

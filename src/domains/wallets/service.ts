@@ -43,14 +43,14 @@ export const openWallets = async (
   }
 }
 
-/** A wallet of the workspace. Refuses an unknown one with RESOURCE.NOT_FOUND. */
+/** Returns a wallet of the workspace. Throws RESOURCE.NOT_FOUND for an unknown one. */
 export const readWallet = async ({ ledger }: WalletsPorts, scope: WalletScope): Promise<Wallet> => {
   const wallet = await ledger.readWallet(scope)
   if (!wallet) throw notFound('no such wallet')
   return wallet
 }
 
-/** The balance now, or at a past instant. A future instant counts as now. */
+/** Returns the balance now or at a past instant. For a future instant, returns the balance now. */
 export const readBalance = async (
   { ledger, clock }: WalletsPorts,
   { at, ...scope }: WalletScope & { at: Instant | undefined },
@@ -62,13 +62,13 @@ export const readBalance = async (
   return { balance, asOf: isPast ? at : now }
 }
 
-/** One page of a wallet's flows. */
+/** Returns one page of a wallet's flows. */
 export const listFlows = async (ports: WalletsPorts, query: FlowQuery): Promise<Page<Flow>> => {
   await readWallet(ports, { wallet: query.wallet, workspace: query.workspace })
   return ports.ledger.listFlows(query)
 }
 
-/** The status that each change requires and sets: ACTIVE ↔ FROZEN → CLOSED. */
+/** The status that each change requires, and the status that it sets: ACTIVE ↔ FROZEN → CLOSED. */
 const changes = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },

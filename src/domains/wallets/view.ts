@@ -9,7 +9,7 @@ import {
   type Wallet,
 } from '../../ledger/index.ts'
 
-/** A wallet without its balance. */
+/** Returns a wallet without its balance. */
 export const toWalletView = (wallet: Wallet, viewer: Viewer) => ({
   bizId: wallet.bizId,
   workspaceBizId: wallet.workspaceBizId,
@@ -22,7 +22,7 @@ export const toWalletView = (wallet: Wallet, viewer: Viewer) => ({
   updatedAt: toIso(wallet.updatedAt),
 })
 
-/** A balance at an instant, as decimal strings. */
+/** Returns a balance at an instant, as decimal strings. */
 export const toBalanceView = (balance: Balance, asOf: Instant) => ({
   walletBizId: balance.wallet,
   currency: balance.total.currency,
@@ -33,7 +33,7 @@ export const toBalanceView = (balance: Balance, asOf: Instant) => ({
   version: balance.version,
 })
 
-/** A flow. `direction` determines the sign of `amount`. */
+/** Returns a flow. `direction` determines the sign of `amount`. */
 export const toFlowView = (flow: Flow, viewer: Viewer) => {
   const { direction, amount } = toFlowAmountView(flow)
   return {

@@ -39,8 +39,8 @@ export type ChannelType = CodeOf<typeof channelType>
 const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO'])
 
 /**
- * The account number has at least four letters or digits, plus separators. Replies contain it masked only. A bank account
- * requires a bank code, a crypto address a network.
+ * The account number has at least four letters or digits, and can have separators. Replies contain it only in masked
+ * form. A bank account needs a bank code, a crypto address a network.
  */
 const WithdrawalChannelRequest = z
   .strictObject({

@@ -13,7 +13,7 @@ import { channelType, withdrawalChannelStatus } from './contract.ts'
 import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
 import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
 
-/** A channel with its masked account. */
+/** Returns a channel with its masked account. */
 const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) => ({
   ...channel,
   channelType: toCodedValue(channelType, channel.channelType, viewer),
@@ -22,7 +22,7 @@ const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) =>
   updatedAt: toIso(channel.updatedAt),
 })
 
-/** A channel with the kind of its workspace, for operators. */
+/** Returns a channel with the kind of its workspace, for operators. */
 const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
   ...toChannelView(channel, viewer),
   ...toWorkspaceKindView(channel.workspaceKind, viewer),

@@ -1,5 +1,5 @@
 /**
- * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts, and that operators verify.
+ * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts and operators verify.
  * Account numbers are encrypted; a keyed digest detects duplicates. Start reading in `service.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
@@ -13,7 +13,7 @@ import { type Channel, deleteChannels, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
-  /** The channel of a payout. Returns undefined for an unknown channel and for one of another workspace. */
+  /** Returns the channel of a payout, or undefined if it does not exist in the workspace. */
   channelOf(
     workspace: WorkspaceId,
     channel: string,

@@ -11,7 +11,7 @@ interface WithdrawalChannelsTable {
   country: string
   account_holder_name: string
   masked_account: string
-  /** Encrypted by SecretBox: purpose `withdrawal-account`, context `biz_id`. */
+  /** Encrypted by SecretBox with the purpose `withdrawal-account` and the context `biz_id`. */
   account_sealed: Uint8Array
   account_digest: Uint8Array
   bank_code: string | null
@@ -60,7 +60,7 @@ const channels = [
 ]
 
 /**
- * A withdrawal locks its channel in share mode when it is created and approved, so that the channel cannot be disabled
+ * Creating and approving a withdrawal locks its channel in share mode, so that the channel cannot be disabled
  * concurrently. SQLSTATE PW001 rejects a withdrawal whose channel is not active.
  */
 const guards = [

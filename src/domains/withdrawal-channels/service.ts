@@ -34,7 +34,7 @@ import {
 
 export interface ChannelsPorts {
   database: Database
-  /** Stores the results of requests, and implements the four-eyes rule. */
+  /** The ledger stores the results of requests and checks the four-eyes rule. */
   ledger: Ledger
   clock: Clock
   ids: Ids
@@ -58,7 +58,7 @@ export interface ChannelInput {
   network: string | null
 }
 
-/** Who creates a channel: the command's context, the caller's access, and the audit entry. */
+/** The context of a command that creates a channel: the request, the caller's access, and the audit entry. */
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
   access: WorkspaceAccess
@@ -100,7 +100,10 @@ const insertNewChannel = async (
   return channel
 }
 
-/** The idempotency key with a keyed hash of the body: an attacker could guess the account number from a plain hash. */
+/**
+ * Returns the idempotency key with a keyed hash of the body. From a plain hash, an attacker could guess the account
+ * number.
+ */
 const idempotencyKey = (
   { digest }: ChannelsPorts,
   { key }: CommandContext<WorkspaceId>,
@@ -154,7 +157,7 @@ export const createChannel = async (
 
 type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
 
-/** Changes the status of another person's channel. Refuses with STATE.CONFLICT if `decide` returns undefined. */
+/** Changes the status of a channel that another person created. Throws STATE.CONFLICT if `decide` returns undefined. */
 const decideOnChannel = (
   { database, ledger }: ChannelsPorts,
   id: ChannelId,
@@ -185,7 +188,7 @@ export const verifyChannel = (
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
 
-/** Rejects a pending channel, or disables an active one. It receives no further payouts. */
+/** Rejects a pending channel, or disables an active one. The channel then gets no further payouts. */
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },

@@ -50,10 +50,12 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
-/** Pending and active channels. Literals instead of parameters, so that a cached plan uses the partial index. */
+/**
+ * The statuses of pending and active channels. They are literals, so that a cached query plan uses the partial index.
+ */
 const open = [sql.lit<ChannelStatus>('PENDING_VERIFICATION'), sql.lit<ChannelStatus>('ACTIVE')]
 
-/** The number of pending and active channels of a workspace. */
+/** Returns the number of pending and active channels of a workspace. */
 export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('withdrawal_channels')
@@ -111,7 +113,7 @@ const matchingChannels = (database: Database, { channelStatus, channelType, curr
   return found
 }
 
-/** A workspace's channels, newest first. */
+/** Returns a workspace's channels, newest first. */
 export const listChannels = (database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> =>
   matchingChannels(database, filter)
     .where('workspace_biz_id', '=', workspace)
@@ -121,7 +123,7 @@ export const listChannels = (database: Database, workspace: WorkspaceId, filter:
     .execute()
 
 export interface ChannelQuery extends ChannelFilter, PageRequest {
-  /** Absent for channels of every workspace. */
+  /** If absent, channels of every workspace. */
   workspace?: WorkspaceId | undefined
   workspaceKind?: WorkspaceKind | undefined
   from?: Instant | undefined
@@ -135,7 +137,7 @@ export type ListedChannel = Channel & { workspaceKind: WorkspaceKind }
 const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
-/** One page of the channels of all workspaces, for operators. */
+/** Returns one page of the channels of all workspaces, for operators. */
 export const listAllChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matchingChannels(database, query)
@@ -151,7 +153,7 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   return readPage(found, ordered, query)
 }
 
-/** Returns undefined for an unknown channel and for one of another workspace. */
+/** Returns the channel, or undefined if it does not exist in the workspace. */
 export const readChannel = (
   database: Database,
   channel: ChannelId,
@@ -164,12 +166,12 @@ export const readChannel = (
     .select(columns)
     .executeTakeFirst()
 
-/** Deletes the channels of a sandbox. Its orders remain and refer to deleted channels. */
+/** Deletes the channels of a sandbox. Its orders stay and refer to deleted channels. */
 export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
   await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
 }
 
-/** A channel of any workspace, locked until the transaction ends. */
+/** Returns a channel of any workspace and locks it until the transaction ends. */
 export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
 

@@ -34,7 +34,7 @@ export const withdrawalStatus = codedFamily('withdrawalStatus', {
 })
 export type WithdrawalStatus = CodeOf<typeof withdrawalStatus>
 
-/** The currency is that of the wallet. The service checks the decimal places of the amount. */
+/** The amount is in the wallet's currency. The service checks its decimal places. */
 const WithdrawalRequest = z.strictObject({
   walletBizId: id,
   withdrawalChannelBizId: id,
@@ -42,7 +42,7 @@ const WithdrawalRequest = z.strictObject({
   remark: text(256).optional(),
 })
 
-/** `netAmount` is the payout: the amount less the fee. */
+/** `netAmount` is the amount that is paid out: the amount minus the fee. */
 const WithdrawalOrder = z.object({
   ...orderFields,
   workspaceBizId: bizId,
@@ -132,7 +132,7 @@ export const rejectWithdrawal = operation({
   summary: 'Reject a withdrawal and release its funds',
 })
 
-/** Without a body the handler gets undefined. */
+/** The body is optional. The handler gets undefined without one. */
 export const completeWithdrawal = operation({
   ...orderDecision(WithdrawalOrder, 'withdrawal:settle'),
   id: 'withdrawals.complete',

@@ -33,7 +33,7 @@ import {
   type WithdrawalsPorts,
 } from './service.ts'
 
-/** A withdrawal as the viewer sees it. */
+/** Returns a withdrawal as the viewer sees it. */
 export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
   return {
@@ -49,13 +49,13 @@ export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** A withdrawal with the kind of its workspace, for operators. */
+/** Returns a withdrawal with the kind of its workspace, for operators. */
 const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
   ...toWithdrawalView(order, viewer),
   ...toWorkspaceKindView(order.workspaceKind, viewer),
 })
 
-/** The handlers of the withdrawal operations. */
+/** Returns the handlers of the withdrawal operations. */
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listWithdrawals: async (request) => {

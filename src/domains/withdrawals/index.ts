@@ -1,7 +1,7 @@
 /**
- * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating a withdrawal holds the funds; operators approve
- * and settle it. Start reading at contract.ts and service.ts; order.ts maps a withdrawal to its order of the ledger. Depends on
- * the ledger, and on withdrawal channels through a port.
+ * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating a withdrawal holds the funds; operators
+ * approve and complete it. Start reading in `contract.ts` and `service.ts`. `order.ts` maps a withdrawal to an order of
+ * the ledger.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'

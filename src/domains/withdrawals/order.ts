@@ -12,7 +12,7 @@ import {
 } from '../../ledger/index.ts'
 import type { WithdrawalTerms } from './rules.ts'
 
-/* A withdrawal as an order of the ledger: its data, accounts, entries and moves. */
+/* Maps a withdrawal to an order of the ledger: its data, accounts, entries and status changes. */
 
 /** The data of the order. Amounts are strings of minor units. */
 const storedData = z.object({
@@ -29,17 +29,17 @@ const storedData = z.object({
 export interface Withdrawal {
   wallet: WalletId
   withdrawalChannelBizId: string
-  /** The debit of the wallet, fee included. */
+  /** The amount that is debited from the wallet, including the fee. */
   amount: Money
   fee: Money
-  /** The payout: the amount less the fee. */
+  /** The amount that is paid out: the amount minus the fee. */
   net: Money
   remark: string | null
   failureReason: string | null
   externalReference: string | null
 }
 
-/** The withdrawal of an order. Throws if the order is not a withdrawal. */
+/** Returns the withdrawal of an order. Throws if the order is not a withdrawal. */
 export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order): Withdrawal => {
   if (wallet === null) throw new TypeError(`withdrawal ${bizId} lacks its wallet`)
   const { amount: minor, feeAmount, currency, ...notes } = storedData.parse(data)
@@ -47,7 +47,7 @@ export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order):
   return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
 }
 
-/** The debited wallet, which must be active. */
+/** Returns the debited wallet as a party. It must be active. */
 export const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
   label: 'source',
   wallet,
@@ -57,7 +57,7 @@ export const debitedWallet = (wallet: WalletId, currency: string, workspace: Wor
   currencyField: 'walletBizId',
 })
 
-/** A withdrawal that waits for approval. */
+/** Returns a withdrawal that waits for approval. */
 export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'WITHDRAWAL',
@@ -74,7 +74,7 @@ export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): N
   steps: [{ status: 'PENDING_APPROVAL' }],
 })
 
-/** The net amount to CLEARING, and the fee to the house. */
+/** Returns the entries: the net amount goes to CLEARING, and the fee to the house. */
 export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [
   { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
   { account: 'clearing', amount: net.minor, flowType: 'WITHDRAWAL' },
@@ -91,14 +91,14 @@ export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove
   endHolds: 'RELEASED',
 })
 
-/** Approves a withdrawal. The hold remains until the payout is settled. */
+/** Approves a withdrawal. The funds stay held until the payout is completed or fails. */
 export const approvalMove = (id: OrderId): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: ['PENDING_APPROVAL'],
   steps: [{ status: 'PROCESSING' }],
 })
 
-/** Ends a withdrawal without a payout: REJECTED before the approval, FAILED after it. */
+/** Ends a withdrawal without a payout. The status is REJECTED before the approval, and FAILED after it. */
 const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: [from],

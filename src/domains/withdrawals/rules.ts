@@ -13,18 +13,18 @@ const keyOf = (channelType: PayoutType, currency: string): string => `${channelT
 export class PayoutTariffs {
   readonly #tariffs: ReadonlyMap<string, Tariff>
 
-  /** Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
+  /** Parses the tariffs. Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
   constructor(settings: readonly PayoutSettings[]) {
     this.#tariffs = new Map(settings.map((each) => [keyOf(each.channelType, each.currency), parseTariff(each)]))
   }
 
-  /** Undefined if the deployment has no payouts of this type and currency. */
+  /** Returns the tariff, or undefined if the deployment has no payouts of this type and currency. */
   find(channelType: PayoutType, currency: string): Tariff | undefined {
     return this.#tariffs.get(keyOf(channelType, currency))
   }
 }
 
-/** The part of a withdrawal channel that withdrawals need. */
+/** The fields of a withdrawal channel that withdrawals use. */
 export interface PayoutChannel {
   channelType: PayoutType
   channelStatus: string
@@ -35,7 +35,7 @@ export interface PayoutChannel {
 export interface WithdrawalInput {
   wallet: WalletId
   channel: string
-  /** A decimal string in the wallet's currency. */
+  /** The amount as a decimal string in the wallet's currency. */
   amount: string
   remark: string | null
 }
@@ -47,8 +47,8 @@ export interface WithdrawalTerms extends Charge, Omit<WithdrawalInput, 'amount'>
 }
 
 /**
- * The terms of a withdrawal from the wallet. Throws VALIDATION.INVALID_PARAMETER for a channel of another currency,
- * CHANNEL.NOT_AVAILABLE and WALLET.LIMIT_EXCEEDED.
+ * Returns the terms of a withdrawal from the wallet. Throws CHANNEL.NOT_AVAILABLE or WALLET.LIMIT_EXCEEDED, and
+ * VALIDATION.INVALID_PARAMETER for a channel of another currency.
  */
 export const computeTerms = (
   { channel, amount, remark }: WithdrawalInput,

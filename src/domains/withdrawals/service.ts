@@ -32,7 +32,7 @@ import {
 export interface WithdrawalsPorts {
   ledger: Ledger
   payouts: PayoutTariffs
-  /** Undefined for an unknown channel and for one of another workspace. */
+  /** Returns the channel, or undefined if it does not exist in the workspace. */
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }
 
@@ -48,7 +48,10 @@ const readTerms = async (
   return computeTerms(input, wallet, channel, payouts)
 }
 
-/** SQLSTATE of the trigger in withdrawal-channels/schema.ts, which also sees concurrent changes of the channel. */
+/**
+ * The SQLSTATE of the trigger in withdrawal-channels/schema.ts. The trigger also detects concurrent changes of the
+ * channel.
+ */
 const isInactiveChannel = (error: unknown): boolean => sqlState(error) === 'PW001'
 
 const execute = async ({ ledger }: WithdrawalsPorts, command: OrderCommand): Promise<Order> => {
@@ -75,20 +78,20 @@ const holdFunds = async (
   })
 }
 
-/** Creates a withdrawal. Holds the amount, fee included; posts nothing until the payout is completed. */
+/** Creates a withdrawal and holds its amount, including the fee. Nothing is posted until the payout is completed. */
 export const createWithdrawal = (
   ports: WithdrawalsPorts,
   input: WithdrawalInput,
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => holdFunds(ports, input, context))
 
-/** A withdrawal of the workspace. A workspace of null selects withdrawals of all workspaces. */
+/** Returns a withdrawal of the workspace. If the workspace is null, the withdrawal can belong to any workspace. */
 export const readWithdrawal = (
   { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
   scope: { id: OrderId; workspace: WorkspaceId | null },
 ): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'WITHDRAWAL' })
 
-/** Ends a withdrawal and releases its funds, also those of a frozen wallet. */
+/** Ends a withdrawal and releases its funds. Also works if the wallet is frozen. */
 const releaseFunds = ({ ledger }: WithdrawalsPorts, move: OrderMove, context: CommandContext): Promise<Order> =>
   ledger.execute({ ...commandOrigin(context), parties: [], move })
 
@@ -134,7 +137,7 @@ export const approveWithdrawal = (
   context: CommandContext<null>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => startPayout(ports, id, context))
 
-/** Posts a completed payout, also from a frozen wallet: the funds are already held. */
+/** Posts a completed payout. Also works if the wallet is frozen, because the funds are already held. */
 export const completeWithdrawal = async (
   ports: WithdrawalsPorts,
   { id, externalReference }: { id: OrderId; externalReference: string | null },

@@ -26,11 +26,11 @@ import {
 } from './service.ts'
 import type { WorkspaceRow } from './store.ts'
 
-/** The value of a JSON column if it is an object, else null. */
+/** Returns the value of a JSON column if it is an object, else null. */
 const toRecord = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? { ...value } : null
 
-/** A workspace for its members and for operators. */
+/** Returns a workspace for its members and for operators. */
 const toWorkspaceView = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> => ({
   bizId: row.id,
   institutionBizId: row.institutionId,

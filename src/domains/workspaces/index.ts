@@ -10,7 +10,7 @@ import type { WorkspaceServicePorts } from './service.ts'
 import { freezeOwnWorkspace, hasWorkspace, insertRole, lockWorkspace } from './store.ts'
 
 /*
- * Workspaces: create, change and freeze them. Their members are in the domain `members`, their roles in `roles`.
+ * Creates, changes and freezes workspaces. Their members are in the domain `members`, their roles in `roles`.
  * Registration and the seed open workspaces through `open-workspace.ts`. Start reading in `service.ts`.
  */
 

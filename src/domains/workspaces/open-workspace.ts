@@ -31,18 +31,18 @@ export interface OpeningPorts {
 
 /** The input for opening a workspace. */
 export interface Opening {
-  /** Default: a new id. Only the seed sets it. */
+  /** The id. By default a new one; only the seed sets it. */
   workspaceId?: WorkspaceId
   ownerId: AccountId
   name: string
-  /** Default: the owner's time zone. */
+  /** By default the owner's time zone. */
   timezone?: string | undefined
   kind: WorkspaceKind
   joinSource: JoinSource
   at: Instant
 }
 
-/** `created` is false if a workspace with that id exists; nothing is changed then. */
+/** `created` is false if a workspace with that id exists. Nothing is changed in that case. */
 export interface OpenedWorkspace {
   workspaceId: WorkspaceId
   created: boolean

@@ -26,7 +26,7 @@ interface StatusChange {
   to: WorkspaceStatus
 }
 
-/** The status that each command requires and sets. */
+/** The status that each command requires, and the status that it sets. */
 export const statusChanges = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
@@ -48,24 +48,27 @@ export interface WorkspaceServicePorts extends OpeningPorts {
   }
 }
 
-/** A membership can end after authorization. Refuse as authorization would. */
+/**
+ * Throws if the row is missing, because a membership can end after authorization. The refusal is the one of
+ * authorization.
+ */
 const assertFound = (row: WorkspaceRow | undefined): WorkspaceRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
-/** The workspace of the request. */
+/** Returns the workspace of the request. */
 export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
   assertFound(await workspaceById(database, id))
 
 export interface CreateWorkspaceInput {
   name: string
-  /** Default: the owner's time zone. */
+  /** By default the owner's time zone. */
   timezone: string | undefined
   kind: WorkspaceKind
 }
 
-/** Creates a workspace that the caller owns. Refuses beyond the maximum number per account. */
+/** Creates a workspace that the caller owns. Throws if the account has the maximum number of workspaces. */
 export const createWorkspace = (
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
@@ -91,13 +94,16 @@ export const updateWorkspace = (
     return changed
   })
 
-/** One page of all workspaces, for operators. */
+/** Returns one page of all workspaces, for operators. */
 export const listWorkspaces = (
   { database }: WorkspaceServicePorts,
   query: WorkspaceQuery,
 ): Promise<Page<WorkspaceRow>> => listWorkspaceRows(database, query)
 
-/** Freezes or unfreezes a workspace. Operators cannot unfreeze their own. Authorization checks the status per request. */
+/**
+ * Freezes or unfreezes a workspace. Operators cannot unfreeze a workspace that they belong to. Authorization checks the
+ * status on each request.
+ */
 export const changeWorkspaceStatus = (
   { database, members }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },

@@ -41,7 +41,7 @@ export interface WorkspaceRow {
   updatedAt: Instant
 }
 
-/** Returns undefined for an unknown workspace. */
+/** Returns the workspace, or undefined if it does not exist. */
 export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
@@ -49,7 +49,10 @@ export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceR
 export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
   (await workspaceById(store, id)) !== undefined
 
-/** Locks the workspace to serialize changes of its members. Rows that reference it can still be inserted. */
+/**
+ * Locks the workspace, so that changes of its members run one after the other. Rows that reference it can still be
+ * inserted.
+ */
 export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
@@ -61,7 +64,7 @@ export interface NewWorkspace {
   kind: WorkspaceKind
 }
 
-/** Inserts a workspace. Returns undefined if the id exists, which only the seed's fixed ids can. */
+/** Inserts a workspace. Returns undefined if the id exists, which only happens with the seed's fixed ids. */
 export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
@@ -87,7 +90,7 @@ export interface WorkspaceChanges {
   extraData?: Record<string, string> | null | undefined
 }
 
-/** Updates fields of a workspace. Undefined: unchanged. */
+/** Updates a workspace. An undefined field is not changed. */
 export const updateWorkspace = (
   tx: Tx,
   id: WorkspaceId,
@@ -131,7 +134,10 @@ export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-/** The institution and time zone of an account's new workspaces. Undefined if the account no longer exists. */
+/**
+ * Returns the institution and time zone of an account's new workspaces. Returns undefined if the account no longer
+ * exists.
+ */
 export const readAccountDefaults = (
   store: Store,
   id: AccountId,
@@ -174,7 +180,7 @@ export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Insta
 export interface WorkspaceQuery extends PageRequest {
   status?: WorkspaceStatus | undefined
   kind?: WorkspaceKind | undefined
-  /** Part of the name, case-insensitive. */
+  /** Part of the name. Case is ignored. */
   name?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -184,7 +190,7 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
 
-/** One page of all workspaces. */
+/** Returns one page of all workspaces. */
 export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)

@@ -17,7 +17,8 @@ export const closeAfterResponse = ({ socket }: IncomingMessage, response: Server
 
 /**
  * Whether a request follows one whose response closes the connection. Node still parses and emits it, but nobody would
- * receive its response, and after a request with doubtful framing it may not be a request at all (RFC 9112, 9.6).
+ * receive its response. If the framing of the earlier request is doubtful, it may not be a request at all (RFC 9112,
+ * 9.6).
  */
 export const isAfterLastResponse = ({ socket }: IncomingMessage): boolean => closingSockets.has(socket)
 
@@ -26,9 +27,9 @@ export const hasUnreadBody = ({ headers, complete }: IncomingMessage): boolean =
   !complete && (headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0')
 
 /**
- * Closes the connection in two steps: our side as soon as the response is sent, the other side once the rest of the body
- * has been read, or after `maxLingerMs`. Closing both sides while the client still writes would reset the connection, and
- * a proxy reports that as a failed upstream (RFC 9112, 9.6).
+ * Closes the connection in two steps. Our side is closed as soon as the response is sent. The other side is closed once
+ * the rest of the body has been read, or after `maxLingerMs`. If both sides were closed while the client still writes,
+ * the connection would be reset, and a proxy would report a failed upstream (RFC 9112, 9.6).
  */
 const closeInTwoSteps = (request: IncomingMessage): void => {
   const { socket } = request
@@ -43,9 +44,9 @@ const closeInTwoSteps = (request: IncomingMessage): void => {
 }
 
 /**
- * Closes the connection after this response if the request body has not been read. Some proxies drop the rest of a
- * rejected body and reuse the connection; we would then read another client's request as that rest (HAProxy 2.6 does so
- * for HTTP/2 clients).
+ * Closes the connection after this response if the request body has not been read. Some proxies, such as HAProxy 2.6
+ * for HTTP/2 clients, drop the rest of a rejected body and reuse the connection. Without closing, we would read another
+ * client's request as the rest of that body.
  */
 export const closeIfBodyUnread = (request: IncomingMessage, response: ServerResponse): void => {
   if (!hasUnreadBody(request)) return
@@ -55,10 +56,10 @@ export const closeIfBodyUnread = (request: IncomingMessage, response: ServerResp
 
 /**
  * Counts a pipelined request and returns whether its connection has reached the limit. Node emits every request of a
- * packet immediately and buffers their responses, which the client may never read.
+ * packet immediately and buffers the responses, and the client may never read them.
  */
 export const isPipelineFull = ({ socket }: IncomingMessage, response: ServerResponse): boolean => {
-  // Only the response whose turn it is has a socket.
+  // Of several pipelined responses, only the next one to be sent has a socket.
   if (response.socket) return false
   const count = (pipelinedRequests.get(socket) ?? 0) + 1
   pipelinedRequests.set(socket, count)

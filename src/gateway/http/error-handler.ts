@@ -5,7 +5,7 @@ import { closeIfBodyUnread } from './connection.ts'
 import type { ResponseWriter } from './response-writer.ts'
 
 /**
- * Returns any thrown value as a Refusal: 503 for an unavailable dependency, 500 for an unexpected error.
+ * Converts any thrown value to a Refusal: 503 for an unavailable dependency, 500 for an unexpected error.
  * `isUnavailable` recognizes the errors of the stores.
  */
 export function toRefusal(error: unknown, isUnavailable: (error: unknown) => boolean): Refusal {

@@ -3,12 +3,13 @@ import { Server as NetServer } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const idleSweepMs = 50
-/** Maximum time to wait for two turns of the event loop without a new connection. */
+/** Maximum time to wait until two turns of the event loop pass without a new connection. */
 const maxAcceptMs = 1_000
 
 /**
- * Waits until the accept backlog is empty. Closing the listener resets connections that are not accepted yet, and Node
- * accepts one per turn of the event loop, so wait for two turns without one. Balancers that ignore readiness keep sending.
+ * Waits until the accept backlog is empty. Closing the listener would reset connections that are not accepted yet. Node
+ * accepts one connection per turn of the event loop, so the backlog is empty after two turns without one. The time is
+ * limited, because load balancers that ignore readiness keep sending.
  */
 async function drainAcceptBacklog(server: Server): Promise<void> {
   let accepted = 0
@@ -40,7 +41,8 @@ export async function closeListener(server: Server, timeoutMs: number): Promise<
         server.closeAllConnections()
       })
     }, timeoutMs)
-    // http.Server's own close also ends connections whose first request has arrived but has not been read yet.
+    // The close method of http.Server would also end connections whose first request has arrived but has not been read
+    // yet.
     NetServer.prototype.close.call(server, () => {
       clearInterval(sweep)
       clearTimeout(timer)

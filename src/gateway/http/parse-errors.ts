@@ -7,9 +7,9 @@ import { Server } from '../../platform/runtime/index.ts'
 /** A request that is rejected before routing: it has no operation, no request id and no line in the request log. */
 export interface ParseError {
   status: number
-  /** Our own wording, or the error code of Node's parser; never a part of the request. */
+  /** The reason in our own words, or the error code of Node's parser. Never a part of the request. */
   reason: string
-  /** Address of the connected peer: the edge, where there is one. */
+  /** Address of the connected peer. Behind an edge, this is the address of the edge. */
   peer: string | undefined
 }
 
@@ -38,8 +38,9 @@ const addMinimalHeaders = (socket: Socket): void => {
 }
 
 /**
- * Node's HTTP server, reporting what its parser rejects. A `clientError` listener would have to send the response itself,
- * without knowing whether another response has already begun; intercepting `emit` leaves that to Node.
+ * Node's HTTP server, which also reports the requests that its parser rejects. A `clientError` listener would have to
+ * send the response itself, without knowing whether another response has already begun. Intercepting `emit` leaves the
+ * response to Node.
  */
 export class ParseErrorServer<
   Request extends typeof IncomingMessage,
@@ -61,7 +62,8 @@ export class ParseErrorServer<
     const reason = errorCode(error)
     const status = statusOf(reason)
     const socket = other instanceof Socket ? other : null
-    // Our side is closed, so the request has had its response (connection.ts); its broken rest is not a new request.
+    // Our side is closed, so this request already has its response (connection.ts). The rest of it is not a new
+    // request.
     if (socket?.writableEnded) return
     if (socket) addMinimalHeaders(socket)
     if (reason && status) this.#onParseError({ status, reason, peer: socket?.remoteAddress })
@@ -83,7 +85,7 @@ const isRepeated = (rawHeaders: readonly string[], name: string): boolean => {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const each = rawHeaders[index]
-    // Comparing lengths first is cheaper: most names differ in length.
+    // Compare the lengths first, because most names have different lengths.
     if (each?.length === name.length && each.toLowerCase() === name) count += 1
   }
   return count > 1
@@ -103,7 +105,7 @@ export function findFramingError(
   if (host === undefined ? request.httpVersion === '1.1' : !hostPattern.test(host)) return [400, 'Host']
   if (isRepeated(request.rawHeaders, 'host')) return [400, 'two Hosts']
   const coding = request.headers['transfer-encoding']
-  // HTTP/1.0 has no chunked encoding: an HTTP/1.0 proxy in front of us has seen a different end of this body.
+  // HTTP/1.0 has no chunked encoding. An HTTP/1.0 proxy in front of us would therefore see another end of this body.
   if (coding !== undefined && (request.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return [400, 'Transfer-Encoding']
   const length = request.headers['content-length']

@@ -83,7 +83,7 @@ const sendRefusal = (
   { context, requestId, refusal }: { context: RefusalContext; requestId: string; refusal: Refusal },
 ): void => {
   if (response.headersSent) return void response.destroy()
-  // A body that was too slow gets no extra time to finish.
+  // A client that sent its body too slowly gets no additional time.
   if (refusal.code === 'REQUEST.TIMEOUT' && hasUnreadBody(request)) closeAfterResponse(request, response)
   else closeIfBodyUnread(request, response)
   responses.write(response, requestId, responses.renderRefusal(refusal, context))
@@ -105,7 +105,7 @@ async function handleRequest(ports: RequestHandlerPorts, request: HttpRequest, r
     const context = call ?? toUnmatched(request)
     refusal = toRefusal(error, ports.isUnavailable)
     if (!(context instanceof Call)) refusal = await limitRefusal(ports, context, refusal)
-    // A body in the same packet as its head is parsed within this turn of the event loop.
+    // A body that arrives in the same packet as its head is parsed within this turn of the event loop.
     if (hasUnreadBody(request)) await nextTurn()
     sendRefusal(ports, request, response, { context, requestId, refusal })
   }
@@ -115,8 +115,8 @@ async function handleRequest(ports: RequestHandlerPorts, request: HttpRequest, r
 }
 
 /**
- * Returns the Express handlers of the chains. They turn a request into a Call, run the stages, write the result, and
- * report to log and metrics. This is the only place where the pipeline meets HTTP.
+ * Returns the Express handlers of the chains. They create a Call from a request, run the stages, write the result, and
+ * report to the log and the metrics. Only this code connects the pipeline and HTTP.
  */
 export function createRequestHandler(ports: RequestHandlerPorts) {
   const handle = (request: HttpRequest, response: HttpResponse) => handleRequest(ports, request, response)

@@ -21,12 +21,12 @@ type HeaderRecord = Record<string, string>
 /** A response with an envelope as its body. */
 export interface EnvelopeResponse {
   status: number
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   headers: readonly string[]
   body: string
 }
 
-/** The facts of a request that its refusal depends on; defaults where no operation was matched. */
+/** The properties of a request that its refusal depends on. They have default values if no operation was matched. */
 export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit'>
 
 /** Turns results into responses and writes them. */
@@ -45,13 +45,16 @@ export interface ResponseWriterPorts {
   securityHeaders: HeaderRecord
   /** Whether refusals name the invalid field separately, for a gateway that calls this service. */
   includesField: boolean
-  /** Maximum time for which a client may read nothing of a stream; 0 for no limit. */
+  /** Maximum time during which a client reads nothing of a stream. 0 means no limit. */
   stallMs: number
 }
 
 const flatten = (headers: HeaderRecord): string[] => Object.entries(headers).flat()
 
-/** RateLimit headers (draft-ietf-httpapi-ratelimit-headers) for the limit that refuses, or else the one closest to its end. */
+/**
+ * Returns the RateLimit headers (draft-ietf-httpapi-ratelimit-headers). They describe the limit that rejects the
+ * request, or else the limit that is closest to its end.
+ */
 const rateLimitHeaders = (spent: Call['limit']): string[] => {
   if (!spent) return []
   const { name, limit, windowMs, remaining, resetMs } = spent
@@ -92,7 +95,7 @@ const renderRefusal = (
 ): EnvelopeResponse => {
   const status = catalogue.statusOf(refusal.code)
   const { field, retryAfter, headers: extra, limit: refusing } = refusal.detail
-  // The self chain has one message for every 401.
+  // The self chain uses the same message for every 401.
   const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
   const message = words.refusal(messageCode, locale, field)
   const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]

@@ -25,12 +25,15 @@ export interface HttpServerParts {
 
 const emptyResponseHeaders = { ...minimalHeaders, 'Content-Length': '0' }
 
-/** Destroys an idle socket whose client does not read. One with an empty write buffer may be waiting for us. */
+/**
+ * Destroys an idle socket whose client does not read. If the write buffer is empty, the client may be waiting for us,
+ * so the socket stays.
+ */
 const destroyIfStalled = (socket: Socket): void => {
   if (socket.writableLength > 0) socket.destroy()
 }
 
-/** Rejects a request before it is routed: no envelope, and no part of the request in the response. */
+/** Rejects a request before it is routed. The response has no envelope and contains no part of the request. */
 const reject = (
   { onParseError }: HttpServerParts,
   request: IncomingMessage,
@@ -60,10 +63,10 @@ export function createHttpServer(parts: HttpServerParts): Server {
       headersTimeout: settings.headersTimeoutMs,
       requestTimeout: settings.uploadTimeoutMs,
       connectionsCheckingInterval: 1_000,
-      // Longer than the keep-alive of common edges (nginx 60 s, Caddy 120 s, Google's load balancers 600 s): a command
-      // sent on a connection that we are closing would get a 502.
+      // Longer than the keep-alive time of common edges (nginx 60 s, Caddy 120 s, Google's load balancers 600 s). If we
+      // closed a connection first, a command that the edge is just sending would get a 502.
       keepAliveTimeout: 620_000,
-      // findFramingError checks it; Node's own check reports nothing.
+      // findFramingError checks the header, because Node's own check reports nothing.
       requireHostHeader: false,
       insecureHTTPParser: false,
       rejectNonStandardBodyWrites: false,
@@ -79,7 +82,8 @@ export function createHttpServer(parts: HttpServerParts): Server {
     if (error) reject(parts, request, response, error)
     else app(request, response)
   })
-  // By default Node silently drops all headers after the first 2,000. The head's size and findFramingError limit them.
+  // By default Node drops all headers after the first 2,000 without an error. The size of the head and findFramingError
+  // limit the headers.
   server.maxHeadersCount = 0
   // Idle time of a socket. Node sets none by default, and closes the socket unless the response handles 'timeout'.
   server.timeout = settings.downloadStallMs

@@ -4,7 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import { errorCode, Refusal, type StreamReply } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
 
-/** Ends the stream when the client reads nothing for `stallMs`. An idle socket with an empty buffer waits for the source. */
+/**
+ * Ends the stream if the client reads nothing for `stallMs`. If the buffer of an idle socket is empty, the client is
+ * waiting for the source, so the stream goes on.
+ */
 const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
   response.setTimeout(stallMs, () => {
     if (response.writableLength > 0)
@@ -13,8 +16,8 @@ const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: n
 }
 
 /**
- * Yields the bytes of a stream and checks them against the announced length. A client would wait for missing bytes, and
- * would read surplus bytes as the next response.
+ * Yields the bytes of a stream and checks that there are as many as announced. A client would wait for missing bytes,
+ * and would read additional bytes as the next response.
  */
 async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null): AsyncGenerator<Buffer> {
   let sent = 0
@@ -28,8 +31,8 @@ async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null)
 }
 
 /**
- * Sends the bytes of a reply whose head is already written. If the source fails, the connection is destroyed, so that the
- * client does not take the part for the whole. `stallMs` 0 disables the stall limit.
+ * Sends the bytes of a reply whose head is already written. If the source fails, the connection is destroyed, so that
+ * the client notices that bytes are missing. A `stallMs` of 0 disables the stall limit.
  */
 export async function sendStreamBody(
   { body, headers }: StreamReply,

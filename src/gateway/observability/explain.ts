@@ -13,9 +13,9 @@ interface Decision {
   code: Code | null
   internal: string | null
   ms: number
-  /** Index of the last stage; the number of stages when all have passed; -1 when no operation was matched. */
+  /** Index of the last stage. The number of stages if all have passed; -1 if no operation was matched. */
   stageIndex: number
-  /** Start and end of the request and end of each asynchronous stage, by performance.now(). */
+  /** Start and end of the request, and the end of each asynchronous stage, measured by performance.now(). */
   startedAt: number
   endedAt: number
   stageEnds: readonly number[]
@@ -25,7 +25,7 @@ interface Decision {
 interface StageVerdict {
   stage: string
   verdict: 'passed' | 'refused' | 'not reached'
-  /** Milliseconds; absent for synchronous stages. */
+  /** Duration in milliseconds. Absent for synchronous stages. */
   ms?: number
 }
 
@@ -44,7 +44,10 @@ export interface ExplainLog {
 
 const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
-/** Returns the duration of each asynchronous stage by index. A refusing stage lasts until the end of the request. */
+/**
+ * Returns the duration of each asynchronous stage by its index. The stage that rejects a request lasts until the end of
+ * the request.
+ */
 const stageDurations = ({ startedAt, endedAt, stageEnds, stageIndex, code }: Decision): Map<number, number> => {
   const durations = new Map<number, number>()
   let start = startedAt

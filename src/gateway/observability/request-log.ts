@@ -18,7 +18,9 @@ export interface FinishedRequest {
 const isServerError = (catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean =>
   catalogue.statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
 
-/** The only fields that a line may contain: never a body, a query, a token, an access code or a client hash. */
+/**
+ * The only fields that a line can contain. It never contains a body, a query, a token, an access code or a client hash.
+ */
 const requestFields = ({ requestId, call, status, ms }: FinishedRequest) => ({
   requestId,
   status,
@@ -59,7 +61,7 @@ const pageFields = ({ url }: IncomingMessage, { statusCode }: ServerResponse) =>
   page: url?.split('?')[0],
 })
 
-/** Returns middleware that logs one line per public page: of the request, only its path. */
+/** Returns middleware that logs one line per request of a public page. The line contains only the path. */
 export const createPageLog = (logger: Logger) =>
   pinoHttp<IncomingMessage, ServerResponse>({
     logger,

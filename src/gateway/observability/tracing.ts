@@ -36,8 +36,8 @@ const toCallTrace = (span: Span): CallTrace => {
 }
 
 /**
- * Starts the span of the request. Runs after the stage that determines whether the peer is trusted: an untrusted
- * traceparent would add requests to other people's traces.
+ * Starts the span of the request. This stage runs after the one that determines whether the peer is trusted, because an
+ * untrusted traceparent would add requests to other people's traces.
  */
 export function traceStage(isTrusted: (call: Call) => boolean): Stage {
   const tracer = trace.getTracer('portico')

@@ -20,12 +20,12 @@ export interface OutboxPage {
 
 export interface OperationsParts {
   probes: readonly Probe[]
-  /** Whether the process is shutting down; readiness then fails. */
+  /** Whether the process is shutting down. Readiness fails in that case. */
   isDraining(): boolean
   metrics: Metrics
   jwks(): Promise<object>
   explain: ExplainLog['explain']
-  /** The mails of the development profile; null otherwise. */
+  /** The mails of the development profile. Null in other profiles. */
   outbox: OutboxPage | null
   securityHeaders: Record<string, string>
   logger: Logger
@@ -76,7 +76,8 @@ const addOutbox = (app: Express, outbox: OutboxPage): void => {
 /** Returns the app of the operations listener: health, metrics, keys and explain. It is for the cluster, not for clients. */
 export function createOperationsApp(parts: OperationsParts): Express {
   const app = express()
-  // Match one spelling only: a proxy rule that blocks `/mail` has to cover `/MAIL` and `/mail/`, too.
+  // Match only one spelling of a path. Otherwise a proxy rule that blocks `/mail` would also have to block `/MAIL` and
+  // `/mail/`.
   app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
   app.use((request, response, next) => {
     closeIfBodyUnread(request, response)

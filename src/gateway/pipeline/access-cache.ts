@@ -6,24 +6,27 @@ import type { WorkspacePort } from './ports.ts'
 
 /** Caches which rights a caller has in a workspace. */
 export interface AccessCache {
-  /** As `WorkspacePort.enter`, without a promise where the result is cached. */
+  /** Like `WorkspacePort.enter`, but returns a cached result without a promise. */
   enter(caller: Caller, workspaceId: string | null): MaybePromise<WorkspaceAccess>
-  /** Drops all entries, and resolves when no replica serves older ones any more. */
+  /** Drops all entries. Resolves when no replica uses older entries any more. */
   invalidate(): Promise<void>
 }
 
 const maxEntries = 20_000
 
-/** TTL where only this process writes to the store: each change invalidates the cache, so this only limits a missed one. */
+/**
+ * The TTL if only this process writes to the store. Each change invalidates the cache, so the TTL only matters if an
+ * invalidation was missed.
+ */
 const singleProcessTtlMs = 10_000
 
-/** No header value equals the key of the default workspace: an empty one names a workspace. */
+/** The key of the default workspace is different from every header value. An empty header names a workspace. */
 const keyOf = ({ accountId }: Caller, workspaceId: string | null): string =>
   workspaceId === null ? accountId : `${accountId} ${workspaceId}`
 
 /**
- * Returns a cache in front of `workspaces`, so that most requests need no query. A changed role still takes effect with
- * the next request on every replica: this replica drops its entries, and with other replicas (`shared`) the change is
+ * Returns a cache in front of `workspaces`, so that most requests need no query. A changed role still applies from the
+ * next request on, on every replica. This replica drops its entries. With other replicas (`shared`), the change is
  * acknowledged only after `leaseMs`, when their entries have expired.
  */
 export function createAccessCache(
@@ -43,8 +46,8 @@ export function createAccessCache(
 }
 
 /**
- * Returns the stage with the cache invalidated after operations that may change rights. A failed operation invalidates it,
- * too: it may have made its change before it failed.
+ * Returns a stage that also invalidates the cache after operations that can change rights. Failed operations invalidate
+ * it too, because they can fail after the change.
  */
 export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: Stage): Stage {
   return (call) => {

@@ -27,7 +27,7 @@ export interface IncomingRequest {
   /** Path parameters, percent-decoded. */
   params: Record<string, string>
   method: string
-  /** The received path, which is canonical: other paths match no operation. */
+  /** The received path. It is canonical, because other paths match no operation. */
   path: string
   /** The received text after the question mark. */
   query: string
@@ -49,17 +49,18 @@ export interface CallTrace {
   tracestate: string | null
 }
 
-/** Filled with a double: converting an array of small integers when the first time is stored costs more than the clock. */
+/**
+ * Start with a double. If the array contained small integers, storing the first time would convert it, which costs more
+ * than reading the clock.
+ */
 const initialStageEnds: readonly number[] = new Array<number>(20).fill(Number.NEGATIVE_INFINITY)
 
-/**
- * One request in the pipeline. A comment names the stage that sets a property; stages that read it run later (app.ts).
- */
+/** One request in the pipeline. Comments name the stage that sets a property; only later stages read it (app.ts). */
 export class Call implements IncomingRequest {
   readonly operation: Operation
   readonly chainId: ChainId
   readonly chain: Chain
-  /** validate replaces them by their declared form. */
+  /** The stage validate replaces them by the values that their schemas return. */
   params: Record<string, string>
   readonly method: string
   readonly path: string
@@ -70,42 +71,42 @@ export class Call implements IncomingRequest {
   readonly receivedAt: Instant
   readonly requestId: string
 
-  /** edge: whether the peer is a trusted proxy. The stage that determines the portal sets it again. */
+  /** Set by edge: whether the peer is a trusted proxy. The stage that determines the portal sets it again. */
   edgeTrusted = false
   clientIp = ''
   country = 'XX'
   userAgent = ''
-  /** access-code; on the self chain authenticate */
+  /** Set by access-code, or by authenticate on the self chain. */
   portal: Portal | null = null
   locale: Locale = fallbackLocale
-  /** required-headers */
+  /** Set by client-hash. */
   clientHash = ''
-  /** limits: the tightest limit of this call, for the RateLimit headers */
+  /** Set by limits: the tightest limit of this call, for the RateLimit headers. */
   limit: (ExceededLimit & { remaining: number }) | null = null
-  /** body: the parsed JSON, undefined without a body */
+  /** Set by body: the parsed JSON, or undefined without a body. */
   payload: unknown = undefined
   upload: Upload | null = null
-  /** secure-channel */
+  /** Set by secure-channel. */
   channel: OpenedChannel | null = null
   sealReply: ((text: string) => string) | null = null
-  /** authenticate */
+  /** Set by authenticate. */
   caller: Caller | null = null
-  /** workspace, or authenticate for an API key */
+  /** Set by workspace, or by authenticate for an API key. */
   workspace: WorkspaceAccess | null = null
-  /** validate */
+  /** Set by validate. */
   input: { query: unknown; body: unknown } = { query: {}, body: null }
-  /** idempotency */
+  /** Set by idempotency. */
   idempotency: Idempotency | null = null
-  /** dispatch: the checked data as JSON text, or a stream */
+  /** Set by dispatch: the validated data as JSON text, or a stream. */
   reply: string | StreamReply = 'null'
-  /** tracing, where enabled */
+  /** Set by tracing, if it is enabled. */
   trace: CallTrace | null = null
   /** Whether the client requested headers only (HEAD). The gateway sends this to a domain service. */
   headOnly: boolean
 
   /** Index of the current stage; the number of stages once all have passed. */
   stageIndex = 0
-  /** End time of each asynchronous stage by performance.now(); negative infinity for synchronous ones. */
+  /** The end of each asynchronous stage by performance.now(). Negative infinity for synchronous stages. */
   readonly stageEnds: number[] = initialStageEnds.slice()
 
   constructor(request: IncomingRequest) {
@@ -125,7 +126,10 @@ export class Call implements IncomingRequest {
   }
 }
 
-/** One step of the pipeline: reads the policy, adds facts to the call, or throws a Refusal. It sees no req or res. */
+/**
+ * One step of the pipeline. A stage reads the policy, sets properties of the call, or throws a Refusal. It has no
+ * access to the HTTP request and response.
+ */
 export type Stage = (call: Call) => MaybePromise<void>
 
 /** Runs the stages in order until one throws. */
@@ -141,7 +145,7 @@ export async function runStages(stages: readonly Stage[], call: Call): Promise<v
       call.stageIndex += 1
     }
   } finally {
-    // After the response Node emits no end for the request body, so an unread upload would stay in memory.
+    // After the response Node emits no end event for the request body, so an unread upload would stay in memory.
     call.upload?.bytes.destroy()
   }
 }

@@ -9,12 +9,12 @@ import type { Headers } from './headers.ts'
 
 const maxAddressLength = 64
 
-/** Addresses repeat, and parsing one costs as much as several stages. */
+/** Parsed addresses are cached, because clients repeat them and parsing one costs as much as several stages. */
 const parsedAddresses = new LRUCache<string, { address: string | null }>({ max: 10_000 })
 
 /**
- * Rejects the short and octal forms of inet_aton (`1`, `010.0.0.1`), which parsers read differently, and IPv6 zone ids, which
- * mean something on one host only (RFC 4007, section 11.2).
+ * Rejects the short and octal forms of inet_aton (`1`, `010.0.0.1`), because parsers disagree about them. Also rejects
+ * IPv6 zone ids, which are only valid on one host (RFC 4007, section 11.2).
  */
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
 
@@ -28,7 +28,7 @@ export function parseAddress(text: string): string | null {
   return address
 }
 
-/** Returns an address in canonical form; invalid text as it is. */
+/** Returns an address in canonical form. Returns invalid text unchanged. */
 const normalizeAddress = (text: string): string => parseAddress(text) ?? text
 
 /** An address with a port, as Azure and some configurations of AWS write a hop. */
@@ -43,8 +43,8 @@ const parseHop = (hop: string): string | null => {
 }
 
 /**
- * Returns the client's address as a trusted edge reports it. `direct` reads X-Forwarded-For from the right up to the
- * first untrusted hop, so entries that a client added itself, further left, are never reached.
+ * Returns the client's address as a trusted edge reports it. With `direct`, reads X-Forwarded-For from the right up to
+ * the first untrusted hop. Entries further left, which the client can have added, are never used.
  */
 function clientAddress(
   kind: 'cloudflare' | 'direct',

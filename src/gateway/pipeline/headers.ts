@@ -10,7 +10,10 @@ export interface ReceivedHeaders {
 
 const noRepeats: ReadonlyMap<string, string> = new Map()
 
-/** Returns the repeated headers with their first value. Node joins the values of some and drops those of others. */
+/**
+ * Returns the repeated headers with their first value. Node joins the values of some repeated headers and drops those
+ * of others.
+ */
 const findRepeats = ({ headers, rawHeaders }: ReceivedHeaders): ReadonlyMap<string, string> => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return noRepeats
   const first = new Map<string, string>()
@@ -48,19 +51,27 @@ export class Headers {
     return this.#repeated.has(name)
   }
 
-  /** Returns the value, or undefined when absent. Throws for a repeated header: its readers may pick different values. */
+  /**
+   * Returns the value, or undefined if the header is absent. Throws for a repeated header, because another reader could
+   * use the other value.
+   */
   optional(name: string): string | undefined {
     if (this.#repeated.has(name)) throw invalid(name, `repeated header ${name}`)
     return this.#first(name)
   }
 
-  /** Returns the first value, or '' when absent. Only for display, such as a log line; never for a decision. */
+  /**
+   * Returns the first value, or '' if the header is absent. Use it only for display, such as a log line, and never for
+   * a decision.
+   */
   informative(name: string): string {
     return this.#first(name) ?? ''
   }
 }
 
-/** Returns the channel session that a request names by either header, or null. An empty header names none. */
+/**
+ * Returns the channel session that a request names by either header. Returns null without one, and for an empty header.
+ */
 export const readChannelSessionId = (headers: Headers): string | null =>
   headers.optional(knownHeaders.channelSession.field) ||
   headers.optional(knownHeaders.shortChannelSession.field) ||

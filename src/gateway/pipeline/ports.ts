@@ -3,11 +3,11 @@ import type { Caller, Instant, MaybePromise, Portal, WorkspaceAccess } from '../
 /** An opened body of the secure channel. */
 export interface OpenedChannel {
   plaintext: Uint8Array
-  /** Returns the compact JWE of a reply under the session's key. */
+  /** Returns a compact JWE of the reply, encrypted with the session's key. */
   seal(text: string): string
 }
 
-/** A sealed payload with the facts of its request that it is bound to. */
+/** A sealed payload with the properties of the request to which it is bound. */
 export interface SealedRequest {
   sessionId: string
   portal: Portal
@@ -17,10 +17,13 @@ export interface SealedRequest {
   payload: string
 }
 
-/** Opens sealed bodies and seals replies. Returns undefined for every failure alike, so that nothing can be probed. */
+/**
+ * Opens sealed bodies and seals replies. Returns undefined for every failure, so that an attacker cannot distinguish
+ * them.
+ */
 export interface ChannelPort {
   open(sealed: SealedRequest): MaybePromise<OpenedChannel | undefined>
-  /** Returns the sealing function for a call without a body that asks for a sealed reply. */
+  /** Returns the function that seals the reply of a call without a body. */
   sealer(session: {
     sessionId: string
     portal: Portal
@@ -38,7 +41,7 @@ export interface Credential {
   resolveClientIp?: (portal: Portal) => string
   /** Whether to read the session from the store even if it is cached. */
   bypassCache: boolean
-  /** Set for a repeated check: the token has to be valid at this time and may have expired since. */
+  /** Set for a repeated check. The token must have been valid at this time and can have expired since. */
   receivedAt?: Instant | undefined
 }
 

@@ -12,15 +12,18 @@ export type Router = (method: string, path: string) => RouteMatch
 
 const noParams: Record<string, string> = Object.freeze({})
 
-/** Dot segments, empty segments, backslashes and fragments. Such paths are rejected, never rewritten. */
+/** Matches dot segments, empty segments, backslashes and fragments. Such paths are rejected and never rewritten. */
 const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|#|[^\x21-\x7e]/
 /**
- * Escapes of letters, digits and `-._~` (RFC 3986, 6.2.2.2): a second spelling of a path, which find-my-way would match,
- * and which an upstream could decode to a dot segment.
+ * Matches escapes of letters, digits and `-._~` (RFC 3986, 6.2.2.2). They are a second spelling of a path. find-my-way
+ * would match them, and an upstream could decode them to a dot segment.
  */
 const needlessEscape = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/i
 
-/** The result is compared because the bundler drops a call whose result is unused, even if it can throw. */
+/**
+ * Whether the escapes of a path can be decoded. The result is compared, because the bundler drops a call whose result
+ * is unused, even if the call can throw.
+ */
 const isDecodable = (path: string): boolean => {
   try {
     return decodeURIComponent(path) !== ''
@@ -37,7 +40,7 @@ const find = (routes: Routes, method: 'GET' | 'POST', path: string): RouteMatch 
   const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
   const params: Record<string, string> = {}
   for (const [name, value] of Object.entries(found.params)) {
-    // find-my-way matches an empty parameter, as with a trailing slash.
+    // find-my-way also matches an empty parameter, for example with a trailing slash.
     if (!value) return undefined
     params[name] = value
   }
@@ -53,9 +56,10 @@ const assertMethodAllowed = (routes: Routes, method: string, path: string): void
 
 /** Returns the router over all operations. HEAD matches the operation of GET. */
 export function createRouter(operations: readonly Operation[]): Router {
-  // Paths without parameters are looked up directly, which is faster.
+  // Paths without parameters are looked up in a map, which is faster.
   const staticRoutes = new Map<string, RouteMatch>()
-  // The operation rejects ids that are too long. Node limits the request line.
+  // The length of a parameter is not limited here: the operation rejects ids that are too long, and Node limits the
+  // request line.
   const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.MAX_SAFE_INTEGER })
   for (const operation of operations) {
     for (const chainId of operation.chains) {

@@ -12,7 +12,7 @@ export interface AttemptsTable {
   created_at: Timestamp
   expires_at: Timestamp
   spent_at: NullableTimestamp
-  /** For a registration: the address as entered, and when the mailed code verified it. */
+  /** For a registration: the address as entered, and the time at which the mailed code verified it. */
   email: string | null
   email_verified_at: NullableTimestamp
 }
@@ -41,7 +41,7 @@ export const attempts = [
     CHECK ((kind = 'REGISTRATION') = (email IS NOT NULL))
   )`,
   `CREATE INDEX login_sessions_expiry ON login_sessions (expires_at)`,
-  // For cancelling an account's pending sign-ins when its password changes.
+  // Finds the pending sign-ins of an account, which are cancelled when its password changes.
   `CREATE INDEX login_sessions_under_way ON login_sessions (account_biz_id)
     WHERE account_biz_id IS NOT NULL AND spent_at IS NULL`,
 ]

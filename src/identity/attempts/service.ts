@@ -40,8 +40,8 @@ export const attemptCodeOwner = (portal: Portal, purpose: AttemptKind, digest: U
 })
 
 /**
- * Returns the attempt with a session id. Throws AUTH.SESSION_NOT_FOUND if it is unknown, expired or spent, or a sign-in
- * without tries left, and AUTH.CLIENT_MISMATCH if another client started it.
+ * Returns the attempt with a session id. Throws AUTH.SESSION_NOT_FOUND if the attempt is unknown, expired or used, or
+ * if a sign-in has no tries left. Throws AUTH.CLIENT_MISMATCH if another client started it.
  */
 export const findAttempt = async (
   ports: IdentityPorts,

@@ -50,8 +50,8 @@ export const insertRegistrationAttempt = async (
 }
 
 /**
- * Inserts a sign-in for an account whose password was verified. Returns false if the password has changed since. FOR SHARE
- * waits for a concurrent password change, which either cancels this attempt or prevents it.
+ * Inserts a sign-in for an account whose password was verified. Returns false if the password has changed since then.
+ * FOR SHARE waits for a concurrent password change, which either cancels this attempt or prevents it.
  */
 export const insertLoginAttempt = async (
   store: Store,
@@ -91,11 +91,13 @@ const findPending = statement((store, param: Param<PendingKey & { kind: AttemptK
     .where('token_digest', '=', param('digest'))
     .where('spent_at', 'is', null)
     .where(validAt('created_at', 'expires_at', param('now')))
-    // A registration without tries left may have a verified address, and can then be completed.
+    // A registration without tries left can already have a verified address, and can then still be completed.
     .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
 
-/** Returns a pending attempt; undefined if it is unknown, expired or spent, or a sign-in without tries left. */
+/**
+ * Returns a pending attempt. Returns undefined if it is unknown, expired or used, or if a sign-in has no tries left.
+ */
 export const readAttempt = (
   store: Store,
   portal: Portal,
@@ -104,7 +106,7 @@ export const readAttempt = (
   now: Instant,
 ): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
 
-/** An update that applies to a pending attempt only. */
+/** Updates an attempt if it is still pending. */
 const updatePending = (store: Store, param: Param<PendingKey>) =>
   store
     .updateTable('login_sessions')
@@ -120,7 +122,7 @@ const decrementTries = statement((store, param: Param<PendingKey>) =>
     .where('attempts_left', '>', 0),
 )
 
-/** Takes a try before the code is verified. Returns false if none is left. */
+/** Uses up one try before the code is verified. Returns false if no try is left. */
 export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
@@ -155,13 +157,13 @@ const updateSpentAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param).set({ spent_at: param('now') }),
 )
 
-/** Spends an attempt. Returns false if it is not pending. */
+/** Marks an attempt as used. Returns false if it is not pending. */
 export const spendAttempt = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateSpentAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
 /**
- * Cancels an account's pending sign-ins after a password change. Expired ones are included: they would become valid again
- * after a fast clock is corrected.
+ * Cancels an account's pending sign-ins after a password change. Expired ones are included, because they would become
+ * valid again if a fast clock is set back.
  */
 export const cancelLoginAttempts = async (
   tx: Tx,

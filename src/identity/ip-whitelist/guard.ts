@@ -25,7 +25,10 @@ export const createAddressGuard = (
   const readRanges = ({ portal, accountId }: GuardedAccount): MaybePromise<GuardRange[]> =>
     cache.read(accountId, () => listWhitelist(database, portal, accountId).then(toRanges))
 
-  /** Ignores a read-only store (such as a full disk), which can still serve reads. In a transaction, the error is final. */
+  /**
+   * Ignores a read-only store, for example after its disk is full, because it can still serve reads. Inside a
+   * transaction, the error is thrown.
+   */
   const record = async (
     { portal, accountId }: GuardedAccount,
     { id }: GuardRange,

@@ -29,7 +29,10 @@ const toNewEntry = (ids: Ids, address: string) => ({
   ipVersion: ipVersion(parseRange(address)),
 })
 
-/** Throws STATE.CONFLICT if the whitelist does not contain the caller's address: it would lock the caller out. */
+/**
+ * Throws STATE.CONFLICT if the whitelist does not contain the caller's address, because enabling it would lock the
+ * caller out.
+ */
 const assertCoversCaller = (addresses: string[], clientIp: string): void => {
   if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
   throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not contain the caller’s address' })
@@ -52,7 +55,7 @@ const changeWhitelist = async <T>(
     return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
   })
   addressGuard.invalidate(accountId)
-  // Cached sessions include whether the whitelist is enabled.
+  // Cached sessions contain whether the whitelist is enabled, so invalidate them.
   for (const { sessionId } of sessions) sessionCache.invalidate(sessionId)
   return result
 }

@@ -74,7 +74,7 @@ export const setWhitelistEnabled = async (
     .execute()
 }
 
-/** Records a match, unless a later one than `notSince` is recorded. */
+/** Records a match, unless a later one than `notSince` is recorded already. */
 export const recordMatch = async (
   store: Store,
   { portal, accountId, id }: { portal: Portal; accountId: AccountId; id: string },

@@ -14,13 +14,13 @@ export interface LockoutRule {
 export interface Failures {
   windowStartedAt: Instant
   inWindow: number
-  /** Failures since the last sign-in, or since a day without failures. */
+  /** Number of failures since the last sign-in, or since a day without failures. */
   consecutive: number
-  /** End of the lockout; null without one. */
+  /** The end of the lockout. Null if there is none. */
   lockedUntil: Instant | null
 }
 
-/** The state before the first failure. */
+/** Returns the state before the first failure. */
 export const noFailures = (now: Instant): Failures => ({
   windowStartedAt: now,
   inWindow: 0,
@@ -29,18 +29,22 @@ export const noFailures = (now: Instant): Failures => ({
 })
 
 /**
- * How long failures are retained after the last lockout. With the window alone, someone who pauses for a window between
- * guesses would get the shortest lockout every time: 900 guesses a day.
+ * How long failures are retained after the last lockout. If they were retained for the window only, someone who pauses
+ * for a window between guesses would always get the shortest lockout: 900 guesses a day.
  */
 export const failureRetentionMs = ({ windowMs }: Pick<LockoutRule, 'windowMs'>): number => Math.max(windowMs, days(1))
 
 /**
- * Consecutive failures lead to lockouts from this multiple of the limit on: 100 by default, the maximum of NIST SP 800-63B-4,
- * section 3.2.2. Otherwise, staying below the limit in every window would allow unlimited guesses.
+ * Consecutive failures above this multiple of the limit lead to lockouts, even if they are spread over several windows.
+ * The default allows 100 consecutive failures, the maximum of NIST SP 800-63B-4, section 3.2.2. Otherwise, staying
+ * below the limit in every window would allow unlimited guesses.
  */
 const maxWindows = 10
 
-/** The number that determines the lockout: failures in the window, or consecutive failures beyond their maximum. */
+/**
+ * Returns the number that determines the lockout: the failures in the window, or the consecutive failures beyond their
+ * maximum.
+ */
 const effectiveFailures = ({ inWindow, consecutive }: Failures, { limit }: LockoutRule): number =>
   Math.max(inWindow, consecutive - (maxWindows - 1) * limit)
 
@@ -48,15 +52,15 @@ const effectiveFailures = ({ inWindow, consecutive }: Failures, { limit }: Locko
 const lockoutMs = (failures: number, { limit, firstWaitMs, maxWaitMs }: LockoutRule): number | undefined =>
   failures < limit ? undefined : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures - limit, 30))
 
-/** The difference is absolute, because `since` can be in the future after the clock was set back. */
+/** Compare the absolute difference, because `since` can be in the future after the clock was set back. */
 const hasPassed = (since: Instant, ms: number, now: Instant): boolean => Math.abs(now - since) >= ms
 
 const lastFailureAt = ({ windowStartedAt, lockedUntil }: Failures): Instant =>
   lockedUntil !== null && lockedUntil > windowStartedAt ? lockedUntil : windowStartedAt
 
 /**
- * Whether a subject is locked out. A lockout that ends later than twice its length from now was stored before the clock was
- * set back, and no longer applies.
+ * Whether a subject is locked out. Ignores a lockout that ends later than twice its length from now: it was stored
+ * before the clock was set back.
  */
 export const isLockedOut = (
   failures: Failures,
@@ -69,7 +73,9 @@ export const isLockedOut = (
   return waitMs === undefined || lockedUntil <= now + 2 * waitMs
 }
 
-/** A window ends after its length; once it has led to a lockout, only when its failures are no longer retained. */
+/**
+ * Whether the window has ended. A window that has led to a lockout ends only when its failures are no longer retained.
+ */
 const hasWindowEnded = (failures: Failures, rule: LockoutRule, now: Instant): boolean =>
   failures.inWindow < rule.limit
     ? hasPassed(failures.windowStartedAt, rule.windowMs, now)

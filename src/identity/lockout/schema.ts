@@ -6,7 +6,7 @@ interface LoginFailuresTable {
   subject_digest: Uint8Array
   window_started_at: Timestamp
   failures: number
-  /** Consecutive failures: since the last sign-in, or since a day without failures. */
+  /** Number of failures since the last sign-in, or since a day without failures. */
   in_a_row: number
   blocked_until: NullableTimestamp
 }

@@ -40,17 +40,20 @@ export class Lockout {
     this.#rule = rule
   }
 
-  /** Sign-ins with an e-mail address. An address without an account is counted, too, so that the limit reveals nothing. */
+  /**
+   * Returns the subject that counts sign-ins with an e-mail address. Addresses without an account are counted too, so
+   * that the limit does not reveal which addresses have one.
+   */
   loginSubject(portal: Portal, email: string): FailureSubject {
     return { portal, digest: this.#ports.digest('login-failures', portal, canonicalEmail(email)) }
   }
 
-  /** Codes that the sessions of an account try. They are counted apart from sign-ins. */
+  /** Returns the subject that counts the codes that the sessions of an account try. It is separate from sign-ins. */
   factorSubject(portal: Portal, accountId: AccountId): FailureSubject {
     return { portal, digest: this.#ports.digest('login-failures', portal, 'factor', accountId) }
   }
 
-  /** Codes that all registrations of an address try. */
+  /** Returns the subject that counts the codes that all registrations of an address try. */
   registrationSubject(portal: Portal, email: string): FailureSubject {
     return { portal, digest: this.#ports.digest('login-failures', portal, 'registration', canonicalEmail(email)) }
   }
@@ -59,7 +62,7 @@ export class Lockout {
   async countFailure(subject: FailureSubject): Promise<CountedFailure> {
     const { database, clock } = this.#ports
     const now = clock.now()
-    // Most subjects have no failures: one statement suffices.
+    // Most subjects have no failures, so one statement is usually enough.
     const first = addFailure(noFailures(now), this.#rule, now)
     if (await insertFailures(database, subject, first)) return { subject, failures: first }
     const failures = await inTransaction(database, async (tx) => {
@@ -70,7 +73,7 @@ export class Lockout {
       await updateFailures(tx, subject, added)
       return added
     })
-    // The failures were deleted after the insert: try it again.
+    // The failures were deleted after the insert failed, so insert them again.
     return failures ? { subject, failures } : this.countFailure(subject)
   }
 

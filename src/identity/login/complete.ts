@@ -54,8 +54,8 @@ const finish = async (
   const now = clock.now()
   const account = await lockAccount(tx, portal, login.account.id)
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
-  // Spend the attempt before verifying the code, so that the slower of two requests gets AUTH.SESSION_NOT_FOUND. A wrong
-  // code rolls this back.
+  // Mark the attempt as used before verifying the code, so that the slower of two concurrent requests gets
+  // AUTH.SESSION_NOT_FOUND. A wrong code rolls this back.
   if (!(await spendAttempt(tx, portal, login.digest, now))) throw sessionNotFound('the attempt is spent')
   const owner = { portal, accountId: account.id, code: login.code }
   if (!(await verifyFactor(ports, tx, owner, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')

@@ -48,7 +48,7 @@ export const createLoginConcurrency = (limits: ConcurrencyLimits): LoginConcurre
   laterSteps: createConcurrencyLimiter(limits),
 })
 
-/** What sign-in needs. */
+/** The ports of sign-in. */
 export interface LoginPorts extends MfaPorts, PasswordPorts, RefreshPorts {
   concurrency: LoginConcurrency
 }
@@ -96,7 +96,10 @@ export interface InitiatedLogin {
 /** Account statuses for which a correct password is confirmed. */
 const canInitiate = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
 
-/** Verifies the password even if the account does not exist, so that the response time does not reveal it. */
+/**
+ * Verifies a password. Takes the same time if the account does not exist, so that the response time does not reveal
+ * whether it exists.
+ */
 const verifyPassword = async (
   ports: LoginPorts,
   { email, password }: Credentials,
@@ -141,7 +144,7 @@ export const initiateLogin = async (
   const account = await verifyCountedPassword(ports, credentials, context)
   if (account.status !== 'ACTIVE') return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
   const { sessionId, attempt, now } = prepareAttempt(ports, ports.settings.login, context)
-  // The password changed during the verification: verify it again.
+  // The password changed during the verification, so verify it again.
   if (!(await insertLoginAttempt(ports.database, attempt, account, now)))
     return initiateLogin(ports, credentials, context)
   rehashPassword(ports, account, credentials.password)
@@ -183,7 +186,7 @@ const issueCode = async (
   const now = clock.now()
   const login = await findLogin(ports, sessionId, context, now)
   assertResendable(login.attempt.codeSentAt, now, settings.login.resendMs)
-  // Count before replacing the code: if the quota is exhausted, the previous code stays valid.
+  // Count the mail before replacing the code, so that the previous code stays valid if the quota is exhausted.
   const limit = settings.portals[portal].codeSends
   await countMail(cache, { portal, subject: login.account.id, kind: 'code', limit })
   return { login, ttlMs: await storeCode(ports, login, code, now) }

@@ -27,7 +27,7 @@ const mintBackupCodes = (randomness: Randomness): string[] => {
   return [...codes]
 }
 
-/** Ignores case and dashes, and accepts letters that look like digits. */
+/** Removes dashes, converts to upper case, and replaces letters that look like digits. */
 const canonical = (code: string): string =>
   code.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 

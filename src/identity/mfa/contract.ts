@@ -95,7 +95,7 @@ export const verifyOtp = operation({
   refuses: ['AUTH.CODE_INVALID', 'STATE.CONFLICT'],
 })
 
-/** Without a body, the session must have stepped up recently. */
+/** If the request has no body, the session must have stepped up recently. */
 export const revokeOtp = operation({
   ...post,
   id: 'mfa.otpRevoke',

@@ -76,7 +76,7 @@ export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): P
   const code = mintCode(randomness)
   const expiresAt = addMs(now, codeTtlMs)
   assertResendable(await readCodeSentAt(database, owner), now, resendMs)
-  // Count before replacing the code: if the quota is exhausted, the previous code stays valid.
+  // Count the mail before replacing the code, so that the previous code stays valid if the quota is exhausted.
   await countMail(cache, { portal, subject: accountId, kind: 'code', limit: settings.portals[portal].codeSends })
   if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
     throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)

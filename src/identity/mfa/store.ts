@@ -4,10 +4,10 @@ import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/
 
 /** An account's authenticator. The secrets are encrypted. */
 export interface OtpFactor {
-  /** The active secret; null until the first one is verified. */
+  /** The active secret. Null until the first one is verified. */
   secret: Uint8Array | null
   verifiedAt: Instant | null
-  /** Not verified yet. */
+  /** A secret that is not verified yet. */
   pendingSecret: Uint8Array | null
   pendingAt: Instant | null
 }
@@ -96,7 +96,7 @@ export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): P
 export interface BackupCodeCounts {
   remainingCount: number
   totalGenerated: number
-  /** Null if there is no set. */
+  /** Null if there is no set of codes. */
   generatedAt: Instant | null
 }
 
@@ -140,7 +140,7 @@ export const replaceBackupCodes = async (
   await tx.insertInto('backup_codes').values(rows).execute()
 }
 
-/** Spends a code. Returns false if it is wrong or used. */
+/** Marks a code as used. Returns false if it is wrong or already used. */
 export const spendBackupCode = async (
   tx: Tx,
   portal: Portal,

@@ -15,7 +15,7 @@ export const secretText = (secret: Uint8Array): string => base32.encode(secret)
 export const otpauthUri = (issuer: string, accountName: string, secret: Uint8Array): string =>
   generateURI({ issuer, label: accountName, secret: secretText(secret) })
 
-/** Returns the time step of a code: the current, the previous or the next one. Undefined for a wrong code. */
+/** Returns the time step of a code: the current, the previous or the next one. Returns undefined for a wrong code. */
 export const timeStepOf = (secret: Uint8Array, code: string, now: Instant): number | undefined => {
   if (!pattern.test(code)) return undefined
   const epoch = Math.floor(now / 1_000)

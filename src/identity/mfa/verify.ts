@@ -57,8 +57,8 @@ const verifyBackupCode = async (
 }
 
 /**
- * Verifies a second factor and spends it, so that it works once. Returns false if it is wrong. Does not count failures: that
- * is up to `verifyCode` and the sign-in.
+ * Verifies a second factor and marks it as used, so that it works once. Returns false if it is wrong. The caller counts
+ * failures.
  */
 export const verifyFactor = (
   ports: IdentityPorts,
@@ -74,9 +74,9 @@ export const verifyFactor = (
 }
 
 /**
- * Verifies a code of a signed-in session in a transaction. `verify` returns undefined for a wrong code. Each try is counted
- * in advance, per account and apart from sign-ins: a stolen token allows neither unlimited guesses nor a lockout of the
- * owner. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
+ * Verifies a code of a signed-in session in a transaction. `verify` returns undefined for a wrong code. Each try is
+ * counted in advance, per account and separately from sign-ins. A stolen token therefore allows neither unlimited
+ * guesses nor locking the owner out. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
 export const verifyCode = async <T>(
   { database, clock, lockout }: VerifyPorts,

@@ -66,7 +66,7 @@ interface NoticeMailPorts extends Pick<IdentityPorts, 'database' | 'mailer' | 'w
   portals: IdentitySettings['portals']
 }
 
-/** With the backoff of the job runner, this bridges a mail server outage of half an hour. */
+/** With the backoff of the job runner, this number of attempts covers a mail server outage of half an hour. */
 const maxAttempts = 10
 
 const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`

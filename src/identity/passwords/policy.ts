@@ -6,7 +6,9 @@ import type { IdentitySettings } from '../settings.ts'
 /** Returns the zxcvbn score of a password, 0 to 4. `words` do not count towards it. */
 type Estimate = (password: string, words: string[]) => number
 
-/** Estimate only the first characters: the time grows faster than the length, and the rest cannot lower the score. */
+/**
+ * Only the first characters are estimated. The time grows faster than the length, and the rest cannot lower the score.
+ */
 const maxEstimatedLength = 40
 
 /** Loads zxcvbn with common passwords and the English dictionary. They take tens of megabytes, so load them on first use. */

@@ -18,7 +18,9 @@ const accountOfToken = async ({ database, clock }: PasswordPorts, key: TokenKey)
   return account
 }
 
-/** Locks the account before spending the token, like every password change, to avoid deadlocks. */
+/**
+ * Locks the account before marking the token as used, in the same order as every password change, to avoid deadlocks.
+ */
 const spendTokenAndSetPassword = async (
   { ids, lockout }: PasswordPorts,
   tx: Tx,

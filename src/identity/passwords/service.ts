@@ -83,7 +83,7 @@ const replacePassword = async (
 ) => {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   await lockAccount(tx, portal, accountId)
-  // Of two concurrent changes, the slower one has verified an outdated password.
+  // If two changes run concurrently, the slower one has verified an outdated password.
   if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)

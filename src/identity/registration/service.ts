@@ -109,7 +109,10 @@ export const initiateRegistration = async (
   return { sessionId, expiresIn: Math.floor(sessionTtlMs / 1_000), resendAfter: wholeSeconds(resendMs) }
 }
 
-/** Each try counts for the registration and for the address, so that a new registration does not allow more guesses. */
+/**
+ * Verifies a code. Each try is counted for the registration and for the address, so that starting a new registration
+ * does not allow more guesses.
+ */
 const verifyCode = async (
   { clock, database, digest, lockout }: RegistrationPorts,
   { email, code: owner, digest: attemptDigest }: PendingRegistration,

@@ -16,7 +16,9 @@ const minuteMs = 60_000
 
 const groupOf = (portal: Portal, minute: number): string => `{channel:${portal}:${minute}}:windows`
 
-/** Sessions of a portal that were opened in the same minute have their replay windows in one group. */
+/**
+ * Returns the group of a replay window. All sessions of a portal that were opened in the same minute share one group.
+ */
 const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName => ({
   group: groupOf(portal, minute),
   epoch: epoch.toString('base64url'),
@@ -24,9 +26,9 @@ const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffe
 })
 
 /**
- * Opens, reads and closes channel sessions. The session id contains the encrypted session, and the server stores nothing
- * before the first valid body, so that anonymous clients cannot fill the cache. Then the replay window takes up to 400 bytes
- * per session.
+ * Opens, reads and closes channel sessions. The session id contains the encrypted session. The server stores nothing
+ * before the first valid body, so that anonymous clients cannot fill the cache. From then on the replay window takes up
+ * to 400 bytes per session.
  */
 export class ChannelSessions {
   readonly #ports: Pick<IdentityPorts, 'cache' | 'clock' | 'randomness' | 'secretBox'>
@@ -38,7 +40,7 @@ export class ChannelSessions {
   constructor(ports: IdentityPorts, settings: IdentitySettings['secureChannel']) {
     this.#ports = ports
     this.#settings = settings
-    // A group exists for a minute of openings, plus the lifetime of its last session.
+    // A group is kept for one minute plus the lifetime of its last session.
     const maxGroups = Math.ceil(settings.sessionTtlMs / minuteMs) + 1
     this.#maxPerMinute = Math.max(1, Math.floor(settings.maxSessions / maxGroups))
     this.#cached = new LRUCache({ max: settings.cacheSize })

@@ -17,14 +17,14 @@ const maxHeaderLength = 2_048
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Rejects duplicate names, which RFC 7515, section 4, leaves to the parser. */
+/** Parses a header. Rejects duplicate names, because RFC 7515, section 4, leaves them to the parser. */
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
   const parsed = parseStrictJson(bytes, 1)
   const header = parsed.ok ? parsed.value : null
   return isRecord(header) ? header : undefined
 }
 
-/** Parses a compact JWE in canonical base64url with A256GCM sizes. Undefined for any other text. */
+/** Parses a compact JWE in canonical base64url with A256GCM sizes. Returns undefined for any other text. */
 export const parseCompactJwe = (text: string): CompactJwe | undefined => {
   const parts = text.split('.', 6)
   if (parts.length !== 5 || (parts[0]?.length ?? 0) > maxHeaderLength) return undefined

@@ -10,7 +10,7 @@ interface ChannelServices {
   keyExchange: KeyExchangeReader
 }
 
-/** The contract requires nanoseconds; an `Instant` has milliseconds. */
+/** Adds zeros for nanoseconds, which the contract requires. An `Instant` has milliseconds. */
 const withNanoseconds = (iso: string): string => iso.replace('Z', '000000Z')
 
 const toPublicKeyView = ({ keyId, publicKey, createdAt, expiresAt }: ChannelKey) => ({
@@ -44,7 +44,7 @@ export const secureChannelHandlers = ({ keys, sessions, keyExchange }: ChannelSe
     readPublicKey: async () => toPublicKeyView(await keys.offered()),
     openSecureChannel: async ({ body, portal, clientHash }) => {
       const sessionKey = await keyExchange.read(body.payload, clientHash)
-      // The same refusal for every error, so that it reveals nothing about the key.
+      // Throw the same refusal for every error, so that the response reveals nothing about the key.
       if (!sessionKey) throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
       return toChannelSessionView(await sessions.open({ portal, clientHash }, sessionKey))
     },

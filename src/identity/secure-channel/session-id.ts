@@ -11,7 +11,10 @@ export interface ChannelOwner {
 export interface SessionContent {
   /** 16 random bytes that identify the session's replay window. */
   windowId: Buffer
-  /** 16 random bytes that the group of windows had when the session was opened. A lost group gets others. */
+  /**
+   * 16 random bytes that the group of windows had when the session was opened. If the group is lost, its next epoch is
+   * different.
+   */
   epoch: Buffer
   key: Uint8Array
   openedInMinute: number

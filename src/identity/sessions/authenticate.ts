@@ -41,9 +41,12 @@ const toCaller = (session: OpenSession): Caller => ({
 export class SessionAuthenticator {
   readonly #ports: AuthenticatorPorts
   readonly #settings: IdentitySettings['sessions']
-  /** At most 1/30 of the idle time, so that a session in use does not expire. */
+  /** At most 1/30 of the idle timeout, so that a session in use does not expire. */
   readonly #activityIntervalMs: number
-  /** Cached because a keyed digest costs as much as all other checks of a request, and a client's hash rarely changes. */
+  /**
+   * Cached, because a keyed digest takes as long as all other checks of a request, and the hash of a client rarely
+   * changes.
+   */
   readonly #clientClaims: LRUCache<string, string>
 
   constructor(ports: AuthenticatorPorts) {
@@ -67,7 +70,7 @@ export class SessionAuthenticator {
     })
   }
 
-  /** The token must have been issued to this client, for this portal. */
+  /** Throws unless the token was issued to this client, for this portal. */
   #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
     if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
     if (!isEqual(claims.client, this.#clientClaim(clientHash)))
@@ -108,7 +111,7 @@ export class SessionAuthenticator {
     try {
       await recordActivity(database, session, now, addMs(now, this.#settings.idleMs))
     } catch (error) {
-      // A read-only store (such as a full disk) can still serve reads. The session then expires earlier.
+      // A read-only store, for example after its disk is full, can still serve reads. The session then expires earlier.
       if (!isDatabaseUnavailable(error)) throw error
       return
     }

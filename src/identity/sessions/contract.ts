@@ -61,7 +61,7 @@ export const configureSessions = operation({
   body: z.strictObject({ maxConcurrentSessions: z.int().min(1).max(100) }),
 })
 
-/** The same on the chain that both portals share. It replaces GET /security/config. */
+/** The same operation on the chain that both portals share. It replaces GET /security/config. */
 export const readOwnSessionConfig = operation({
   ...get,
   ...configuration,

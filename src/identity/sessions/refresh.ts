@@ -19,7 +19,7 @@ export interface TokenPair {
   expiresIn: number
 }
 
-/** What token refresh needs. */
+/** The ports of token refresh. */
 export interface RefreshPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: AccessTokens

@@ -7,8 +7,8 @@ import { type OpenSession, readOpenSession } from './store.ts'
 /** Caches open sessions on each replica for up to 1 second. */
 export interface SessionCache {
   /**
-   * Returns an open session, at most `cacheTtlMs` old, or read from the store with `bypassCache`. Undefined if it has ended
-   * or does not exist. The caller must check its expiry.
+   * Returns an open session, at most `cacheTtlMs` old, or read from the store with `bypassCache`. Returns undefined if
+   * it has ended or does not exist. The caller must check its expiry.
    */
   find(portal: Portal, id: SessionId, bypassCache: boolean): MaybePromise<OpenSession | undefined>
   /** Drops a session on every replica. Call it after a change is committed. */

@@ -31,7 +31,9 @@ export const audienceOf = (issuer: string, portal: Portal): string => `${issuer}
 
 const Header = z.strictObject({ alg: z.literal('EdDSA'), typ: z.literal(accessTokenType), kid: z.uuid() })
 
-/** Returns the key id of a JWT header. Undefined for a header with other members, such as crit, jku, jwk or x5u. */
+/**
+ * Returns the key id of a JWT header. Returns undefined for a header with other members, such as crit, jku, jwk or x5u.
+ */
 export const keyIdOf = (header: unknown): string | undefined => Header.safeParse(header).data?.kid
 
 const time = z.int().min(0)

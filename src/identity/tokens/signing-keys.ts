@@ -51,7 +51,10 @@ export class SigningKeys {
     this.#settings = settings
   }
 
-  /** Returns the newest active key. If the clock is behind all keys, the oldest one. Adds a key if the store has none. */
+  /**
+   * Returns the newest active key, or the oldest key if the clock is behind all of them. Adds a key if the store has
+   * none.
+   */
   async signing(): Promise<SigningKey> {
     await this.#readIfOlderThan(this.#settings.keyRefreshMs)
     if (!this.#findActive()) await this.#add((stored) => stored === 0)

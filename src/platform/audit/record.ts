@@ -14,14 +14,16 @@ export interface AuditContext<Account extends AccountId | null = AccountId> {
   clientIp: string
 }
 
-/** The audit context of a request without a token. The operation itself may have identified the account. */
+/**
+ * Returns the audit context of a request without a token. The operation can have identified the account in another way.
+ */
 export const unauthenticatedAuditContext = <Account extends AccountId | null>(
   accountId: Account,
   { operationId, portal, requestId, clientIp }: RequestContext,
   at: Instant,
 ): AuditContext<Account> => ({ operationId, accountId, apiKeyId: null, portal, at, requestId, clientIp })
 
-/** The audit context of an authenticated request. */
+/** Returns the audit context of an authenticated request. */
 export const auditContextOf = (request: RequestContext & { caller: Caller }): AuditContext => {
   const { accountId, apiKeyId } = request.caller
   return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), apiKeyId }

@@ -66,7 +66,7 @@ const log = [
   `CREATE INDEX audit_log_actor ON audit_log (actor_biz_id, at)`,
   `CREATE INDEX audit_log_target ON audit_log (target_biz_id, at) WHERE target_biz_id IS NOT NULL`,
   `CREATE INDEX audit_log_action ON audit_log (action, at)`,
-  // An inserted entry is unsealed: one that brought its own sequence number would block the sealing job.
+  // An inserted entry must not have a sequence number, because that would block the sealing job.
   `CREATE FUNCTION audit_log_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'UPDATE' THEN
@@ -90,7 +90,10 @@ const log = [
     FOR EACH STATEMENT EXECUTE FUNCTION audit_log_guard()`,
 ]
 
-/** The head of the chain, one row. It only moves forward: moved back, it would hide entries removed from the end. */
+/**
+ * The head of the chain, in one row. It only moves forward. If it moved back, it would hide that entries were removed
+ * from the end.
+ */
 const chain = [
   `CREATE TABLE audit_chain (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),

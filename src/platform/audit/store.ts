@@ -84,7 +84,7 @@ const content = [
 export const lockHead = (tx: Tx): Promise<Head> =>
   tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
 
-/** Reads the end of the chain. Undefined if the row was removed. */
+/** Reads the end of the chain. Returns undefined if the row was removed. */
 export const readHead = (database: Database): Promise<Head | undefined> =>
   database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
 

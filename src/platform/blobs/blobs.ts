@@ -15,7 +15,7 @@ export interface ByteRange {
 export interface Blobs {
   /** Stores the whole source, or nothing if the source fails; then it rejects. */
   put(key: string, source: Readable): Promise<void>
-  /** Undefined if the blob does not exist. */
+  /** Returns the blob, or undefined if it does not exist. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>
   /** Does nothing if the blob does not exist. */
   delete(key: string): Promise<void>

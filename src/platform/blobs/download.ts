@@ -32,7 +32,7 @@ export interface Downloadable {
   fileName: string
   contentType: string
   sizeBytes: number
-  /** Hex. Also the entity tag, because a blob never changes. */
+  /** The digest in hex. It is also the entity tag, because a blob never changes. */
   sha256: string
 }
 
@@ -65,7 +65,7 @@ export const download = async (blobs: Blobs, item: Downloadable, request: Condit
     'content-type': item.contentType,
     'content-disposition': disposition(item.fileName),
   }
-  // If-Range: a client that holds a part of another version gets the whole blob.
+  // A client that has a part of another version (If-Range) gets the whole blob.
   const isSameVersion = request.ifRange === null || request.ifRange === tag
   const range = parseByteRange(isSameVersion ? request.range : null, sizeBytes)
   if (range === 'unsatisfiable')

@@ -19,7 +19,7 @@ const withUnavailable = async <T>(work: Promise<T>): Promise<T> => {
 const withStoreErrors = (blobs: Blobs): Blobs => ({
   put: async (key, source: Readable) => {
     const relay = new PassThrough()
-    // It may fail before the store begins to read.
+    // The relay can fail before the store begins to read.
     relay.on('error', () => undefined)
     let sourceError: Error | undefined
     const failSource = (error: Error): void => {

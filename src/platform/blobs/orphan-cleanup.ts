@@ -4,7 +4,10 @@ import type { Blobs } from './blobs.ts'
 import { markForDeletion, postponeDeletion, removeDeleted } from './orphan-store.ts'
 
 const batchSize = 200
-/** Consider the store down after this many failures in a row: each further one may take a full timeout. */
+/**
+ * After this many consecutive failures, the store counts as unavailable. Each further deletion could take a full
+ * timeout.
+ */
 const maxConsecutiveFailures = 10
 
 /**

@@ -25,8 +25,8 @@ export const claimBlob = async (tx: Tx, key: string): Promise<boolean> => {
 }
 
 /**
- * Marks up to `max` due keys of an area for deletion and returns them, the longest due first. No row can claim them from
- * now on. Includes keys that an earlier cleanup has marked, without `excluded` ones.
+ * Marks up to `max` due keys of an area for deletion and returns them, the longest due first. From then on no row can
+ * claim them. Includes keys that an earlier cleanup has marked, but not those in `excluded`.
  */
 export const markForDeletion = async (
   database: Database,

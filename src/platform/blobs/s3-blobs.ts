@@ -21,7 +21,10 @@ export interface S3Settings {
 /** S3's minimum part size. Two parts are uploaded concurrently, which limits the memory of an upload. */
 const partSize = 5 * 1024 * 1024
 
-/** No limit on sockets: fifty slow downloads, the default maximum, would block all other requests. */
+/**
+ * The number of sockets is not limited, because fifty slow downloads, the default maximum, would block all other
+ * requests.
+ */
 const unbounded = { maxSockets: Number.POSITIVE_INFINITY }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
@@ -97,7 +100,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       try {
         await client.send(new DeleteObjectCommand(at(key)))
       } catch (error) {
-        // Amazon S3 does not report a missing object here; other stores do.
+        // Amazon S3 reports no error for a missing object here, but other stores do.
         if (!isMissing(error)) throw error
       }
     },

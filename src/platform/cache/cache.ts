@@ -9,9 +9,9 @@ export interface Cache {
   /** Counts in a fixed window that opens with its first count. */
   increment(key: string, window: number): Promise<Count>
   /**
-   * Adds a member to a group of replay windows and returns the group's epoch, or undefined once `max` members have
-   * joined. A member takes memory from its first number on. The group expires `ttl` after its latest join. The first
-   * member of a new or lost group sets its epoch to `epoch`.
+   * Adds a member to a group of replay windows. Returns the group's epoch, or undefined if the group has `max` members.
+   * A member uses memory only after its first number. The group expires `ttl` after the last member joined. The first
+   * member of a new or lost group sets the epoch to `epoch`.
    */
   joinGroup(group: string, options: { epoch: string; max: number; ttl: number }): MaybePromise<string | undefined>
   /**
@@ -27,8 +27,8 @@ export interface Cache {
 }
 
 /**
- * The replay window of one member of a group. A group is lost as a whole and then gets a new epoch. Windows of an earlier
- * epoch are not open, so numbers spent before a loss stay spent.
+ * The replay window of one member of a group. If a group is lost, all of its windows are lost and the group gets a new
+ * epoch. Windows of an earlier epoch are not open, so a sequence number cannot be used again after a loss.
  */
 export interface WindowName {
   group: string

@@ -40,9 +40,9 @@ interface Entry extends Validity {
 /** Evict up to 10 expired entries per insert, so that no insert must remove all entries of a burst. */
 const maxEvictions = 10
 
-/** A cache for a single process. Evicts the least recently used entry beyond `maximumEntries`. */
+/** Returns a cache for a single process. Evicts the least recently used entry beyond `maximumEntries`. */
 export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
-  // Bounded by sizes of 1, because `max` would allocate all entries in advance.
+  // Limit the cache by entry sizes of 1. The option `max` would allocate all entries in advance.
   const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
 
   const findLive = (key: string): Entry | undefined => {

@@ -83,7 +83,7 @@ const parseReply = <T>(schema: z.ZodType<T>, reply: unknown): T => {
   return result.data
 }
 
-/** The cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
+/** Returns the cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
   const redisKey = (key: string): string => `portico:${key}`
   const runWindowScript = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
@@ -101,7 +101,7 @@ export const createRedisCache = (redis: RedisConnection) => {
       Number.isSafeInteger(sequence) && sequence >= 1 && runWindowScript(spendScript, window, sequence, size),
     isOpen: async (window) => runWindowScript(isOpenScript, window),
     closeWindow: async (window) => void (await runWindowScript(closeWindowScript, window)),
-    // The caller owns the connection.
+    // The caller closes the connection.
     close: async () => undefined,
   } satisfies Cache
 }

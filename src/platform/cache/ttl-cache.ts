@@ -17,15 +17,16 @@ interface Entry<T> {
 }
 
 /**
- * A value's TTL of `ms` starts when its load starts. A load that was pending when its key was invalidated is not
- * used again. Errors are not cached. Beyond `max` keys the least recently used one is evicted.
+ * Creates a cache. The TTL of a value, in milliseconds, starts when its load starts. A load that is pending when its
+ * key is invalidated is not used. Errors are not cached. If there are more than `max` keys, the least recently used one
+ * is removed.
  */
 export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: number }): TtlCache<T> => {
   const entries = new LRUCache<string, Entry<T>>({ max })
   return {
     read: (key, load) => {
       const known = entries.get(key)
-      // Negative if the clock was set back.
+      // The age is negative if the clock was set back.
       const age = known ? clock.now() - known.loadedAt : -1
       if (known && age >= 0 && age < ms) return known.resolved ? known.resolved.value : known.pending
       const entry: Entry<T> = { loadedAt: clock.now(), pending: load(), resolved: null }

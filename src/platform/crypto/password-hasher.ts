@@ -9,7 +9,7 @@ export interface PasswordHasher {
   verify(hashed: string | null, password: string): Promise<boolean>
   /** Whether a hash was made with other costs than the current ones and must be replaced at the next sign-in. */
   isOutdated(hashed: string): boolean
-  /** Number of waiting hashes. */
+  /** Returns the number of waiting hashes. */
   waiting(): number
 }
 

@@ -28,7 +28,7 @@ class DerivedKeys<Purpose extends string> {
 /** Digests values that are only compared (tokens, codes, addresses), so that a stolen database does not reveal them. */
 export type KeyedDigest = (purpose: DigestPurpose, ...parts: string[]) => Uint8Array
 
-/** A closed set, so that a digest of one kind never matches one of another. */
+/** The purposes are a closed set, so that a digest for one purpose never matches a digest for another one. */
 export type DigestPurpose =
   | 'login-session'
   | 'one-time-code'
@@ -42,7 +42,10 @@ export type DigestPurpose =
   | 'withdrawal-account'
   | 'withdrawal-channel-request'
 
-/** HMAC-SHA-256 (RFC 2104) with a key per purpose. The input includes the length of each part: parts cannot shift. */
+/**
+ * Returns an HMAC-SHA-256 (RFC 2104) with a key per purpose. The input includes the length of each part, so that moving
+ * characters between parts changes the result.
+ */
 export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
   const keys = new DerivedKeys<DigestPurpose>(secretKey, 'digest')
   return (purpose, ...parts) => {
@@ -59,7 +62,7 @@ export interface SecretBox {
   open(purpose: SecretPurpose, context: string, sealed: Uint8Array): Uint8Array
 }
 
-/** A closed set, so that a typing error cannot create a key. */
+/** The purposes are a closed set, so that a typing error cannot create a new key. */
 export type SecretPurpose =
   | 'signing-key'
   | 'channel-key'
@@ -68,7 +71,7 @@ export type SecretPurpose =
   | 'otp-secret'
   | 'withdrawal-account'
 
-/** Layout: version 1 (1 byte), nonce (12), ciphertext, tag (16). */
+/** The layout of a secret: version (1 byte), nonce (12 bytes), ciphertext, tag (16 bytes). */
 const version = 1
 const nonceBytes = 12
 const tagBytes = 16
@@ -93,7 +96,7 @@ export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): 
       try {
         return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
       } catch (cause) {
-        // An operator sees this when starting with the wrong key.
+        // Operators see this message if they start with the wrong key.
         throw new Error(`a sealed ${purpose} does not open: PORTICO_SECRET_KEY differs, or the bytes were changed`, {
           cause,
         })

@@ -92,7 +92,7 @@ const loadTranslations = ({ directory, extensionDirectories = [] }: WordsOptions
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
-    // Otherwise zh would replace a missing zh-Hant.
+    // Without this option, texts of zh would replace missing texts of zh-Hant.
     load: 'currentOnly',
     initAsync: false,
     keySeparator: false,

@@ -5,7 +5,7 @@ import { deleteFailedJobs } from './store.ts'
 /** The context of one attempt. */
 export interface JobFacts {
   jobId: string
-  /** From 1. */
+  /** The number of the attempt, starting at 1. */
   attempt: number
   /** Aborted when the lease is lost or the process shuts down. Another replica may repeat any later write. */
   signal: AbortSignal
@@ -34,7 +34,7 @@ interface Ports {
   failedRetentionMs: number
 }
 
-/** The recurring job that deletes old failed jobs. */
+/** Returns the recurring job that deletes old failed jobs. */
 export const failedJobCleanup = ({ database, clock, failedRetentionMs }: Ports): JobKind => ({
   name: 'jobs.deleteFailed',
   attempts: 1,

@@ -65,7 +65,7 @@ const startLeaseRenewal = (
       if (await renewLease(database, lease, next)) until = next
       else onLost(new Error('the lease was lost'))
     } catch (cause) {
-      // The lease is still valid until it expires.
+      // The lease stays valid until it expires.
       if (clock.now() >= until) onLost(new Error('the lease could not be renewed', { cause }))
     }
   }
@@ -135,7 +135,7 @@ class Runner implements JobRunner {
     }
   }
 
-  /** Workers lease one after the other, so that each knows the number of long jobs. */
+  /** Workers lease jobs one after the other, so that each knows how many long jobs are running. */
   #leaseNext(): Promise<LeasedJob | undefined> {
     const leased = this.#leasing.then(() => this.#lease())
     this.#leasing = leased.catch(() => undefined)
@@ -188,7 +188,7 @@ class Runner implements JobRunner {
       return returnJob(database, lease, { runAt: addMs(clock.now(), kind.everyMs), failure, attempts: 0 })
     if (failure === null) return deleteJob(database, lease)
     const isFinal = attempt >= kind.attempts
-    // If this fails, the lease expires and the next attempt abandons the job again.
+    // If this call fails, the lease expires and the next attempt abandons the job again.
     if (isFinal) await kind.abandon?.(payload)
     const runAt = isFinal ? null : addMs(clock.now(), backoffMs(attempt))
     return returnJob(database, lease, { runAt, failure, attempts: attempt })

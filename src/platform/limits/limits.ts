@@ -17,7 +17,8 @@ class MemoryLimitStore extends MemoryStore {
 
   override init({ windowMs }: Options): void {
     this.windowMs = windowMs
-    // A timer above the maximum fires immediately and would reset the counters, so a long window is timed in parts.
+    // A timer above the maximum would fire immediately and reset the counters, so a long window is timed in several
+    // parts.
     const parts = Math.ceil(windowMs / maxTimerMs)
     let elapsedParts = 0
     const onPart = (): void => {
@@ -62,9 +63,9 @@ interface LimitState {
 export interface Limits {
   /** Counts a request against a limit. `name` and `key` select the counter. */
   spend(name: string, key: string, rule: Rule): MaybePromise<LimitState>
-  /** The key of a client address. IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
+  /** Returns the key of a client address. IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
   addressKey(address: string, ipv6Prefix: number): string
-  /** The key of a client's network: /24 for IPv4, /48 for IPv6. */
+  /** Returns the key of a client's network: /24 for IPv4, /48 for IPv6. */
   networkKey(address: string): string
   close(): void
 }
@@ -72,7 +73,7 @@ export interface Limits {
 /** Creates the counters of one limit and window: in memory for this process, in Redis for all replicas. */
 export type StoreFactory = (name: string) => Store
 
-/** A limit multiplied by PORTICO_RATE_LIMIT_SCALE, at least 1. */
+/** Returns a limit multiplied by PORTICO_RATE_LIMIT_SCALE, at least 1. */
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 
 /**

@@ -13,10 +13,10 @@ const replyOf = (value: unknown): Reply | Reply[] => {
 }
 
 /**
- * Creates limit stores that all replicas share, on rate-limit-redis. That package loads its scripts once, and would fail
- * forever if Redis were unavailable then. So "loading" only records a script, and our connection sends it when needed.
- * Each script uses one key, so it works in a cluster. If a TTL is longer than the window (Redis's clock was set back, or
- * a new master has another clock), it is set to the window.
+ * Creates limit stores on rate-limit-redis that all replicas share. That package loads its scripts once, and would fail
+ * forever if Redis were unavailable at that moment. So "loading" only records a script, and our connection sends it
+ * when it is needed. Each script uses one key, so it works in a cluster. If the TTL of a counter is longer than its
+ * window, it is set to the window: Redis's clock was set back, or a new master has another clock.
  */
 export const createRedisLimitStores = (redis: RedisConnection): StoreFactory => {
   const scripts = new Map<string, Script>()

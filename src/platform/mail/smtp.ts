@@ -9,7 +9,10 @@ export interface SmtpSettings {
   url: string
   /** `name <address>`, or an address alone. */
   from: string
-  /** Maximum time until the server accepts a mail, including the wait in our queue; also for each of its responses. */
+  /**
+   * Maximum time until the server accepts a mail, including the wait in our queue. It also limits each response of the
+   * server.
+   */
   timeoutMs: number
 }
 
@@ -23,8 +26,8 @@ const rejectAt = (deadline: AbortSignal): Promise<never> =>
   new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
 
 /**
- * The reason of a failure for the log, without the server's message: it may quote the recipient, or a code or a link in
- * the mail.
+ * Returns the reason of a failure for the log. The server's message is left out, because it can quote the recipient, or
+ * a code or a link in the mail.
  */
 const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
   const internal = 'the mail server did not accept the mail'
@@ -48,7 +51,8 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // A mail whose deadline passes in the queue is not sent; one that is being sent loses its connection.
+  // If the deadline passes while a mail is in the queue, the mail is not sent. If it passes during the sending, the
+  // connection is closed.
   const { runLimited } = createConcurrencyLimiter({
     concurrency: maxConnections,
     waiting: Number.POSITIVE_INFINITY,

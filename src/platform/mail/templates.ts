@@ -22,12 +22,12 @@ export interface MailDirectory {
   templates: Readonly<Record<string, readonly string[]>>
 }
 
-/** `{{name}}` in a text. */
+/** A placeholder `{{name}}` in a text. */
 export const placeholder = /\{\{(\w+)\}\}/g
 
 const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
 
-/** The errors of a text by field: an unknown value, or a missing one. */
+/** Returns the errors of a text by field: an unknown value, or a missing one. */
 const findErrors = (mail: MailText, names: readonly string[]): string[] =>
   parts.flatMap((part) => {
     const used = placeholders(mail[part])
@@ -47,7 +47,7 @@ const read = async (path: string, names: readonly string[]): Promise<{ mail: Mai
       : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
     return parsed.success && errors.length === 0 ? { mail: parsed.data } : { errors }
   } catch (error) {
-    // Only the first line: a YAML error continues with an excerpt.
+    // Use only the first line, because a YAML error continues with an excerpt of the file.
     return { errors: [String(error).split('\n', 1).join()] }
   }
 }

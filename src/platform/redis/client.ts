@@ -6,11 +6,11 @@ export interface RedisTarget {
   url: string
   /** Whether the URL names a node of a Redis Cluster. */
   cluster: boolean
-  /** 0: no limit. */
+  /** 0 means no limit. */
   connectTimeoutMs: number
   /** Maximum time for a command. The request then fails. */
   commandTimeoutMs: number
-  /** Called when a connection breaks. It reconnects forever. */
+  /** Called when a connection breaks. The client then reconnects, without a limit on attempts. */
   onError(error: Error): void
   /** Called when the connection is ready, at first and after each break. */
   onReady(): void
@@ -26,8 +26,8 @@ const maxRetryMs = 250
 const maxRedirections = 5
 
 /**
- * The errors of a replica, of a master without enough replicas, and of a replica without its master. Redis 6.2 wraps them
- * in another message when a script fails.
+ * Matches the errors of a replica, of a master without enough replicas, and of a replica without its master. Redis 6.2
+ * wraps them in another message when a script fails.
  */
 const refusesToWrite = /^(ERR Error running script.* -)?(READONLY|NOREPLICAS|MASTERDOWN) /
 
@@ -40,7 +40,7 @@ const retryDelay = (times: number): number => Math.min(times * 50, maxRetryMs)
 const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
   ({
     autoResendUnfulfilledCommands: false,
-    // We subscribe again ourselves: a failure of ioredis' own resubscription is an unhandled rejection.
+    // Subscribe again ourselves, because a failed resubscription by ioredis is an unhandled rejection.
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
@@ -57,7 +57,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   const { hostname, port, username, password, protocol } = new URL(target.url)
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...failFast,
-    // Here, unlike elsewhere in ioredis, 0 would mean no time at all.
+    // Unlike elsewhere in ioredis, 0 would mean no time at all here.
     slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,
     // Without this, ioredis drops a node whose connection breaks and sends its pending commands again to another node.

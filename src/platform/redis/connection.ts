@@ -63,7 +63,7 @@ export interface RedisConnection {
   command(...parts: CommandParts): Promise<unknown>
   /** Runs a Lua script, atomically. All its keys must share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
-  /** Rejects if Redis does not respond or cannot run a script that writes, because it is full or a replica. */
+  /** Rejects if Redis does not respond, or if it cannot run a script that writes, because it is full or a replica. */
   check(): Promise<void>
   /** Stays subscribed over reconnections. Messages sent while disconnected are lost. */
   subscribe(channel: string, listener: (text: string) => void): void
@@ -89,7 +89,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(send, text, keys, values).catch(unavailable)
 
-  // A failed `connect` reports only that the connection is closed. This is the reason.
+  // The reason of a failed `connect`, which itself only reports that the connection is closed.
   let lastError: Error | undefined
   const onError = (error: Error): void => {
     lastError = withoutArguments(error)
@@ -115,7 +115,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
   try {
     await Promise.all([connectOnce(client), connectOnce(subscriber)])
-    // For example if the database number does not exist: the server would use database 0.
+    // This happens, for example, if the database number does not exist. Continuing would use database 0.
     if (lastError) throw lastError
   } catch (cause) {
     await close()
@@ -133,7 +133,10 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
 }
 
-/** The eviction policy of a Redis with a memory limit; null if it rejects writes instead, or its policy is unknown. */
+/**
+ * Returns the eviction policy of a Redis with a memory limit. Returns null if Redis rejects writes when it is full, or
+ * if the policy is unknown.
+ */
 const readEvictionPolicy = async (
   send: (...parts: [string, ...string[]]) => Promise<unknown>,
 ): Promise<string | null> => {

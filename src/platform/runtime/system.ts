@@ -3,8 +3,9 @@ import { v7 } from 'uuid'
 import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
 
 /**
- * Calls `onExpired` after a number of milliseconds. If this process was busy or suspended, a response may lie unread in
- * the socket: it is read before the deadline counts as missed. So `onExpired` may run just after the response.
+ * Calls `onExpired` after a number of milliseconds. If this process was busy or suspended, a response can be in the
+ * socket unread. Such a response is read before the deadline counts as missed, so `onExpired` can run just after the
+ * response.
  */
 export const setDeadline = (onExpired: () => void, milliseconds: number): NodeJS.Timeout =>
   setTimeout(() => setImmediate(onExpired), milliseconds)
@@ -30,7 +31,9 @@ const idBytes = 16
 const pool = new Uint8Array(256 * idBytes)
 let used = pool.length
 
-/** Random bytes for one id, each used once. Drawn for 256 ids in one call, because a call costs more than an id. */
+/**
+ * Returns random bytes for one id. They are generated for 256 ids in one call, because a call costs more than an id.
+ */
 const nextRandomBytes = (): Uint8Array => {
   if (used === pool.length) {
     randomFillSync(pool)

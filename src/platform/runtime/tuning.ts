@@ -1,6 +1,6 @@
 /*
- * Tuning of the Node process. The setting `runtime.tuning` switches all of it, except the import of node:http at the end.
- * docs/performance.md lists the measured effect of each measure.
+ * Tuning of the Node process. The setting `runtime.tuning` turns all of it on or off, except the import of node:http at
+ * the end. docs/performance.md lists the measured effect of each measure.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type * as http from 'node:http'
@@ -31,15 +31,15 @@ const lowerWorkerPriority = (): void => {
     for (const id of readdirSync(threads))
       if (workerThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), workerNiceness)
   } catch {
-    // All threads keep the same priority, which is correct but slower for some requests.
+    // Without permission, all threads keep the same priority. That is correct, but slower for some requests.
   }
 }
 
 let isTuned = false
 
 /**
- * Tunes this process. Call it after the start: the worker threads must exist, and limited heap growth would slow the start
- * down.
+ * Tunes this process. Call it after the start, because the worker threads must exist, and because limited heap growth
+ * would slow the start down.
  */
 export const tuneProcess = (): void => {
   isTuned = true

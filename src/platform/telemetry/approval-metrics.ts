@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 import { type Clock, type Instant, type Portal, portals } from '../../kernel/index.ts'
 
-/** Minimum time between two queries, however often metrics are scraped, and maximum time to wait for one. */
+/**
+ * Minimum time between two queries, regardless of how often metrics are scraped. It is also the maximum time to wait
+ * for a query.
+ */
 const freshMs = 5_000
 const timeoutMs = 1_000
 
@@ -40,7 +43,7 @@ export const createApprovalMetrics = (registry: Registry, { count, clock, onFaul
         refreshedAt = now
         refreshing = refresh()
       }
-      // A database that hangs must not block the other metrics.
+      // A database that does not respond must not block the other metrics.
       if (refreshing !== null) await Promise.race([refreshing, pause(timeoutMs, undefined, { ref: false })])
     },
   })

@@ -13,9 +13,9 @@ const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedAr
 const countLines = (text: string): number => text.split('\n').length - 1
 
 /**
- * Writes texts of whole lines to a descriptor or file, in order and without blocking. Text that is not accepted (a full
- * disk, a closed reader) is tried again with the next text, so that logging never stops the process. `onResume` gets the
- * number of lines lost in between.
+ * Writes texts of whole lines to a descriptor or file, in order and without blocking. If a text is not accepted,
+ * because the disk is full or the reader has closed, it is written again with the next text. Logging therefore never
+ * stops the process. `onResume` gets the number of lines that were lost.
  */
 export class LogSink {
   readonly #fd: number
@@ -57,8 +57,8 @@ export class LogSink {
   }
 
   /**
-   * Writes the buffer and a last text synchronously at exit, if the destination accepts data. A libuv thread would end with
-   * the process, usually before it has written.
+   * At exit, writes the buffer and a last text synchronously, if the destination accepts data. A libuv thread would end
+   * with the process, usually before it has written.
    */
   end(text: string): void {
     this.#isEnding = true
@@ -71,7 +71,7 @@ export class LogSink {
       last.on('error', () => undefined)
       last.write(text)
     } catch {
-      // There is no other place to report it.
+      // An error of the log has nowhere to be reported.
     }
   }
 

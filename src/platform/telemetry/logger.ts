@@ -8,10 +8,10 @@ type AsJson = (this: object, fields: object, message: string | undefined, level:
 
 const isAsJson = (value: unknown): value is AsJson => typeof value === 'function'
 
-/** The start of a line by level. */
+/** The beginning of a log line, by level. */
 const starts = new Map(Object.entries(levels.values).map(([label, level]) => [level, `{"level":"${label}"`]))
 
-/** The JSON of plain fields without its last brace; undefined if only pino can represent them. */
+/** Returns the JSON of plain fields without its last brace, or undefined if only pino can represent the fields. */
 const openLine = (start: string, fields: object): string | undefined => {
   try {
     const text = JSON.stringify(fields)
@@ -42,7 +42,9 @@ export const speedUpPlainLines = (logger: Logger): void => {
 const maxBatchLength = 65_536
 const flushIntervalMs = 100
 
-/** A destination that writes lines in batches. sonic-boom's own batching copies the whole buffer for each line. */
+/**
+ * Returns a destination that writes lines in batches. The batching of sonic-boom copies the whole buffer for each line.
+ */
 const createBatchedDestination = (sink: LogSink): DestinationStream => {
   let batch = ''
   const flush = (): void => {
@@ -79,8 +81,8 @@ const isoTime = (): (() => string) => {
 }
 
 /**
- * An error's type, message, stack and code, including its causes. Other properties are left out: libraries attach secrets
- * such as a rejected Redis password, or bytes from an upstream.
+ * Returns the type, message, stack and code of an error and of its causes. Other properties are left out, because
+ * libraries attach secrets to errors: a rejected Redis password, or bytes from an upstream.
  */
 const errorFields = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error

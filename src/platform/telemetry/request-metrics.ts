@@ -10,7 +10,7 @@ interface HistogramOptions {
   name: string
   help: string
   labels: [first: string, second: string]
-  /** Upper bounds, in seconds. */
+  /** The upper bounds of the buckets, in seconds. */
   buckets: number[]
   registry: Registry
 }
@@ -29,8 +29,8 @@ const flush = (series: Series): void => {
 }
 
 /**
- * A histogram of durations with two labels. Observations are counted in batches, at a scrape or once there are 1,000:
- * prom-client validates and joins the labels of each one, which is cheaper in a batch.
+ * Returns a histogram of durations with two labels. Observations are counted in batches, at a scrape or once there are
+ * 1,000, because prom-client validates and joins the labels of each observation.
  */
 export const createBatchedHistogram = (options: HistogramOptions): BatchedHistogram => {
   const { name, help, labels, buckets, registry } = options

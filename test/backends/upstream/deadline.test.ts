@@ -43,7 +43,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
     Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
   )
   expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
-  // One of them may have got its turn at the last millisecond.
+  // One of the requests can have got its connection in the last millisecond.
   expect(requests).toBeLessThan(6)
   await upstream.close()
 })
@@ -78,7 +78,7 @@ test("a reply in the socket's buffer is read after the process was busy; an unse
   expect(first).toEqual({ status: 'fulfilled', value: [] })
   expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
   await upstream.close()
-  // The request on their one connection was received before the connection closed.
+  // The upstream received the request on the only connection before the connection closed.
   await left.promise
   expect(prompt.requests()).toBe(1)
   await prompt.close()
@@ -95,7 +95,10 @@ test('a request that was not sent before its deadline is not sent at the deadlin
     resume: () => undefined,
   }
   const sent: boolean[] = []
-  /** Connects in the same turn of the event loop in which the deadline passes. A request that is not aborted is sent. */
+  /**
+   * An agent that connects in the same turn of the event loop in which the deadline passes. It would send a request
+   * that is not aborted.
+   */
   class Late extends Agent {
     override dispatch(_asked: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       setTimeout(() => {

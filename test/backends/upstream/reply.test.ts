@@ -53,7 +53,10 @@ test('409 of an upstream relays no limit', () => {
   expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
 })
 
-/** The result of a reply: its data, or the code of the refusal and whether it counts as a failure of the upstream. */
+/**
+ * Returns the result of a reply: its data, or the code of the refusal and whether it counts as a failure of the
+ * upstream.
+ */
 const resultOf = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {

@@ -22,7 +22,7 @@ const maxBytes = 2_048
 const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
 
 let upstream: Upstream
-/** The same with a short stream timeout. */
+/** The same upstream with a short stream timeout. */
 let hasty: Upstream
 let misbehaving: RawUpstream
 let behave: (socket: Socket) => void = () => undefined
@@ -50,7 +50,7 @@ afterAll(async () => {
 const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
   arrivedCall(operation, { params: { file_id: 'a b' }, method, headers: headersOf(headers) })
 
-/** Destroys unread file streams after each test, as the gateway does. */
+/** Unread file streams. They are destroyed after each test, as the gateway does. */
 const replies: StreamReply[] = []
 afterEach(() => {
   for (const { body } of replies.splice(0)) body.destroy()
@@ -151,7 +151,7 @@ describe('a download', () => {
     const reply = await hasty.handle(callOf(downloadFile))
     if (!(reply instanceof StreamReply)) throw new Error('no stream')
     const { body } = reply
-    // once() would listen for errors as well.
+    // `once` would also listen for errors.
     await new Promise((resolve) => body.on('close', resolve))
     expect(body.errored).toMatchObject({ code: 'REQUEST.TIMEOUT' })
   })

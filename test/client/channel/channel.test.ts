@@ -131,7 +131,7 @@ describe('a sealed payload', () => {
 
   it('opens only with an empty encrypted key and a complete tag', async () => {
     let parts: string[] = []
-    // A tag that ends with zero, which must not be dropped.
+    // Search for a tag that ends with zero, because the zero must not be dropped.
     for (let ends = false; !ends; ends = /AA$/.test(parts[4] ?? ''))
       parts = (await encryptJwe(header, key, 'text')).split('.')
     expect((await decryptJwe(parts.join('.'), key)).text).toBe('text')

@@ -61,7 +61,7 @@ describe('WebCrypto and jose', () => {
   })
 })
 
-/** The gateway's side of the channel, implemented with jose. */
+/** Returns the gateway's side of the channel, implemented with jose. */
 const channelSteps = (expiresIn = 600) => {
   const sessions = new Map<string, Uint8Array>()
   const proposals: { clientHash: string; iat: number }[] = []

@@ -34,7 +34,10 @@ const sharedStorage = () => {
   }
 }
 
-/** Two tabs' views of one storage: as in browsers, each sees its own writes immediately and the other's with a delay. */
+/**
+ * Two tabs with one storage. As in browsers, each tab sees its own writes immediately and those of the other tab with a
+ * delay.
+ */
 const lateStorages = (lateMs: number) => {
   const views = [sharedStorage(), sharedStorage()]
   return views.map((own) => ({

@@ -23,7 +23,7 @@ const signedIn: Step = (seen, response) => {
   return step(seen, response)
 }
 
-/** Two tabs, with the number of sign-out notifications of each. */
+/** Creates two tabs and counts the sign-out notifications of each. */
 const tabs = (...listeners: ReturnType<typeof vi.fn<() => void>>[]) => {
   const storage = sharedStorage()
   return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))

@@ -14,7 +14,7 @@ const exact = (text: string): Ratio => {
 }
 const terms = { spread: exact('0.005'), feeRate: exact('0.001'), quoteLifeMs: 1_000 }
 
-/** A decimal string of minor units. */
+/** Returns a decimal string of minor units. */
 const decimalOf = (minor: bigint, currency: string): string => {
   const places = exponentOf(currency)
   const text = minor.toString().padStart(places + 1, '0')
@@ -38,13 +38,13 @@ interface QuoteBody {
   fixedSide: 'SOURCE' | 'TARGET'
 }
 
-/** The figures of a request body, its amount parsed as the handler does. */
+/** Returns the figures of a request body, its amount parsed as the handler does. */
 const figuresOf = (body: QuoteBody, mid: Ratio, exchangeTerms: ExchangeTerms) => {
   const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency
   return computeFigures({ ...body, amount: moneyOf(body.amount, fixedCurrency) }, mid, exchangeTerms)
 }
 
-/** Undefined if the amount is less than one minor unit of the other side. */
+/** Returns undefined if the amount is less than one minor unit of the other side. */
 const figuresUnlessTooSmall = (body: QuoteBody, mid: Ratio) => {
   try {
     return figuresOf(body, mid, terms)
@@ -64,7 +64,8 @@ test(`exchanges.quote: never more than the exact value, and less by under one un
       const figures = figuresUnlessTooSmall(body, { numerator: rateUnits, denominator: tenTo(6) })
       if (!figures) return
       computed += 1
-      // The value of the source in target units at the customer's rate: a fraction with the denominator `denominator`.
+      // The value of the source in target units at the customer's rate, as a fraction with the denominator
+      // `denominator`.
       const exactValue = figures.source.minor * rateUnits * 995n * tenTo(exponentOf(target))
       const denominator = tenTo(6) * 1000n * tenTo(exponentOf(source))
       const received = figures.target.minor * denominator

@@ -122,7 +122,7 @@ describe('exports', () => {
     })
   }
 
-  /** A ledger that calls `between` after each page. */
+  /** Returns a ledger that calls `between` after each page. */
   const withInterruption = ({ ledger, database }: TestBank, between: () => Promise<void>): Ledger => {
     const afterPage = async <T>(page: T): Promise<T> => {
       await between()
@@ -138,7 +138,7 @@ describe('exports', () => {
     return wrapped
   }
 
-  /** A database whose connection fails right after the commit that completes an export. */
+  /** Returns a database whose connection fails right after the commit that completes an export. */
   const withLostCommitReply = (database: Database): Database => {
     let isCompleting = false
     const failing = database.withPlugin({
@@ -183,7 +183,7 @@ describe('exports', () => {
         expect(new Set(rows.map(({ bizId }) => bizId)).size).toBe(before)
         expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: before })
         if (type === 'TRANSFERS') continue
-        // Both wallets are read from the same snapshot, so incoming and outgoing flows match.
+        // Both wallets are read from the same snapshot, so incoming and outgoing flows are equal.
         const moved = rows.filter(({ flowType }) => flowType === 'TRANSFER')
         const count = (direction: string) => moved.filter((row) => row.direction === direction).length
         expect(count('IN')).toBe(count('OUT'))
@@ -223,7 +223,7 @@ describe('exports', () => {
           return gate.promise
         }),
       )
-      // The attempt loses its lease while it reads.
+      // The attempt loses its lease while it reads rows.
       const stale = run(slow.jobs, { workspaceId: workspace, exportId })
       await reached.promise
       expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0 })

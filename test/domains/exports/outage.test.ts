@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** The result of an export during an outage of the blob store, with the default settings. */
+/** Returns the result of an export during an outage of the blob store, with the default settings. */
 const runExportDuring = async (outageMs: number): Promise<{ status: string; tries: number }> => {
   const { database } = store
   await database.deleteFrom('jobs').execute()

@@ -12,7 +12,7 @@ import { words } from '../world.ts'
 const viewer = { workspace: null, words, locale: 'en' } as const
 const completedAt = '2026-03-01T09:00:05.000Z'
 
-/** An order with a distinct value in every field. */
+/** Returns an order with a distinct value in every field. */
 const createOrder = (orderType: Order['orderType'], [first, status]: [string, string], data: Order['data']): Order => {
   const firstStep = { status: first, at: '2026-03-01T09:00:00.000Z', actorBizId: null, reason: null }
   const [createdAt, updatedAt] = [firstStep.at, completedAt]
@@ -59,7 +59,7 @@ const views: Record<keyof typeof orders, Record<string, unknown>> = {
   WITHDRAWALS: toWithdrawalView(orders.WITHDRAWALS, viewer),
 }
 
-/** The rows of an export that contains only this order. */
+/** Returns the rows of an export that contains only this order. */
 const rowsOf = async (type: keyof typeof orders) => {
   const order = orders[type]
   const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, workspaceKind: 'LIVE' }] }
@@ -69,7 +69,7 @@ const rowsOf = async (type: keyof typeof orders) => {
   return { columns, rows: await Array.fromAsync(rows) }
 }
 
-/** A cell contains the code of a coded value. */
+/** Returns the value of a cell. For a coded value, it is the code. */
 const toCell = (value: unknown): unknown => (isRecord(value) ? value.code : value)
 
 test.each(Object.keys(orders) as (keyof typeof orders)[])(

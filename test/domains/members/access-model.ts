@@ -32,18 +32,18 @@ const denied = 'ACCESS.PERMISSION_DENIED'
 const conflict = 'STATE.CONFLICT'
 const unknown = 'RESOURCE.NOT_FOUND'
 
-/** A workspace whose owner is person 0. */
+/** Returns a workspace whose owner is person 0. */
 export const createAccessModel = () => {
   const owners: Role = { isOwner: true, permissions: [] }
   const roles = [owners]
   const members = new Map<number, Member>([[0, { role: owners, limit: null }]])
   /** Limits of former members. They apply again if the member returns. */
   const formerLimits = new Map<number, Limit>()
-  /** At most one pending invitation per person. */
+  /** A person has at most one pending invitation. */
   const offers = new Map<number, Offer>()
   let isFrozen = false
 
-  /** Null for a person who is not a member or cannot enter. */
+  /** Returns the permissions of a person, or null if the person is not a member or cannot enter. */
   const permissionsOf = (who: number): Set<Permission> | null => {
     const member = members.get(who)
     if (!member || isFrozen || member.limit?.enterable === false) return null

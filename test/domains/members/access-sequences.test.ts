@@ -109,7 +109,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: kind('freeze') }) },
 )
 
-/** Two owners, a member who can invite and create roles only, and a person outside. */
+/**
+ * The commands create two owners, a member who can only invite and create roles, and a person outside the workspace.
+ */
 const initialCommands: Command[] = [
   { kind: 'create', by: 0, permissions: ['role:manage', 'invitation:manage'] },
   { kind: 'create', by: 0, permissions },

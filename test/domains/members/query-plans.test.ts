@@ -11,7 +11,8 @@ import { schemaOwners } from '../../harness/domains.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
-// PostgreSQL keeps a generic plan after five executions. Autovacuum would refresh the statistics at a random moment.
+// PostgreSQL keeps a generic plan after five executions. Autovacuum is off, because it would refresh the statistics at
+// a random time.
 const server = await emptyPostgres({ plan_cache_mode: 'force_generic_plan', autovacuum: 'off' })
 afterAll(() => server?.stop())
 
@@ -19,7 +20,7 @@ const now = toInstant(Date.UTC(2026, 10, 23))
 const small = { number: 1, members: 100 }
 const large = { number: 2, members: 10_000 }
 
-/** A different index depth or heap page may cost a few blocks. A scan of the large workspace reads more than a hundred. */
+/** Another index depth or heap page can cost a few blocks. A scan of the large workspace reads more than a hundred. */
 const slack = 8
 
 const prefixes = { workspace: '01990001', account: '01990002', role: '01990003' }
@@ -60,7 +61,7 @@ const insertWorkspaces = (database: Database, [first, last]: [number, number], m
         FROM ${workspaces}, generate_series(0, ${members - 1}::int) AS n`.execute(tx)
   })
 
-/** Blocks of tables and indexes that this transaction has requested so far, cached or not. */
+/** Returns the number of blocks of tables and indexes that this transaction has requested so far, cached or not. */
 const blocksSoFar = async (tx: Tx): Promise<number> => {
   const { rows } = await sql<{ blocks: number }>`
     SELECT sum(pg_stat_get_xact_blocks_fetched(oid))::int AS blocks
@@ -70,7 +71,10 @@ const blocksSoFar = async (tx: Tx): Promise<number> => {
 
 class Rollback extends Error {}
 
-/** Counts the blocks of one execution and rolls it back. The first execution warms the catalog caches and the plan. */
+/**
+ * Counts the blocks of one execution and rolls it back. An earlier execution fills the catalog caches and creates the
+ * plan.
+ */
 const blocksOf = async (database: Database, work: (tx: Tx) => Promise<unknown>): Promise<number> => {
   const measure = async (): Promise<number> => {
     let blocks = Number.NaN

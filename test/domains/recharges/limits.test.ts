@@ -38,7 +38,7 @@ const openRecharges = async ({ database }: TestStore) => {
   return {
     clock,
     workspace,
-    /** Records withdrawals by a channel of that name. */
+    /** Records withdrawals with the name of this channel. */
     recordWithdrawals: (usageOf: string, minor: bigint) =>
       sql`INSERT INTO daily_usage VALUES (${workspace}, 'WITHDRAWAL', ${usageOf}, 'USD', ${toIso(clock.now())}, ${minor})`.execute(
         database,

@@ -117,7 +117,7 @@ describe('recharges', () => {
     await runJob()
     const afterJob = await read()
     expect(afterJob).toMatchObject({ version: 2, rechargeStatus: { code: 'EXPIRED' } })
-    // The job records the expiry at expiresAt, not at its own time.
+    // The job records `expiresAt` as the time of the expiry, and not the time at which it runs.
     expect(afterJob.statusHistory).toEqual(beforeJob.statusHistory)
     expect(afterJob.updatedAt).toBe(beforeJob.updatedAt)
     expect(await lastChanged()).toMatchObject({ bizId: later.bizId })

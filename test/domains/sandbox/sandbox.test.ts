@@ -78,7 +78,9 @@ const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
   const workspace = { id: workspaceId }
   return handler?.({ ...facts, body, idempotency, caller, workspace, params: {}, query: {} } as never)
 }
-/** How a reset treats each table with workspace data. Add new tables here and their cleaners in compose. */
+/**
+ * How a reset treats each table with workspace data. Add new tables here, and delete their rows in `onSandboxReset`.
+ */
 const tablesByTreatment = {
   deleted: ['daily_usage', 'exchange_quotes', 'exports', 'files', 'withdrawal_channels'],
   history: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],

@@ -22,7 +22,7 @@ const transferStep = fc.record({
   to: walletIndex,
   amount: fc.constantFrom('1', '500'),
   decision: fc.constantFrom('approve' as const, 'reject' as const, 'none' as const),
-  // Mostly zero: orders of the same instant need a stable order, too.
+  // Most pauses are zero, because orders of the same instant need a stable order, too.
   pause: fc.constantFrom(0, 0, 0, 1),
 })
 const listQuery = fc.record({
@@ -72,7 +72,7 @@ const summaryOf = ({ bizId, version, updatedAt, transferStatus }: Order) => [
   transferStatus.code,
 ]
 
-/** The expected list: the workspace's own orders, and the completed ones that it received. */
+/** Returns the expected list: the workspace's own orders, and the completed orders that it received. */
 const expectedOrders = (orders: readonly Order[], mine: string, { sortBy, sortOrder, transferStatus }: ListQuery) => {
   const key = (order: Order): string => `${order[sortBy]} ${order.bizId}`
   const sorted = orders

@@ -37,7 +37,7 @@ const setUp = async ({ database }: TestStore) => {
   const mine = { as: maker, workspace: wallet.workspace }
   const inputFor = (withdrawal_channel_id: string) => ({ as: checker, params: { withdrawal_channel_id } })
 
-  /** The result of an operation that starts during an uncommitted status change of the channel. */
+  /** Returns the result of an operation that starts during an uncommitted status change of the channel. */
   const duringStatusChange = async (
     channel: string,
     status: string,

@@ -64,7 +64,7 @@ const rechargeParams = (recharge_id: string) => ({ params: { recharge_id } })
 const withdrawalParams = (withdrawal_id: string) => ({ params: { withdrawal_id } })
 const reason = { reason: 'no' }
 
-/** The moves of orders: type of order, and the statuses before and after. */
+/** The status changes of orders: type of order, and the statuses before and after. */
 const moves = {
   cancel: { type: 'recharge', from: 'PENDING_PAYMENT', to: 'CANCELLED' },
   confirm: { type: 'recharge', from: 'PENDING_PAYMENT', to: 'COMPLETED' },

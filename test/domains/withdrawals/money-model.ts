@@ -2,7 +2,7 @@
 
 export const lifeMs = 60_000
 export const dayMs = 86_400_000
-/** The limits of one order and of one day, and the fee. */
+/** The limits per order and per day, and the fee. */
 const rechargeTerms = {
   maximum: 10_000n,
   daily: 25_000n,
@@ -33,13 +33,13 @@ export class WalletModel {
       .reduce((sum, each) => sum + each.cents, 0n)
   }
 
-  /** Expires recharges, whether or not the job has run. */
+  /** Expires recharges as the ledger does, whether or not the job has run. */
   expire(now: number): void {
     for (const order of this.orders)
       if (order.status === 'PENDING_PAYMENT' && now >= order.at + lifeMs) order.status = 'EXPIRED'
   }
 
-  /** The code that creating an order gets, or `none`. */
+  /** Returns the code that creating an order gets, or `none`. */
   createCode(type: Order['type'], amount: bigint, now: number): string {
     const { maximum, daily } = type === 'recharge' ? rechargeTerms : withdrawalTerms
     if (amount < 100n || amount > maximum) return 'WALLET.LIMIT_EXCEEDED'

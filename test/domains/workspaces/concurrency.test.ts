@@ -89,7 +89,10 @@ describe.each(stores)('concurrency on $name', (store) => {
   }
 
   type Row = readonly [table: 'orders' | 'ledger_accounts', id: string]
-  /** The result of a sandbox reset that starts while another transaction locks the first row, before the second one. */
+  /**
+   * Returns the result of a sandbox reset that starts while another transaction has locked the first row and not yet
+   * the second one.
+   */
   const resetBetween = async (by: { as: AccountId; workspace: WorkspaceId }, first: Row, second: Row) => {
     let reset: Promise<string> | undefined
     await world.database.transaction().execute(async (tx) => {
@@ -189,7 +192,7 @@ describe.each(stores)('concurrency on $name', (store) => {
     }
   })
 
-  /** A sandbox with two wallets and their initial balances. */
+  /** Returns a sandbox with two wallets and their initial balances. */
   const sandbox = async () => {
     const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
@@ -248,7 +251,7 @@ describe.each(stores)('concurrency on $name', (store) => {
     expect(await totals()).toEqual(initialBalances)
   })
 
-  /** A sandbox with a wallet for recharges. */
+  /** Returns a sandbox with a wallet for recharges. */
   const rechargeable = async () => {
     const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))

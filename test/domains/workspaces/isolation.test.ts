@@ -24,8 +24,8 @@ import { rowsOf } from '../../harness/rows.ts'
 import { accessSettings, type CallInput, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
 
 /**
- * Runs operations in a workspace next to another one that has the same people and rows of each kind. Add rows of new kinds
- * to `populate`.
+ * Runs operations in a workspace next to another workspace that has the same people and rows of each kind. Add rows of
+ * new kinds to `populate`.
  */
 describe('isolation: an operation changes no rows of other workspaces, accounts or resources', () => {
   let world: World
@@ -165,7 +165,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     owner = (await person()).id
     workspace = await world.workspaceOf(owner)
     await populate(owner, workspace)
-    // All pending rows have expired, and no job has stored that.
+    // All pending rows have expired now, but no job has stored their expiry.
     clock.advance(days(8))
     others = await rowsOf(database)
     clock.advance(60_000)
@@ -174,13 +174,13 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
   afterEach(async () => {
     const now = await rowsOf(world.database)
     const changed = [...others.difference(now)]
-    // Report a change only in the test that caused it.
+    // Each change is reported only by the test that caused it.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })
   afterAll(() => world.close())
 
-  /** An account of the neighbouring workspace. */
+  /** Returns an account of the neighbouring workspace. */
   const next = (kind: keyof People) => {
     const someone = theirs.people[kind].shift()
     if (!someone) throw new Error(`populate() creates too few accounts: ${kind}`)

@@ -13,7 +13,7 @@ const server = createServer(async (request, response) => {
     response.end()
     return
   }
-  // Paused, as a reader would leave it: Node discards a body that was never read.
+  // Pause the request, as a reader would leave it, because Node discards a body that was never read.
   request.on('data', () => undefined).pause()
   if (request.url !== '/at-once') await turn()
   closeIfBodyUnread(request, response)
@@ -32,7 +32,7 @@ const nothingIsLeft = async () => {
   while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
 }
 
-/** A connection that has sent a request and received its response. */
+/** Opens a connection, sends a request and receives its response. */
 const answered = async (fields: string, body = '', path = '/') => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0

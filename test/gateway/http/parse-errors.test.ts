@@ -14,7 +14,7 @@ let isDraining = false
 let served = 0
 let reported: ParseError[] = []
 
-/** The server alone, with an app that responds 200 once the body is complete. */
+/** Starts the server alone, with an app that responds with 200 once the body is complete. */
 const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
   const app = express()
   app.use((request, response) => {

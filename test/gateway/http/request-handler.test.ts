@@ -193,7 +193,7 @@ describe('a response before the end of the body', () => {
     const address = server.address()
     return typeof address === 'object' && address ? address.port : 0
   }
-  /** A connection that has received its response and keeps its sending side open. */
+  /** Opens a connection that receives its response and keeps its sending side open. */
   const answered = async (run: (call: Call) => void) => {
     behave = run
     const socket = connect({ port: portOf(), host: '127.0.0.1', allowHalfOpen: true })

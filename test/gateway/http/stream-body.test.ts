@@ -19,7 +19,7 @@ afterAll(() => {
   server.close()
 })
 
-/** The result of sending, and the bytes that a reading or a disconnecting client receives. */
+/** Returns the result of sending, and the bytes that a reading or a disconnecting client receives. */
 const send = (length: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
   reply = new StreamReply(200, length === null ? {} : { 'content-length': String(length) }, body)
   sent = Promise.withResolvers()

@@ -5,11 +5,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 export interface WaitingClients {
   port: number
   clients: number
-  /** Index 0: the number of connections that the system has made. */
+  /** Index 0 is the number of connections that the operating system has made. */
   created: Int32Array
 }
 
-/** Everything received on a connection until it ends, or its error. */
+/** Returns everything that is received on a connection until it ends, or its error. */
 const requestOnce = async ({ port, created }: WaitingClients): Promise<string> => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   try {

@@ -16,7 +16,7 @@ const standard: WorkspaceAccess = {
   permissions: new Set(),
 }
 
-/** Workspaces of which only the default one is known. */
+/** Returns a cache in front of workspaces of which only the default one is known. */
 const createCache = () => {
   const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
@@ -68,7 +68,7 @@ describe('cached rights', () => {
     const { access } = remembering(100, true)
     const begun = performance.now()
     await access.invalidate()
-    // By this clock a timer can fire a millisecond early.
+    // Measured by this clock, a timer can fire a millisecond early.
     expect(performance.now() - begun).toBeGreaterThan(98)
   })
 

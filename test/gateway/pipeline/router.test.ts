@@ -6,7 +6,7 @@ import { refusalOf } from '../../domains/world.ts'
 
 const route = createRouter(catalogue)
 
-/** All paths that end with a parameter, with that last segment removed. */
+/** Returns all paths that end with a parameter, without that last segment. */
 const stems = catalogue.flatMap(({ chains: on, method, path }) =>
   path.endsWith('}') ? on.map((chain) => [method, chains[chain].prefix + path.slice(0, path.lastIndexOf('{'))]) : [],
 )

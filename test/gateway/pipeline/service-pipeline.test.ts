@@ -21,7 +21,7 @@ interface Said {
   audience?: string
   times?: 'no beginning' | 'no end'
   key?: 'not named'
-  /** Signs with a key of this algorithm, which is one of the gateway's. */
+  /** Signs with a key of another algorithm, which is one of the gateway's. */
   alg?: 'ES256'
   /** Changes the text of the signed token. */
   spelled?: (token: string) => string

@@ -14,7 +14,7 @@ const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 const rule = { limit: 10, windowMs: 15 * minute, firstWaitMs: minute, maxWaitMs: hour }
 const start = toInstant(Date.UTC(2026, 0, 5, 12))
 
-/** Returns the state after `count` failures at one instant, lockouts ignored. */
+/** Returns the state after `count` failures at one instant. Lockouts are ignored. */
 const failTimes = (count: number, now: Instant, from: Failures = noFailures(now)): Failures =>
   Array.from({ length: count }).reduce<Failures>((failures) => addFailure(failures, rule, now), from)
 

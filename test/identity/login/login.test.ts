@@ -63,7 +63,7 @@ describe('auth.loginInitiate', () => {
     const before = verified.length
     for (const email of ['ann@demo.test', 'nobody@demo.test'])
       expect(await codeOf(initiate(at, email, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
-    // test/platform/crypto.test.ts checks that verifying against null takes as long.
+    // test/platform/crypto.test.ts checks that verifying against null takes the same time.
     expect(verified.slice(before)).toEqual([expect.stringMatching(/^\$argon2id\$/), null])
   })
 

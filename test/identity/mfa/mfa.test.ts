@@ -154,7 +154,7 @@ describe('a step-up', () => {
       const other = await isolated.replica()
       const there = async (bypassCache: boolean) =>
         other.authentication.accessToken(credential(accessToken, { bypassCache }))
-      // The first call records activity and therefore does not cache the session.
+      // The first call records activity, so it does not cache the session.
       await there(false)
       const before = await there(false)
       await call(identity, sendStepUpCode, createRequestContext(clock), { mfaMethod: 'EMAIL' }, self)

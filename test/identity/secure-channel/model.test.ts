@@ -17,7 +17,7 @@ interface Client {
   portal: Portal
   device: number
 }
-/** What is wrong with a message: a header member, or a bit of the ciphertext. */
+/** The mistake in a message: a header member, or a bit of the ciphertext. */
 type Flaw = 'none' | 'path' | 'method' | 'kid' | 'algorithm' | 'more' | 'text' | 'bit'
 type Command =
   | ({ kind: 'offer' } & Client)
@@ -150,7 +150,7 @@ const createWorld = async () => {
         replicas[replica] = await at.replica()
         return
       case 'lose':
-        // The cache loses its data, as in a Redis restart.
+        // The cache loses its data, as it would when Redis restarts.
         await at.ports.cache.close()
         for (const session of sessions) session.closed = true
         return

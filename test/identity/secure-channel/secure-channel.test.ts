@@ -177,7 +177,7 @@ describe('secureChannel.open', () => {
       const started = performance.now()
       const refusal = await refusalOf(open(payload))
       expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
-      // The PBKDF2 iterations that one of the headers requests would take minutes.
+      // With the PBKDF2 iterations that one of the headers requests, this would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)
     }
     await open(good)

@@ -33,7 +33,7 @@ const openDisk = async () => {
   }
 }
 
-/** An S3 server from npm with well-known credentials. It computes signatures over queries incorrectly. */
+/** Opens an S3 server from npm with well-known credentials. Its signatures over queries are wrong. */
 const openS3 = async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')

@@ -83,7 +83,7 @@ describe.each(stores)('orphan blobs on $name', ({ database }) => {
     expect(await exists(key)).toBe(false)
   })
 
-  /** A store in which some blobs cannot be deleted. */
+  /** Returns a store in which some blobs cannot be deleted. */
   const withUndeletable = (undeletable: readonly string[]): Blobs => ({
     ...blobs,
     delete: async (key) => {
@@ -139,7 +139,7 @@ describe.each(stores)('orphan blobs on $name', ({ database }) => {
     for (let round = 0; round < 60; round++) {
       const key = await put()
       await addOrphanBlobs(database, [key], due)
-      // The first call is more likely to win.
+      // The first call is more likely to come first.
       const cleaningUp = round % 2 === 0 ? cleanUp() : null
       const [isClaimed, deleted] = await Promise.all([claim(key), cleaningUp ?? cleanUp()])
       expect([isClaimed, deleted]).toEqual(isClaimed ? [true, 0] : [false, 1])

@@ -350,7 +350,7 @@ describe('jobs on the database', () => {
 
 type World = ReturnType<typeof worldOf>
 
-/** The same store, unavailable while `isCutOff` returns true. */
+/** Returns the same store. It is unavailable while `isCutOff` returns true. */
 const withOutages = (database: TestStore['database'], isCutOff: () => boolean) =>
   database.withPlugin({
     transformQuery: ({ node }) => {

@@ -194,12 +194,12 @@ describe('the SMTP mailer', () => {
     const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     const mails = Array.from({ length: 20 }, send)
     await expect.poll(() => sockets.length).toBe(5)
-    // Queued mails may connect only once the first ones have ended: until then there are five connections.
+    // Mails in the queue can only connect once the first ones have ended. Until then there are five connections.
     await expect(Promise.race(mails)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     expect(sockets).toHaveLength(5)
     const ends = await Promise.allSettled(mails)
     for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
-    // Without a deadline in the queue, four rounds would take four times as long.
+    // If the deadline did not include the queue, four rounds would take four times as long.
     expect(performance.now() - started).toBeLessThan(3_500)
     await mailer.close()
     for (const socket of sockets) socket.destroy()
@@ -224,7 +224,7 @@ describe('the SMTP mailer', () => {
     expect(sockets).not.toHaveLength(0)
     await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true)
     isDripping = false
-    // A single mail may time out as well on a slow machine.
+    // On a slow machine, a single mail can time out as well.
     await expect.poll(() => send('next@demo.test').catch(() => 'late')).not.toBe('late')
     expect(received.at(-1)?.to).toEqual(['next@demo.test'])
     await mailer.close()

@@ -18,7 +18,7 @@ const startServer = async (): Promise<TestRedis> => {
   if (!server) throw new Error('no Redis')
   return server
 }
-/** Has long timeouts: a command that fails sooner did not wait for them. */
+/** Opens a connection with long timeouts. A command that fails earlier has not waited for them. */
 const open = (
   url: string,
   onError = (_error: Error): void => undefined,
@@ -80,7 +80,7 @@ available('without a connection: commands fail immediately', async () => {
   await expect.poll(() => failsUnavailable(redis.check())).toBe(true)
   const start = performance.now()
   for (let time = 0; time < 50; time++) expect(await failsUnavailable(redis.check())).toBe(true)
-  // Waiting for the next connection would take a quarter of a second each time.
+  // If each command waited for the next connection, it would take a quarter of a second.
   expect(performance.now() - start).toBeLessThan(8_000)
   await redis.close()
 })
@@ -121,7 +121,7 @@ available('a reply that arrived while the process was blocked: not a timeout', a
   server.child.kill('SIGSTOP')
   const start = performance.now()
   expect(await failsUnavailable(redis.check())).toBe(true)
-  // Sooner than the silence timeout.
+  // This is earlier than the silence timeout.
   expect(performance.now() - start).toBeLessThan(3_500)
   server.child.kill('SIGCONT')
   await redis.close()
@@ -146,7 +146,7 @@ available('close: leaves no connection', async () => {
   const server = await startServer()
   const connected = async () => /connected_clients:(\d+)/.exec(await server.query('INFO clients'))?.[1]
   const redis = await open(server.url)
-  // Includes the connection of this query.
+  // The number includes the connection of this query.
   expect(await connected()).toBe('3')
   await redis.close()
   await expect.poll(connected).toBe('1')

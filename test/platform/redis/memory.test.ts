@@ -9,7 +9,7 @@ import { fillRedis, startRedis } from '../../harness/redis.ts'
 const server = await startRedis(['--maxmemory', '8mb', '--maxmemory-samples', '20'])
 afterAll(() => server?.stop())
 
-/** Redis also stores other programs' values. */
+/** Redis also stores the values of other programs. */
 describe.skipIf(!server)('a full Redis', () => {
   let redis: RedisConnection
   let cache: Cache
@@ -80,7 +80,7 @@ describe.skipIf(!server)('a full Redis', () => {
     const spent = new Map<string, number>()
     for (let round = 1; round <= 40; round++) {
       await server?.sendRequest(`SETRANGE junk:${round} 500000 x`)
-      // Every third window is used in each round, the others rarely.
+      // Every third window is used in each round, and the other windows rarely.
       for (const [index, window] of windows.entries())
         for (const sequence of index % 3 === 0 || round % 20 === 0 ? [round, round, 20] : [])
           if (await cache.spend(window, sequence, 64))

@@ -110,7 +110,7 @@ describe.skipIf(!server).each([
     await pause(250)
     const { remaining } = await cache.increment('fixed', 10_000)
     expect(remaining).toBeLessThanOrEqual(10_001 - 250)
-    // An increment that extended the window would never see it close.
+    // If increments extended the window, it would never close.
     await cache.increment('short', 400)
     await expect.poll(async () => (await cache.increment('short', 400)).count).toBe(1)
     await one().command('SET', 'portico:endless', 5)
@@ -159,7 +159,7 @@ describe.skipIf(!server).each([
   test('publish: reaches other replicas', async () => {
     const received: string[] = []
     createRedisPubSub(other()).subscribe('session-changed', (text) => received.push(text))
-    // Messages before the subscription are lost.
+    // Messages that are sent before the subscription are lost.
     await expect
       .poll(() => {
         createRedisPubSub(one()).publish('session-changed', 'an id')
@@ -171,7 +171,8 @@ describe.skipIf(!server).each([
   test('a command whose connection breaks: fails and is not sent again', async () => {
     const cache = createRedisCache(one())
     let sent = (await cache.increment('lost', 60_000)).count
-    // Redis finds both commands when it wakes up. It counts, and usually breaks the connection before it replies.
+    // Redis finds both commands when it continues. It counts, and the connection usually breaks before the reply
+    // arrives.
     for (let isLost = false; !isLost; sent += 1) {
       expect(sent).toBeLessThan(10)
       const killers = await Promise.all(nodes.map(killer))
@@ -195,7 +196,7 @@ describe.skipIf(!server).each([
     const start = performance.now()
     try {
       expect(isRedisUnavailable(await failure(cache.increment('p', 1_000)))).toBe(true)
-      // Sooner than the silence timeout.
+      // This is earlier than the silence timeout.
       expect(performance.now() - start).toBeLessThan(3_500)
     } finally {
       for (const { child } of nodes) child.kill('SIGCONT')

@@ -21,6 +21,6 @@ test('systemIds: UUIDv7 of the current time, strictly increasing', () => {
 
 test('systemIds: the random part differs in every id', () => {
   const tails = new Set(Array.from({ length: count }, () => systemIds.next<'order'>().slice(-10)))
-  // 40 bits: about twenty of 200,000 collide by chance.
+  // With 40 bits, about twenty of 200,000 are equal by chance.
   expect(tails.size).toBeGreaterThan(count - 200)
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const file = new URL('../../../src/platform/runtime/tuning.ts', import.meta.url).href
 
-/** Runs in a child process, so that this one keeps its priorities. */
+/** The script runs in a child process, so that this process keeps its priorities. */
 const script = `
   import { readdirSync, readFileSync } from 'node:fs'
   import { readFile } from 'node:fs/promises'

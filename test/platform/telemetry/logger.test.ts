@@ -107,7 +107,7 @@ withPipes('at most 16 MB are kept without a reader; the number of lost lines is 
   const received = lines.filter((line) => 'filling' in line).map(({ line }) => line)
   expect(received).toEqual(Array.from({ length: 15 }, (_, line) => line))
   const report = { level: 'error', lines: 5, msg: 'log lines lost: destination unavailable' }
-  // Before or after the next line: it is logged once a write has succeeded.
+  // The loss is logged before or after the next line, once a write has succeeded.
   expect(lines.filter(({ level }) => level === 'error')).toMatchObject([report])
 })
 

@@ -10,8 +10,8 @@ import type { SpendAddress } from './limits.ts'
 const maxCachedLength = 256
 
 /**
- * Returns the portal of an access code, or null. The SHA-256 of the code is compared in constant time with every code of
- * both portals, so that timing reveals neither the portal nor which code was close.
+ * Returns the portal of an access code, or null. The SHA-256 of the code is compared in constant time with every code
+ * of both portals. The timing therefore reveals neither the portal nor a code that is almost right.
  */
 const createPortalLookup = (portals: Record<Portal, PortalConfiguration>): ((code: string) => Portal | null) => {
   const codes = names.flatMap((portal) =>
@@ -35,8 +35,8 @@ const createPortalLookup = (portals: Record<Portal, PortalConfiguration>): ((cod
 }
 
 /**
- * Sets the portal by the portal access code, or on other chains by the chain. A wrong code spends the address limit, then
- * throws ACCESS.PORTAL_MISMATCH.
+ * Sets the portal: by the portal access code, or by the chain if the chain has one. A wrong code counts towards the
+ * address limit and then throws ACCESS.PORTAL_MISMATCH.
  */
 export function accessCodeStage(
   portals: Record<Portal, PortalConfiguration>,
@@ -47,8 +47,8 @@ export function accessCodeStage(
   const { field } = headers.portalAccessCode
   const withOwnLimit = names.filter((portal) => portals[portal].limits?.address !== undefined)
   /**
-   * Where a code can belong to either portal, a wrong one spends every address limit that a right one could spend. An
-   * unspent limit would reveal a right code once the others are used up.
+   * If a code can belong to either portal, a wrong code counts towards every address limit that a valid code could
+   * count towards. A limit that is not used up would reveal a valid code once the others are used up.
    */
   const refuse = async (call: Call): Promise<never> => {
     let refusal: unknown

@@ -13,7 +13,7 @@ import type { Call, Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 
-/** Everything after the scheme is the token: a suffix makes it a different, invalid one. */
+/** Everything after the scheme is the token. A token with a suffix is another, invalid token. */
 const bearerPattern = /^bearer +(.+)$/i
 
 /** Returns the bearer token (RFC 6750, 2.1). Tokens in other places are not accepted. */
@@ -31,7 +31,7 @@ const toCredential = (call: Call, resolveClient: ResolveClient): Credential => {
     portal,
     clientHash,
     clientIp,
-    // Another replica may have just verified the second factor; do not require it again.
+    // Another replica can have just verified the second factor. Reading the store avoids asking for it again.
     bypassCache: call.operation.policy.stepUp,
     receivedAt: call.caller ? call.receivedAt : undefined,
   }
@@ -60,7 +60,7 @@ export function authenticateStage(authentication: AuthenticationPort, resolveCli
   }
 }
 
-/** An API key has one workspace; X-Workspace-Id may only repeat it. */
+/** Throws if X-Workspace-Id names another workspace than that of the API key. */
 const assertSameWorkspace = ({ workspace }: Call, requested: string | null): void => {
   if (requested !== null && requested !== workspace?.id)
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
@@ -74,7 +74,7 @@ export function workspaceStage(workspaces: Pick<AccessCache, 'enter'>): Stage {
   return (call) => {
     const { workspace: rule } = call.operation.policy
     if (rule === 'none' || call.caller === null) return
-    // Clients may send a UUID in upper case (RFC 9562, section 4); ours are lower case.
+    // Clients can send a UUID in upper case (RFC 9562, section 4). Stored ids are in lower case.
     const requested = call.headers.optional(headers.workspaceId.field)?.toLowerCase() ?? null
     if (call.workspace) return assertSameWorkspace(call, requested)
     if (requested === null && rule === 'required' && call.chain.perimeter === 'portal')
@@ -99,8 +99,8 @@ const assertSteppedUp = ({ operation: { policy }, caller, receivedAt }: Call, st
 }
 
 /**
- * Requires the operation's permission, in the workspace or for the operator, and where the policy says so a second factor
- * verified at most `stepUpMs` ago.
+ * Requires the permission of the operation, in the workspace or as an operator. If the policy says so, also requires a
+ * second factor that was verified at most `stepUpMs` ago.
  */
 export function permissionStage({ stepUpMs }: { stepUpMs: number }): Stage {
   return (call) => {
@@ -116,8 +116,8 @@ export type Reauthorize = (call: Call) => () => MaybePromise<void>
 export const skipReauthorization: Reauthorize = () => () => undefined
 
 /**
- * Runs the access control stages again for a call whose body took longer than `afterMs`. Otherwise a client could delay the
- * last byte and act with a session or rights that have ended in the meantime.
+ * Runs the access control stages again for a call whose body took longer than `afterMs`. Otherwise a client could delay
+ * the last byte and use a session or rights that have ended in the meantime.
  */
 export function reauthorizeAfter(stages: readonly Stage[], afterMs: number): Reauthorize {
   return (call) => {

@@ -6,8 +6,8 @@ import type { Call, Stage } from '../call.ts'
 import type { Reauthorize } from './access-control.ts'
 
 /**
- * Returns a whole body. Throws REQUEST.TOO_LARGE above `maxBytes`, REQUEST.TIMEOUT if it is not complete within
- * `timeoutMs` in total, and REQUEST.MALFORMED if it breaks off.
+ * Reads a whole body. Throws REQUEST.TOO_LARGE above `maxBytes`, REQUEST.TIMEOUT if it is not complete within
+ * `timeoutMs`, and REQUEST.MALFORMED if it ends early.
  */
 export function readBody(source: Readable, maxBytes: number, timeoutMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -35,13 +35,13 @@ export function readBody(source: Readable, maxBytes: number, timeoutMs: number):
 /** Minimum speed of an upload. */
 export interface UploadPace {
   windowMs: number
-  /** Minimum number of bytes per window while we are ready to read. */
+  /** Minimum number of bytes per window. Only counts while we are ready to read. */
   bytes: number
 }
 
 /**
- * Passes an upload on as a stream that fails with REQUEST.TIMEOUT when the client is slower than `pace`. Windows in which
- * our reader paused the source do not count. `beforeEnd` runs after the last byte; if it throws, the stream fails.
+ * Returns a stream of an upload that fails with REQUEST.TIMEOUT if the client is slower than `pace`. Windows in which
+ * the reader paused the source do not count. `beforeEnd` runs after the last byte; if it throws, the stream fails.
  */
 export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () => MaybePromise<void>): Readable {
   const paced = new PassThrough({
@@ -58,7 +58,7 @@ export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () =>
     wasPaused = source.isPaused()
   }, pace.windowMs)
   const stop = () => clearInterval(timer)
-  // Without this listener an error would crash the process when nothing reads the stream.
+  // Without this listener, an error of a stream that nothing reads would end the process.
   paced.on('error', () => undefined).on('close', stop)
   source
     .on('data', (chunk: Buffer) => {
@@ -75,11 +75,11 @@ export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () =>
   return source.pipe(paced)
 }
 
-/** A parameter list may have empty entries (RFC 9110, 5.6.6). */
+/** A list of parameters can have empty entries (RFC 9110, 5.6.6). */
 const jsonType = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*)?)*$/i
 const multipartType = /^multipart\/form-data\s*;/i
 
-/** A boundary has at most 70 characters (RFC 2046). The type of an upload is sent to upstreams, whose heads are limited. */
+/** A boundary has at most 70 characters (RFC 2046). The type is limited because it is sent to upstreams in a header. */
 const maxTypeLength = 256
 
 const unsupported = (internal: string): Refusal => new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })

@@ -5,7 +5,9 @@ import type { Stage } from '../call.ts'
 
 type ReplyError = Backend['replyError']
 
-/** Returns the reply as JSON text in the form that the contract declares; members it does not declare are dropped. */
+/**
+ * Converts a reply to JSON text by the schema of the contract. Properties that the schema does not declare are dropped.
+ */
 const serialize = (schema: z.ZodType, reply: unknown, replyError: ReplyError): string => {
   const checked = schema.safeParse(reply)
   if (checked.success) return JSON.stringify(checked.data) ?? 'null'
@@ -13,7 +15,7 @@ const serialize = (schema: z.ZodType, reply: unknown, replyError: ReplyError): s
   throw replyError(`${issue?.path.join('.')}: ${issue?.message}`)
 }
 
-/** Serializes replies, and constant ones only once per schema. */
+/** Converts replies to JSON. A frozen reply is converted only once per schema. */
 class ReplySerializer {
   readonly #constants = new WeakMap<object, { schema: z.ZodType; text: string }>()
 

@@ -9,8 +9,8 @@ import type { Call, Stage } from '../call.ts'
 import { readChannelSessionId } from '../headers.ts'
 
 /**
- * Returns the path parameters in their declared form, ids in lower case. Throws RESOURCE.NOT_FOUND or
- * VALIDATION.INVALID_PARAMETER, as the operation declares, for any other value.
+ * Returns the path parameters as their schemas return them, with ids in lower case. For any other value, throws
+ * RESOURCE.NOT_FOUND or VALIDATION.INVALID_PARAMETER, as the operation declares.
  */
 export function parsePathParameters(operation: Operation, params: Record<string, string>): Record<string, string> {
   const parsed: Record<string, string> = {}
@@ -28,7 +28,7 @@ const decodeQueryText = (text: string): string => {
     const value = decodeURIComponent(text.replaceAll('+', ' '))
     if (!value.includes('\0')) return value
   } catch {
-    // Undecodable text is rejected below, like text with NUL.
+    // Text that cannot be decoded is rejected below, as text with NUL is.
   }
   throw invalid('query', 'undecodable query')
 }
@@ -49,7 +49,10 @@ export function parseQuery(query: string): Record<string, string> {
 
 const printable = /^[\w.$-]{1,64}$/
 
-/** Returns the path of the first invalid field, shortened to its printable part: unexpected names are not echoed. */
+/**
+ * Returns the path of the first invalid field, up to its printable part. Unexpected names are not repeated in the
+ * response.
+ */
 const invalidField = (error: z.ZodError, fallback: string): string => {
   const issue = error.issues[0]
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
@@ -103,12 +106,12 @@ export function validateStage(settings: Configuration): Stage {
 }
 
 /**
- * Binds the idempotency key of a command, X-Request-Id, to a hash of its validated input. The store records the key in the
- * transaction of the command itself.
+ * Binds X-Request-Id, the idempotency key of a command, to a hash of the validated input. The store records the key in
+ * the transaction of the command.
  */
 export function idempotencyStage(call: Call): void {
   if (!call.operation.policy.idempotent) return
-  // Required even on chains that generate request ids: a generated id would not deduplicate a retry.
+  // The header is required even on chains that generate request ids, because a generated id would not identify a retry.
   if (!call.headers.has(headers.requestId.field)) throw invalid(headers.requestId.field)
   const bodyHash = hash('sha256', canonicalJson({ params: call.params, body: call.input.body }))
   call.idempotency = { requestId: call.requestId, bodyHash }

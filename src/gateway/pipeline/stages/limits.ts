@@ -25,7 +25,7 @@ const assertAllowed = (
   rule: LimitRule,
   { allowed, limit, remaining, resetMs }: SpendResult,
 ): void => {
-  // Always report the limit that refuses: the caller has to wait for it.
+  // Always report the limit that rejects the request, because the caller has to wait for it.
   if (!allowed || request.limit === null || remaining < request.limit.remaining)
     request.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
   if (!allowed) throw rateLimited(resetMs, `limit ${name}`)
@@ -39,7 +39,7 @@ const spend = (
   rule: LimitRule,
 ): MaybePromise<void> => thenSync(limits.spend(name, key, rule), (result) => assertAllowed(request, name, rule, result))
 
-/** Returns the limits of each portal; those common to both while the portal is unknown. */
+/** Returns the limits of each portal. While the portal is unknown, the limits are those that both portals share. */
 const limitsByPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits) => {
   const common = limitsOf(settings, null)
   const byPortal = { CONSUMER: limitsOf(settings, 'CONSUMER'), SYSTEM: limitsOf(settings, 'SYSTEM') }
@@ -62,8 +62,9 @@ export function createAddressSpender(limits: LimitPort, settings: Settings): Spe
 }
 
 /**
- * Spends the limits of the client's address: for all operations, then for the operation's group by address, network and
- * in total. Narrow limits come first, so that the calls they refuse do not use up a limit that others share.
+ * Counts a call towards the limits of the client's address: first for all operations, then for the operation's group by
+ * address, network and in total. Narrow limits come first, so that the calls that they reject do not use up a shared
+ * limit.
  */
 export function addressLimitStage(limits: LimitPort, settings: Settings): Stage {
   const limitsAt = limitsByPortal(settings)
@@ -97,10 +98,13 @@ export function createUnmatchedLimit(resolveClient: ResolveClient, spendAddress:
   }
 }
 
-/** The account rules of these groups limit mails per account. Sending a mail counts, not the call. */
+/** The account rules of these groups limit the mails to an account. A sent mail counts, not the call. */
 const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
 
-/** API keys of an account count together, apart from its owner: a leaked key must not keep the owner from revoking it. */
+/**
+ * The API keys of an account are counted together and separately from their owner. Otherwise a leaked key could keep
+ * the owner from revoking it.
+ */
 const spenderOf = ({ accountId, apiKeyId }: Caller): string => (apiKeyId === null ? accountId : `${accountId}:keys`)
 
 /** Spends the caller's limit for the operation's group; groups without an account rule share the general one. */

@@ -10,12 +10,15 @@ export const localeHeaderOf = ({ perimeter }: Chain): string =>
 
 const maxUserAgentLength = 512
 
-/** ISO 8859-1 control characters are valid in a header and survive in JSON: they would put line breaks into a log. */
+/**
+ * Control characters of ISO 8859-1 are valid in a header, and JSON does not escape them. They would put line breaks
+ * into a log.
+ */
 const control = /\p{Cc}/gu
 
 /**
- * Sets the client's address, user agent and locale. Chains of both portals start with the CONSUMER edge; the stage that
- * determines the portal resolves the address again.
+ * Sets the client's address, user agent and locale. Chains of both portals start with the edge of the CONSUMER portal.
+ * The stage that determines the portal resolves the address again.
  */
 export function edgeStage(resolveClient: ResolveClient): Stage {
   return (call) => {
@@ -38,7 +41,7 @@ const assertRequestId = (call: Call): void => {
   if (value !== undefined && !accepts(value)) throw invalid(field)
 }
 
-/** The headers that Cloudflare sets. They count as absent if the peer is not a trusted proxy. */
+/** Requires the headers that Cloudflare sets. From a peer that is not a trusted proxy, they count as absent. */
 const assertCloudflareHeaders = (call: Call): void => {
   const { field } = headers.connectingIp
   const address = assertHeader(call, headers.connectingIp, call.edgeTrusted)

@@ -8,7 +8,7 @@ import type { ChannelPort } from '../ports.ts'
 const sessionField = headers.channelSession.field
 const replyField = headers.channelReply.field
 
-/** The same code for every failure, so that nothing can be probed. */
+/** Returns the same code for every failure, so that an attacker cannot distinguish them. */
 const invalidPayload = (internal: string): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal })
 
 const sealedPayload = (body: unknown): string => {
@@ -17,12 +17,12 @@ const sealedPayload = (body: unknown): string => {
   throw invalidPayload('the body is not sealed')
 }
 
-/** Rejects channel headers where there is no secure channel: ignoring them would answer in plain text. */
+/** Rejects channel headers where there is no secure channel. If they were ignored, the response would be plain text. */
 const assertWithout = (call: Call, ...fields: string[]): void => {
   for (const field of fields) if (call.headers.has(field)) throw invalid(field, 'no secure channel here')
 }
 
-/** Replaces the sealed payload by its content; `sealsReply` asks for a sealed reply, too. */
+/** Replaces the sealed payload by its content. `sealsReply` also requests a sealed reply. */
 const openPayload = (
   channel: ChannelPort,
   call: Call,
@@ -50,7 +50,7 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
     settings.portals[portal].channelMandatory.includes(call.operation.policy.rate)
   return (call) => {
     const { operation, portal, clientHash } = call
-    // The session header stays allowed: the operation that closes a session names it and has no channel.
+    // The session header stays allowed, because the operation that closes a session names it and has no channel.
     if (operation.policy.channel === 'none' || portal === null) return assertWithout(call, replyField)
     if (call.chain.perimeter !== 'portal') return assertWithout(call, sessionField, replyField)
     const sessionId = call.headers.optional(sessionField)

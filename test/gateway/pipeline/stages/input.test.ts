@@ -126,7 +126,7 @@ describe('validate', () => {
   })
 })
 
-/** Without an operation's schema, which would refuse most of these for other reasons. */
+/** The query is parsed without an operation's schema, which would reject most of these queries for other reasons. */
 describe('a query', () => {
   test.each<[string, Record<string, string>]>([
     ['', {}],

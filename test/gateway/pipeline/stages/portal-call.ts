@@ -2,7 +2,7 @@ import type { Call } from '../../../../src/gateway/pipeline/call.ts'
 import { type ChainId, type Operation, Refusal } from '../../../../src/kernel/index.ts'
 import { arrivedCall, headersOf } from '../../../harness/call.ts'
 
-/** A call of the CONSUMER portal. */
+/** Returns a call of the CONSUMER portal. */
 export const portalCall = (
   operation: Operation,
   headers: Record<string, string> = {},
