@@ -15,14 +15,16 @@ export const upstream = z.strictObject({
   timeoutMs: timeoutMs(10)
     .default(5_000)
     .describe(
-      'Total deadline of a call in milliseconds, including its time in the queue and the retry of a GET. A later reply is 504.',
+      'Total time limit of a call in milliseconds. It includes the wait in the queue and the retry of a GET. A later reply results in 504.',
     ),
   maxReplyBytes: z
     .int()
     .min(1_024)
     .default(5_242_880)
-    .describe('Maximum size of a JSON reply in bytes. A larger one is 502.'),
-  streamTimeoutMs: timeoutMs(10).default(300_000).describe('Total deadline of an upload or download in milliseconds.'),
+    .describe('Maximum size of a JSON reply in bytes. A larger reply results in 502.'),
+  streamTimeoutMs: timeoutMs(10)
+    .default(300_000)
+    .describe('Total time limit of an upload or download in milliseconds. After it, the stream is aborted.'),
   maxStreamBytes: z
     .int()
     .min(1_024)
@@ -45,16 +47,16 @@ export const upstream = z.strictObject({
     .int()
     .min(1)
     .default(256)
-    .describe('Maximum number of concurrent requests to the upstream. Streams have a separate limit of the same size.'),
-  queue: z
-    .int()
-    .min(0)
-    .default(256)
-    .describe('Maximum number of requests that wait for a free place. Further requests get 503.'),
+    .describe(
+      'Maximum number of concurrent requests to the upstream. Streams have a separate limit of the same size. Further requests wait in the queue.',
+    ),
+  queue: z.int().min(0).default(256).describe('Maximum number of requests in the queue. Further requests get 503.'),
   breaker: z
     .strictObject({
-      failures: z.int().min(1).describe('Number of consecutive failures that open the circuit breaker.'),
-      openMs: timeoutMs(0).describe('Time in milliseconds until an open circuit breaker allows one trial request.'),
+      failures: z.int().min(1).describe('Number of consecutive failures after which the circuit breaker opens.'),
+      openMs: timeoutMs(0).describe(
+        'Time in milliseconds after which an open circuit breaker allows one trial request.',
+      ),
     })
     .default({ failures: 5, openMs: 5_000 })
     .describe('Circuit breaker. While it is open, requests get 503 and are not sent.'),

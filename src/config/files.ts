@@ -21,9 +21,14 @@ const storage = z.discriminatedUnion('kind', [
     timeoutMs: timeoutMs(100)
       .default(10_000)
       .describe(
-        'Time in milliseconds for the store to answer a request (a part of up to 5 MB), and for the next bytes of a download.',
+        'Time limit in milliseconds for the store to respond to a request, which uploads at most 5 MB. It also limits the wait for the next bytes of a download. After it, the request fails with 503.',
       ),
-    forcePathStyle: z.boolean().default(false).describe('Put the bucket in the path instead of the host name.'),
+    forcePathStyle: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the bucket is part of the path instead of the host name. Most stores other than AWS require `true`.',
+      ),
     prefix: z
       .string()
       .regex(/^([\w.-]+\/)*$/, 'empty, or folder names that end with a slash')
@@ -38,7 +43,7 @@ const purpose = z.strictObject({
     .array(z.string().regex(/^[a-z]+\/[\w.+-]+$/, 'a media type'))
     .min(1)
     .describe(
-      'Accepted media types. Types are detected from the content by the library `file-type` (`image/jpeg`, not `image/jpg`); `text/csv` and `text/plain` are supported, too.',
+      'Accepted media types. The library `file-type` detects the type from the content (`image/jpeg`, not `image/jpg`). `text/csv` and `text/plain` are also supported.',
     ),
 })
 
@@ -54,12 +59,14 @@ export const fileSettings = z.strictObject({
 })
 
 export const exportSettings = z.strictObject({
-  lifeMs: lifetimeMs(1_000).describe('Time in milliseconds that a completed export can be downloaded.'),
+  lifeMs: lifetimeMs(1_000).describe('Time in milliseconds for which a completed export can be downloaded.'),
   pageSize: z.int().min(1).max(10_000).describe('Number of rows that an export reads per statement.'),
   attempts: z
     .int()
     .min(1)
-    .describe('Maximum number of attempts per export. Pauses grow fourfold from one second to five minutes.'),
+    .describe(
+      'Maximum number of attempts per export. The pause after the first attempt is one second, and each further pause is four times as long, up to five minutes.',
+    ),
   sweepEveryMs: lifetimeMs(100).describe('Interval in milliseconds at which expired exports are deleted.'),
 })
 
@@ -72,11 +79,11 @@ export const jobSettings = z.strictObject({
     ),
   pollMs: timeoutMs(10).describe('Interval in milliseconds at which a process polls for jobs.'),
   leaseMs: timeoutMs(300).describe(
-    'Time in milliseconds after which another process takes over the job of a process that was killed.',
+    'Time in milliseconds after which another process takes over a job if the process that ran it was killed.',
   ),
   failedRetentionMs: lifetimeMs(days(1))
     .multipleOf(days(1))
-    .describe('Time in milliseconds that a failed job stays in the table `jobs`. Whole days.'),
+    .describe('Time in milliseconds for which a failed job stays in the table `jobs`. The value must be whole days.'),
 })
 
 export const auditSettings = z.strictObject({

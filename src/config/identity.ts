@@ -5,10 +5,12 @@ import { httpUrl, lifetimeMs, Secret, secretPrefix, timeoutMs } from './values.t
 const positive = z.int().min(1)
 
 const invitations = z.strictObject({
-  lifeMs: lifetimeMs(days(1)).multipleOf(days(1)).describe('Lifetime of an invitation in milliseconds. Whole days.'),
+  lifeMs: lifetimeMs(days(1))
+    .multipleOf(days(1))
+    .describe('Lifetime of an invitation in milliseconds. The value must be whole days.'),
   maxPending: positive.max(500).describe('Maximum number of pending invitations per workspace.'),
   maxPerDay: positive.describe(
-    'Maximum number of invitations within 24 hours per workspace, and per inviting account over all its workspaces.',
+    'Maximum number of invitations within 24 hours. It applies per workspace, and per inviting account over all its workspaces.',
   ),
   maxPerDayToAddress: positive.describe('Maximum number of invitations within 24 hours to one address.'),
 })
@@ -17,7 +19,9 @@ const apiKeys = z.strictObject({
   maxPerWorkspace: positive.describe('Maximum number of API keys per workspace. Deleted keys do not count.'),
   maxLifeMs: lifetimeMs(60_000)
     .nullable()
-    .describe('Maximum lifetime of a new API key in milliseconds, and the default. `null` sets no maximum.'),
+    .describe(
+      'Maximum lifetime of a new API key in milliseconds. It is also the default lifetime. With `null`, keys can live forever.',
+    ),
 })
 
 export const accessSettings = z.strictObject({
@@ -26,12 +30,12 @@ export const accessSettings = z.strictObject({
     .min(0)
     .max(5_000)
     .describe(
-      'Time in milliseconds that each replica caches a membership if the store is PostgreSQL. A request that changes permissions gets its response after that time, when all caches have expired. Use the same value on all replicas.',
+      'Time in milliseconds for which each replica caches a membership if the store is PostgreSQL. The response to a change of permissions is sent after this time, when all caches have expired. Use the same value on all replicas.',
     ),
   invitations,
   apiKeys,
   workspaces: z.strictObject({
-    maxPerAccount: positive.describe('Maximum number of workspaces that an account belongs to.'),
+    maxPerAccount: positive.describe('Maximum number of workspaces to which an account can belong.'),
   }),
   roles: z.strictObject({
     maxPerWorkspace: positive.describe('Maximum number of roles per workspace, including OWNER.'),
@@ -39,8 +43,8 @@ export const accessSettings = z.strictObject({
 })
 
 const failureWindow = {
-  limit: z.int().min(1).describe('Number of failures per window that have no consequence.'),
-  windowMs: lifetimeMs(1_000).describe('Length of that window in milliseconds.'),
+  limit: z.int().min(1).describe('Number of failures per window that starts a lockout.'),
+  windowMs: lifetimeMs(1_000).describe('Length of the window in which failures are counted, in milliseconds.'),
 }
 
 /** A path below `publicUrl`, or an absolute URL. */
@@ -52,7 +56,7 @@ const page = z.union([z.string().regex(/^\/[^\s#]*$/), httpUrl], {
 export const links = z.strictObject({
   signIn: page.describe('Sign-in page: a path below `publicUrl`, or a URL.'),
   passwordReset: page.describe(
-    'Page to set a new password: a path below `publicUrl`, or a URL. The token is appended as the fragment.',
+    'Page on which a user sets a new password: a path below `publicUrl`, or a URL. The token is appended as the fragment.',
   ),
 })
 
@@ -60,17 +64,17 @@ export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('The `iss` claim of every token.'),
   accessTtlMs: lifetimeMs(1_000).describe('Lifetime of an access token in milliseconds.'),
   clockSkewMs: lifetimeMs(0).describe(
-    'Tolerated clock difference in milliseconds between replicas, and between the gateway and a domain service.',
+    'Tolerated difference in milliseconds between the clocks of replicas, and between those of the gateway and a domain service.',
   ),
   keyPublicationMs: lifetimeMs(0).describe(
-    'Time in milliseconds that a new key is published before it signs. Use more than the time that clients cache the JWK Set.',
+    'Time in milliseconds for which a new key is published before it signs tokens. It must be longer than clients cache the JWK Set.',
   ),
   keyRefreshMs: lifetimeMs(100).describe('Interval in milliseconds at which replicas reload the signing keys.'),
 })
 
 export const sessions = z.strictObject({
   absoluteMs: lifetimeMs(1_000).describe('Maximum lifetime of a session in milliseconds.'),
-  idleMs: lifetimeMs(1_000).describe('Time in milliseconds without a request after which a session expires.'),
+  idleMs: lifetimeMs(1_000).describe('Time in milliseconds after which a session without requests expires.'),
   maxConcurrent: z
     .int()
     .min(1)
@@ -79,27 +83,34 @@ export const sessions = z.strictObject({
 })
 
 export const login = z.strictObject({
-  sessionTtlMs: lifetimeMs(100).describe('Time in milliseconds to complete a sign-in or a registration.'),
+  sessionTtlMs: lifetimeMs(100).describe('Time limit in milliseconds for completing a sign-in or a registration.'),
   concurrency: z
     .int()
     .min(1)
     .describe(
-      'Maximum number of concurrent sign-in steps per process. First steps and later steps have separate limits of this size. Protects signed-in users from a burst of sign-ins.',
+      'Maximum number of concurrent sign-in steps per process. It applies separately to first steps and to later steps. It protects signed-in users from many simultaneous sign-ins.',
     ),
-  queue: z.int().min(1).describe('Maximum number of sign-in steps of each kind that wait. Further ones get 503.'),
+  queue: z
+    .int()
+    .min(1)
+    .describe(
+      'Maximum number of waiting sign-in steps. It applies separately to first steps and to later steps. Further steps get 503.',
+    ),
   attempts: z.int().min(1).max(10).describe('Maximum number of code attempts per sign-in or registration.'),
   codeTtlMs: lifetimeMs(100).describe('Lifetime of a mailed code in milliseconds.'),
-  resendMs: lifetimeMs(0).describe('Time in milliseconds before another code can be requested.'),
+  resendMs: lifetimeMs(0).describe('Time in milliseconds after which another code can be requested.'),
   failures: z.strictObject({
     ...failureWindow,
-    firstWaitMs: lifetimeMs(100).describe('First wait in milliseconds after too many failures. Later waits grow.'),
-    maxWaitMs: lifetimeMs(100).describe('Maximum wait in milliseconds after failures.'),
+    firstWaitMs: lifetimeMs(100).describe(
+      'Length of the first lockout after too many failures, in milliseconds. Each further lockout is longer.',
+    ),
+    maxWaitMs: lifetimeMs(100).describe('Maximum length of a lockout in milliseconds.'),
   }),
 })
 
 export const passwords = z.strictObject({
-  concurrency: z.int().min(1).describe('Maximum number of concurrent argon2id computations.'),
-  queue: z.int().min(1).describe('Maximum number of argon2id computations that wait. Further requests get 503.'),
+  concurrency: z.int().min(1).describe('Maximum number of concurrent password hashes (argon2id).'),
+  queue: z.int().min(1).describe('Maximum number of waiting password hashes (argon2id). Further requests get 503.'),
   minimumScore: z
     .int()
     .min(0)
@@ -107,7 +118,7 @@ export const passwords = z.strictObject({
     .describe('Minimum zxcvbn score of a new password, 0 to 4. A score of 2 means about 10^6 guesses or more.'),
   blocklist: z
     .array(z.string().min(3))
-    .describe('Words that add no strength to a password, such as your product names.'),
+    .describe('Words that do not count towards the strength of a password, such as the names of your products.'),
   resetTtlMs: lifetimeMs(100).describe('Lifetime of a password reset link in milliseconds.'),
   initTtlMs: lifetimeMs(100).describe(
     'Lifetime in milliseconds of the token that sets the first password after registration.',
@@ -116,9 +127,11 @@ export const passwords = z.strictObject({
     url: secretPrefix
       .nullable()
       .describe(
-        'URL prefix of a breached-password service; ends with `/` or `=`. The first five digits of the password digest are appended. Masked in output; `null` disables the check.',
+        "URL prefix of a service for breached passwords. It ends with `/` or `=`, and the first five digits of the password's digest are appended. It is masked in output. `null` disables the check.",
       ),
-    timeoutMs: timeoutMs(100).describe('Time in milliseconds for the breached-password service to answer.'),
+    timeoutMs: timeoutMs(100).describe(
+      'Time limit in milliseconds for the service for breached passwords. After it, the password counts as not breached.',
+    ),
   }),
 })
 
@@ -129,9 +142,9 @@ export const mfa = z.strictObject({
     .max(64)
     .regex(/^[^:]+$/, 'text without a colon, which separates the parts of an otpauth label')
     .describe('Issuer that authenticator apps show next to a code.'),
-  setupTtlMs: lifetimeMs(100).describe('Time in milliseconds to verify a new authenticator.'),
+  setupTtlMs: lifetimeMs(100).describe('Time limit in milliseconds for verifying a new authenticator.'),
   stepUpMs: lifetimeMs(100).describe(
-    'Time in milliseconds for which a verified second factor satisfies operations that require step-up.',
+    'Time in milliseconds for which a verified second factor is enough for operations that require step-up.',
   ),
 })
 
@@ -144,7 +157,7 @@ const secret = z
 export const turnstile = z.strictObject({
   secret: secret.nullable().describe('Secret key of the Turnstile widget. `null` disables the check.'),
   verifyUrl: httpUrl.describe('URL that verifies Turnstile tokens.'),
-  timeoutMs: timeoutMs(100).describe('Time in milliseconds for Turnstile to answer.'),
+  timeoutMs: timeoutMs(100).describe('Time limit in milliseconds for Turnstile. After it, the request gets 503.'),
 })
 
 export const background = z.strictObject({
@@ -152,14 +165,16 @@ export const background = z.strictObject({
   capacity: z
     .int()
     .min(1)
-    .describe('Maximum number of background tasks, running or waiting. Further ones are dropped and logged as errors.'),
+    .describe(
+      'Maximum number of background tasks, running and waiting together. Further tasks are dropped and logged as errors.',
+    ),
   spreadMs: timeoutMs(0).describe(
-    'Maximum random delay in milliseconds before a task starts, so that response times do not reveal whether a mail is sent.',
+    'Maximum random delay in milliseconds before a task starts. The delay hides from response times whether a mail is sent.',
   ),
-  attempts: z.int().min(1).describe('Maximum number of attempts per task, with growing pauses.'),
+  attempts: z.int().min(1).describe('Maximum number of attempts per task. The pauses between them grow.'),
   retryMs: timeoutMs(0).describe('Pause in milliseconds before the second attempt. Later pauses grow.'),
   closeMs: timeoutMs(0).describe(
-    'Time in milliseconds that a stopping process waits for running tasks, within the time of `shutdown` plus 5 s.',
+    'Time in milliseconds for which a stopping process waits for running tasks. The time of `shutdown` plus 5 s limits it.',
   ),
 })
 

@@ -7,49 +7,49 @@ export const databaseSettings = z.strictObject({
     .int()
     .min(1)
     .describe(
-      'Maximum number of pooled PostgreSQL connections of one process; must exceed `jobs.concurrency`. Up to four more are used outside the pool: two for ledger checks, one for the cleanup of identity data, and without Redis one for the singleton lock.',
+      'Maximum number of PostgreSQL connections in the pool of one process. It must be larger than `jobs.concurrency`. Up to four more connections are used outside the pool: two for ledger checks, one for the cleanup of identity data, and without Redis one for the singleton lock.',
     ),
   connectTimeoutMs: timeoutMs(0).describe(
-    'Time in milliseconds to connect, or to wait for a free connection. 0 disables the timeout.',
+    'Time limit in milliseconds for connecting, and for waiting for a free connection. 0 disables the limit.',
   ),
-  statementTimeoutMs: timeoutMs(0).describe('Time in milliseconds for a statement to finish. 0 disables the timeout.'),
+  statementTimeoutMs: timeoutMs(0).describe('Time limit in milliseconds for a statement. 0 disables the limit.'),
   lockTimeoutMs: timeoutMs(0).describe(
-    'Time in milliseconds that a statement waits for a lock. Must be less than `statementTimeoutMs`; 0 waits as long as that.',
+    'Time limit in milliseconds for a statement that waits for a lock. It must be less than `statementTimeoutMs`. With 0, only that limit applies.',
   ),
   minimumFreeBytes: z
     .int()
     .min(0)
     .describe(
-      'Free disk space in bytes below which the embedded store becomes read-only. PGlite does not survive a full disk.',
+      'Free disk space in bytes. Below it, the embedded store becomes read-only, because PGlite does not survive a full disk.',
     ),
   acceptEmbedded: z
     .boolean()
     .describe(
-      'Allow the production profile to use the embedded store when `DATABASE_URL` is unset. It serves one process, and then flushes every commit to disk.',
+      'Whether the production profile can use the embedded store if `DATABASE_URL` is unset. The store serves one process, and in production it writes every commit to disk.',
     ),
   vacuumEveryMs: lifetimeMs(60_000).describe(
-    'Interval in milliseconds at which the embedded store reclaims the space of deleted rows. A PostgreSQL server does this itself.',
+    'Interval in milliseconds at which the embedded store reclaims the space of deleted rows. A PostgreSQL server does this without the setting.',
   ),
 })
 
 /** Redis, if REDIS_URL is set. */
 export const redisSettings = z.strictObject({
   cluster: z.boolean().describe('Whether `REDIS_URL` names a node of a Redis Cluster.'),
-  connectTimeoutMs: timeoutMs(0).describe('Time in milliseconds to connect to Redis. 0 disables the timeout.'),
+  connectTimeoutMs: timeoutMs(0).describe('Time limit in milliseconds for connecting to Redis. 0 disables the limit.'),
   commandTimeoutMs: z
     .int()
     .min(10)
     .max(1_000)
-    .describe('Time in milliseconds for Redis to answer a command. Requests that wait longer get 503.'),
+    .describe('Time limit in milliseconds for a Redis command. After it, the request gets 503.'),
 })
 
 /** Graceful shutdown after SIGTERM and SIGINT. */
 export const shutdownSettings = z.strictObject({
   delayMs: timeoutMs(0).describe(
-    'Time in milliseconds between failing readiness and closing the listener. Make it longer than load balancers need to notice.',
+    'Time in milliseconds between failing readiness and closing the listener. It must be longer than load balancers need to notice that readiness fails.',
   ),
   timeoutMs: timeoutMs(0).describe(
-    'Time in milliseconds for accepted requests to finish after that. Then their connections are closed.',
+    'Time limit in milliseconds for accepted requests after the listener has closed. Then their connections are closed.',
   ),
 })
 
@@ -68,8 +68,10 @@ export const explainSettings = z.strictObject({
     .int()
     .min(0)
     .max(1_000_000)
-    .describe('Number of requests that a replica keeps for `/explain`, newest first. 0 keeps none.'),
-  ttlMs: timeoutMs(1_000).describe('Time in milliseconds that a request is kept for `/explain`.'),
+    .describe(
+      'Number of requests that a replica records for `/explain`. Newer requests replace older ones. 0 records none.',
+    ),
+  ttlMs: timeoutMs(1_000).describe('Time in milliseconds for which a request is recorded for `/explain`.'),
 })
 
 export const tracingSettings = z.strictObject({

@@ -21,9 +21,12 @@ const tariff = {
   currency: currency.describe('Currency of the amounts in this entry.'),
   minAmount: z.string().describe('Minimum amount of an order.'),
   maxAmount: z.string().describe('Maximum amount of an order.'),
-  dailyMax: z.string().optional().describe('Maximum total per workspace and UTC day. Unlimited if unset.'),
+  dailyMax: z
+    .string()
+    .optional()
+    .describe('Maximum total of orders per workspace and UTC day. Without a value, there is no limit.'),
   fixedFee: z.string().describe('Fixed fee per order.'),
-  feeRate: share.describe('Fee as a share of the amount, in addition to `fixedFee`.'),
+  feeRate: share.describe('Fee as a share of the amount. It is added to `fixedFee`.'),
 }
 const tariffTerms = z.object(tariff)
 /** The limits and fees of one payment method: decimal strings in `currency`. The rate is a share below one. */
@@ -57,8 +60,10 @@ const rechargeChannel = z
     channelCode: z.string().min(1).max(64).describe('Code of the channel in orders. Do not change it.'),
     channelName: z.string().min(1).describe('Name that users see.'),
     channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('Type of the payment.'),
-    proofRequired: z.boolean().describe('Require a proof of payment before an operator can confirm.'),
-    enabled: z.boolean().describe('Offer this channel for new orders.'),
+    proofRequired: z
+      .boolean()
+      .describe('Whether an operator can confirm an order only after a proof of payment was submitted.'),
+    enabled: z.boolean().describe('Whether users can choose this channel for new orders.'),
     ...tariff,
   })
   .refine(areConsistent, consistency)
@@ -81,8 +86,8 @@ const rate = z
   .refine(({ source, target }) => source !== target, 'two different currencies')
 
 const exchange = z.strictObject({
-  spread: share.describe('Share of the rate that the house keeps, in both directions.'),
-  feeRate: share.describe('Exchange fee as a share of the source amount, charged on top of it.'),
+  spread: share.describe('Share of the rate that the house keeps. It applies in both directions.'),
+  feeRate: share.describe('Exchange fee as a share of the source amount. It is charged in addition to the amount.'),
   quoteLifeMs: lifetimeMs(1_000).describe('Lifetime of a quote in milliseconds.'),
   rates: z
     .array(rate)
@@ -90,18 +95,18 @@ const exchange = z.strictObject({
       (rates) => distinct(rates.map(({ source, target }) => [source, target].sort().join('/'))),
       'each currency pair once, in one direction',
     )
-    .describe('Rate table. List each pair once; the other direction uses the inverse rate.'),
+    .describe('Table of rates. List each pair once: the other direction uses the inverse rate.'),
   provider: z
     .strictObject({
       url: secretUrl.describe('URL of the rate service. It can contain a key and is masked in all output.'),
       refreshMs: timeoutMs(1_000).describe('Interval in milliseconds at which rates are fetched.'),
-      staleAfterMs: lifetimeMs(1_000).describe('Age in milliseconds from which a rate is no longer quoted.'),
-      timeoutMs: timeoutMs(10).describe('Time in milliseconds for the rate service to answer.'),
+      staleAfterMs: lifetimeMs(1_000).describe('Age in milliseconds at which a rate becomes too old for quotes.'),
+      timeoutMs: timeoutMs(10).describe('Time limit in milliseconds for the rate service.'),
     })
     .optional()
     .describe('HTTP service that provides rates instead of the table.'),
   liquidity: decimalByCurrency.describe(
-    'Total amount that the house has funded per currency for exchanges. A higher amount adds the difference at the next start; a lower one removes nothing. Use 0 for a currency that is not listed.',
+    'Total amount that the house has provided for exchanges, by currency. If you raise an amount, the next start adds the difference. If you lower it, nothing is removed. Use 0 for a currency that is not listed.',
   ),
 })
 
@@ -111,14 +116,18 @@ const settings = z.strictObject({
     .min(1)
     .refine(distinct, 'each currency once')
     .describe(
-      'Currencies of this deployment. A new workspace gets a wallet in each. Existing workspaces get no wallet in a currency that is added later. Empty the wallets of a currency before you remove it: nothing is paid out of them afterwards.',
+      'Currencies of this deployment. A new workspace gets a wallet in each currency. If you add a currency, existing workspaces get no wallet in it. Empty the wallets of a currency before you remove it, because nothing can be paid out of them afterwards.',
     ),
-  transferFee: decimalByCurrency.describe('Fee that the sender of a transfer pays on top of the amount, by currency.'),
+  transferFee: decimalByCurrency.describe(
+    'Fee that the sender of a transfer pays in addition to the amount, by currency.',
+  ),
   transferApprovalFrom: decimalByCurrency.describe(
     'Amount from which a transfer requires the approval of an operator, by currency.',
   ),
   recharge: z.strictObject({
-    lifeMs: lifetimeMs(1_000).describe('Time in milliseconds to pay a recharge or submit its proof.'),
+    lifeMs: lifetimeMs(1_000).describe(
+      'Time limit in milliseconds for paying a recharge or submitting its proof. After it, the recharge expires.',
+    ),
     channels: z
       .array(rechargeChannel)
       .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each channel code once'),
@@ -141,7 +150,7 @@ const settings = z.strictObject({
   exchange,
   background: z.strictObject({
     ledgerCheckMs: lifetimeMs(1_000).describe(
-      'Interval in milliseconds of the ledger check. One replica runs it for all.',
+      'Interval of the ledger check in milliseconds. One replica runs the check for all.',
     ),
     expiryMs: lifetimeMs(1_000).describe(
       'Interval in milliseconds at which expired orders, quotes and idempotency records are processed.',

@@ -20,30 +20,34 @@ const groupRules = z.strictObject({
   account: limitRule
     .optional()
     .describe(
-      'Limit per account. All its sessions share one allowance, and all its API keys share another. For `mfaSend` and `forgot`, it limits the mails that are sent to one account. It has no effect in `registration`, `channelOpen` and `refresh`, which run before sign-in.',
+      'Limit per account. All of its sessions share one counter, and all of its API keys share another one. In `mfaSend` and `forgot`, it limits the mails to one account. It has no effect in `registration`, `channelOpen` and `refresh`, which run before sign-in.',
     ),
   network: limitRule
     .optional()
-    .describe('Requests from one network: an IPv4 /24 or an IPv6 /48. Counts the requests that `address` allows.'),
+    .describe('Limit per network: an IPv4 /24 or an IPv6 /48. Only requests that `address` allows are counted.'),
   total: limitRule
     .optional()
-    .describe('Requests from all clients of one portal. Counts the requests that `address` and `network` allow.'),
+    .describe(
+      'Limit for all clients of one portal together. Only requests that `address` and `network` allow are counted.',
+    ),
 })
 
 const anyAddress = limitRule.describe(
-  'Limit per client address over all operations. Unknown paths and wrong access codes count, too.',
+  'Limit per client address over all operations. Unknown paths and wrong access codes are counted, too.',
 )
 
 const portal = z.strictObject({
   accessCodes: z
     .array(codeDigest)
     .min(1)
-    .describe('SHA-256 digests of the valid access codes, in lower-case hex. Configure two while you replace one.'),
+    .describe(
+      'SHA-256 digests of the valid access codes, in lower-case hex. To replace a code, temporarily configure both codes.',
+    ),
   edge: z.strictObject({
     kind: z
       .enum(['cloudflare', 'direct'])
       .describe(
-        'How the client address is found. `cloudflare` requires the CF headers; `direct` uses X-Forwarded-For, or the address of the socket.',
+        'How the client address is determined. `cloudflare` requires the CF headers. `direct` uses X-Forwarded-For, or the address of the socket.',
       ),
     trustedProxies: z
       .array(cidr)
@@ -55,7 +59,7 @@ const portal = z.strictObject({
   selfRegistration: z
     .enum(['closed', 'open', 'approval'])
     .describe(
-      'How registration works. `closed` refuses it, `open` creates the account immediately, and `approval` waits for an operator. It has no effect on SYSTEM, which has no registration.',
+      'How registration works. `closed` rejects it, `open` creates the account immediately, and `approval` waits for an operator. The setting has no effect on SYSTEM, which has no registration.',
     ),
   limits: z
     .strictObject({
@@ -77,10 +81,10 @@ const portal = z.strictObject({
       observedErrors: z
         .boolean()
         .describe(
-          'Keep the two 500 responses that the interface documents for invalid requests (`true`), or answer 400 (`false`).',
+          'Whether two kinds of invalid requests get the 500 that the interface documents (`true`), or 400 (`false`).',
         ),
     })
-    .describe('Documented deviations of the interface.'),
+    .describe('Deviations from the usual status codes that the interface documents.'),
   links: links,
 })
 
@@ -92,12 +96,15 @@ export const portalSettings = z
   )
 
 export const limitSettings = z.strictObject({
-  scale: z.number().positive().describe('Factor for every limit, for load tests. At most 1 in production.'),
+  scale: z
+    .number()
+    .positive()
+    .describe('Factor by which every limit is multiplied, for load tests. In production, it is at most 1.'),
   address: anyAddress,
   groups: z
     .record(z.enum(rateGroups), groupRules)
     .describe('Limits per operation group. A group without an `account` limit uses that of `general`.'),
-  ipv6Prefix: z.int().min(32).max(64).describe('Prefix length in bits under which IPv6 addresses count as one client.'),
+  ipv6Prefix: z.int().min(32).max(64).describe('Length in bits of the IPv6 prefix that counts as one client.'),
 })
 
 export type PortalConfiguration = z.output<typeof portal>

@@ -22,7 +22,7 @@ export const schema = z.strictObject({
   profile: z
     .enum(['development', 'production'])
     .describe(
-      '`production` refuses development codes, keys and addresses, predictable keys, raised limits, and missing settings.',
+      'Profile of the deployment. `production` does not start with development codes, keys and addresses, with predictable keys, with raised limits, or without required settings.',
     ),
   publicUrl: baseUrl.describe('Public base URL of this deployment. Links in mails are built from it.'),
   listen: z
@@ -31,7 +31,7 @@ export const schema = z.strictObject({
       port: port.describe('Port of the portal listener. 0 selects a free port.'),
       operationsPort: port.describe('Port of the operations listener. 0 selects a free port.'),
     })
-    .describe('The portal listener, and the operations listener, which belongs in a private network.'),
+    .describe('Addresses of the portal listener and of the operations listener, which belongs in a private network.'),
   log: z
     .strictObject({
       level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).describe('Minimum log level.'),
@@ -47,9 +47,9 @@ export const schema = z.strictObject({
         'Maximum size of a JSON body in bytes. Larger bodies get 413. Uploads have the limit of their purpose.',
       ),
     bodyTimeoutMs: timeoutMs(100).describe(
-      'Time in milliseconds for a client to send a JSON body. Slower requests get 408.',
+      'Time limit in milliseconds for sending a JSON body. Slower requests get 408.',
     ),
-    headersTimeoutMs: timeoutMs(100).describe('Time in milliseconds for a client to send the headers of a request.'),
+    headersTimeoutMs: timeoutMs(100).describe('Time limit in milliseconds for sending the headers of a request.'),
     uploadBytesPerSecond: z
       .int()
       .min(1)
@@ -60,7 +60,7 @@ export const schema = z.strictObject({
       'Time in milliseconds after which a response is aborted if the client reads nothing of it.',
     ),
     uploadTimeoutMs: timeoutMs(1_000).describe(
-      'Total time in milliseconds for a client to send a request, uploads included.',
+      'Total time limit in milliseconds for sending a request, including uploads.',
     ),
     maxHeaders: z.int().min(20).describe('Maximum number of header fields in a request.'),
     maxDepth: z.int().min(4).describe('Maximum nesting depth of a JSON body.'),
@@ -80,11 +80,11 @@ export const schema = z.strictObject({
       .int()
       .min(1)
       .describe(
-        'Maximum number of channel sessions per portal. Each minute of `sessionTtlMs` has an equal share; further openings get 429 until the next minute. A session in use takes up to 400 bytes of Redis, or of memory without Redis.',
+        'Maximum number of channel sessions per portal. Each minute of `sessionTtlMs` has an equal share. Further openings get 429 until the next minute. A session in use takes up to 400 bytes of Redis, or of memory without Redis.',
       ),
     keyTtlMs: lifetimeMs(1_000).describe('Lifetime of a public key of the secure channel in milliseconds.'),
     keyOverlapMs: lifetimeMs(0).describe(
-      'Time in milliseconds before a public key expires in which clients already receive its successor.',
+      'Time in milliseconds before a public key expires. During this time, clients get its successor.',
     ),
   }),
   mail: z.strictObject({
@@ -92,9 +92,9 @@ export const schema = z.strictObject({
       .string()
       .refine(isSender, 'a sender such as Portal <no-reply@portal.example>')
       .describe('Sender of every mail, such as `Portal <no-reply@portal.example>`.'),
-    outboxSize: z.int().min(1).describe('Number of mails that the development outbox keeps.'),
+    outboxSize: z.int().min(1).describe('Number of mails that the development outbox shows. Older mails are deleted.'),
     timeoutMs: timeoutMs(100).describe(
-      'Time in milliseconds for the mail server to accept a mail. Five mails are sent in parallel.',
+      'Time limit in milliseconds for the mail server to accept a mail. Five mails are sent in parallel.',
     ),
   }),
   database: databaseSettings,
