@@ -1,5 +1,5 @@
 import { type Configuration, placeOf, type UpstreamConfiguration } from '../config/index.ts'
-import { isRoutable, routableDomains } from '../contract/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { type AssertionSigner, type Clock, domainOf, type HandlerTable, type Operation } from '../kernel/index.ts'
 import { type Backend, createInProcessBackend } from './backend.ts'
 import { createAssertionCache } from './call-assertion.ts'
@@ -23,6 +23,7 @@ export interface RoutesPorts {
   signer: AssertionSigner
   clock: Clock
   metrics: UpstreamMetrics
+  catalogue: Pick<Catalogue, 'isCode' | 'isRoutable' | 'routableDomains'>
 }
 
 /** Time that calls in an upstream's queue get in addition to its deadline. */
@@ -38,7 +39,14 @@ const maxTimeoutMs = (backends: Configuration['backends']): number =>
  * Builds the table of one configuration. Domains with equal settings share one upstream. The upstream client has
  * about two hundred modules, so it is loaded only if a domain is placed upstream.
  */
-export async function createRoutes({ inProcess, settings, signer, clock, metrics }: RoutesPorts): Promise<Routes> {
+export async function createRoutes({
+  inProcess,
+  settings,
+  signer,
+  clock,
+  metrics,
+  catalogue,
+}: RoutesPorts): Promise<Routes> {
   const upstreams = new Map<string, Upstream>()
   const upstreamFor = async (place: UpstreamConfiguration): Promise<Upstream> => {
     const { createUpstream } = await import('./upstream/upstream.ts')
@@ -46,12 +54,12 @@ export async function createRoutes({ inProcess, settings, signer, clock, metrics
     const known = upstreams.get(key)
     if (known) return known
     const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
-    const upstream = createUpstream(place, assertionOf, metrics)
+    const upstream = createUpstream(place, assertionOf, metrics, catalogue.isCode)
     upstreams.set(key, upstream)
     return upstream
   }
   const byDomain = new Map<string, Backend>()
-  for (const domain of routableDomains) {
+  for (const domain of catalogue.routableDomains) {
     const place = placeOf(settings, domain)
     if (place !== 'in-process') byDomain.set(domain, await upstreamFor(place))
   }
@@ -109,7 +117,7 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
   return {
     backendOf: ({ id }) => {
       const domain = domainOf(id)
-      return isRoutable(domain) ? routes.backendOf(domain) : identity
+      return ports.catalogue.isRoutable(domain) ? routes.backendOf(domain) : identity
     },
     replace: (settings) => {
       const replaced = replacement.then(() => replaceRoutes(settings))

@@ -1,7 +1,7 @@
 import { stdout } from 'node:process'
 import { dump } from 'js-yaml'
 import { buildOpenApiDocument, mailTextsOf, wordsOf } from '../compose/catalogue.ts'
-import { catalogueOf, parseSettings } from '../compose/extensions.ts'
+import { assertBackends, catalogueOf, parseSettings } from '../compose/extensions.ts'
 import { loadConfigured } from '../compose/loading.ts'
 import { storeName } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
@@ -26,7 +26,9 @@ export const configCheck: Command = {
   run: async (_values, domains) => {
     const settings = loadConfiguration(readVariables())
     const { domains: loaded } = await loadConfigured(domains, settings)
-    wordsOf(catalogueOf(loaded), loaded)
+    const catalogue = catalogueOf(loaded)
+    wordsOf(catalogue, loaded)
+    assertBackends(catalogue, settings)
     parseSettings(loaded, settings)
     await mailTextsOf(loaded)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }

@@ -70,6 +70,16 @@ export const parseSettings = (
   return settings
 }
 
+/** Throws a ConfigurationError that lists the entries of `backends` whose name is not that of a domain. */
+export const assertBackends = (
+  { routableDomains }: Pick<Catalogue, 'routableDomains'>,
+  { backends }: Pick<Configuration, 'backends'>,
+): void => {
+  const unknown = Object.keys(backends).filter((name) => name !== 'default' && !routableDomains.includes(name))
+  if (unknown.length > 0)
+    throw new ConfigurationError(unknown.map((name) => `backends.${name}: no domain has this name`))
+}
+
 /** Domains that identity and the gateway need in every process. */
 const requiredDomains = ['members', 'workspaces', 'operators']
 

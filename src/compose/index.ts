@@ -26,7 +26,7 @@ import {
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
-import { catalogueOf } from './extensions.ts'
+import { assertBackends, catalogueOf } from './extensions.ts'
 import { composeIdentity } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
@@ -76,7 +76,16 @@ const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domai
 const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
-const buildBackends = ({ isGateway, settings, infrastructure, metrics, perimeter, identity, domains }: Parts) =>
+const buildBackends = ({
+  isGateway,
+  catalogue,
+  settings,
+  infrastructure,
+  metrics,
+  perimeter,
+  identity,
+  domains,
+}: Parts) =>
   createBackends({
     identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
@@ -84,6 +93,7 @@ const buildBackends = ({ isGateway, settings, infrastructure, metrics, perimeter
     signer: identity.signer,
     clock: infrastructure.clock,
     metrics: createUpstreamMetrics(metrics.registry),
+    catalogue,
   })
 
 /**
@@ -108,6 +118,7 @@ const composeParts = async (
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
   const catalogue = catalogueOf(loaded.domains)
+  assertBackends(catalogue, settings)
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
@@ -173,7 +184,10 @@ export const compose = async (
     portal: createHttpServer({ app, ...listening }),
     operations: createHttpServer({ app: operations, ...listening }),
     unserved,
-    replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
+    replaceBackends: async (changed) => {
+      assertBackends(catalogue, changed)
+      await backends.replace(withLocalBackends(isGateway, changed))
+    },
     startDraining: draining.start,
     onFatal: infrastructure.storeFailure,
     close: () => built.disposeAsync(),

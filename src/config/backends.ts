@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { routableDomains } from '../contract/index.ts'
 import { baseUrl, timeoutMs } from './values.ts'
 
 /** An HTTP service behind the gateway. */
@@ -63,11 +62,11 @@ export const upstream = z.strictObject({
 })
 
 export const backendSettings = z
-  .partialRecord(
-    z.enum(['default', ...routableDomains]),
+  .record(
+    z.string(),
     z
       .union([z.literal('in-process'), upstream], { error: '`in-process`, or settings with a `url`' })
-      .describe('Backend of the domain. `default` serves all domains without an entry.'),
+      .describe('Backend of the domain with this name. `default` serves all domains without an entry.'),
   )
   .describe('Where each domain is served: `in-process`, or by an HTTP service.')
 

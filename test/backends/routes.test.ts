@@ -8,6 +8,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { createBackends, createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
 import { createUpstream } from '../../src/backends/upstream/upstream.ts'
+import { bankingCatalogue, isCode } from '../../src/contract/index.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../src/domains/files/contract.ts'
 import { Refusal, StreamReply } from '../../src/kernel/index.ts'
@@ -27,6 +28,7 @@ const routesTo = (
   registry: Registry = new Registry(),
 ) =>
   createRoutes({
+    catalogue: bankingCatalogue,
     inProcess,
     settings: { assertion: testSettings({}).assertion, backends },
     signer: { sign: async () => 'an assertion' },
@@ -127,6 +129,7 @@ const { assertion } = testSettings({})
 /** Starts backends with all domains in process, unless the test places them elsewhere. */
 const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') =>
   createBackends({
+    catalogue: bankingCatalogue,
     identity: new Map(),
     domains: new Map(),
     settings: { assertion, backends: { default: 'in-process' } },
@@ -169,7 +172,7 @@ test('files.download: streams wait for a free connection', async () => {
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const settings = upstreamAt(url, { connections: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'one' } }))
   const first = await download()
   const second = download()

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { isCode } from '../../contract/index.ts'
 import { type Code, type ExceededLimit, isRecord, Refusal } from '../../kernel/index.ts'
 
 /** Returns the refusal for a reply that violates the protocol. It counts as a failure of the upstream. */
@@ -68,7 +67,10 @@ const isFailure = (value: unknown): value is Record<string, unknown> => isEnvelo
 /** Codes about the gateway itself, its routes and its tokens. Upstreams must not use them. */
 const gatewayCodes = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
 
-const isRelayable = (code: unknown): code is Code =>
+/** Whether a text is a refusal code that a domain of this process declares. */
+export type IsCode = (text: string) => text is Code
+
+const isRelayable = (code: unknown, isCode: IsCode): code is Code =>
   typeof code === 'string' && isCode(code) && !gatewayCodes.test(code)
 
 const parseJson = (status: number, bytes: Buffer): unknown => {
@@ -104,7 +106,7 @@ const toUpstreamRefusal = (code: Code, field: unknown, { retryAfter, rateLimitPo
  * Returns the data of a reply, with or without an envelope. For the refusal in an envelope, throws it with the
  * gateway's own message. For any other reply without status 200, throws an invalid response.
  */
-export function readReply(reply: UpstreamReply): unknown {
+export function readReply(reply: UpstreamReply, isCode: IsCode): unknown {
   const { status, contentType, bytes } = reply
   if (!/^application\/json\b/i.test(contentType))
     throw unexpectedReply(status, `status ${status}, type ${contentType.slice(0, 40)}`)
@@ -114,7 +116,7 @@ export function readReply(reply: UpstreamReply): unknown {
     if (value.success === true) return value.data
   }
   if (!isFailure(value)) throw unexpectedReply(status, `status ${status} without the envelope of a refusal`)
-  if (!isRelayable(value.code))
+  if (!isRelayable(value.code, isCode))
     throw unexpectedReply(status, `status ${status}, a refusal with a reserved or unknown code`)
   throw toUpstreamRefusal(value.code, value.field, reply)
 }

@@ -6,7 +6,7 @@ import type { Call } from '../../gateway/pipeline/call.ts'
 import { Refusal, StreamReply } from '../../kernel/index.ts'
 import { countStreamedBytes, IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import { openAgent } from './connection.ts'
-import { invalidReply } from './reply.ts'
+import { type IsCode, invalidReply } from './reply.ts'
 import { buildStreamRequest } from './request.ts'
 import { readJsonReply, toStreamReply } from './stream-reply.ts'
 
@@ -99,7 +99,7 @@ const settlePending =
  * gets a request and a response that we create, and we send the response to the client. So stages never see the
  * client's request and response objects, and only the headers listed in stream-reply.ts reach the client.
  */
-export function createStreamClient(settings: UpstreamConfiguration): StreamClient {
+export function createStreamClient(settings: UpstreamConfiguration, isCode: IsCode): StreamClient {
   const { url, maxReplyBytes, streamTimeoutMs, maxStreamBytes } = settings
   const { origin, pathname } = new URL(url)
   const basePath = pathname.replace(/\/$/, '')
@@ -121,10 +121,10 @@ export function createStreamClient(settings: UpstreamConfiguration): StreamClien
     requestHeaders: Record<string, string>,
     response: IncomingMessage,
   ): Promise<unknown> => {
-    if (operation.reply !== 'stream') return readJsonReply(response, maxReplyBytes)
+    if (operation.reply !== 'stream') return readJsonReply(response, maxReplyBytes, isCode)
     const reply = toStreamReply(response, maxStreamBytes, requestHeaders)
     if (reply) return reply
-    await readJsonReply(response, maxReplyBytes)
+    await readJsonReply(response, maxReplyBytes, isCode)
     throw invalidReply('expected a stream')
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import { StreamReply } from '../../kernel/index.ts'
 import { readUpTo } from '../../platform/http-client.ts'
-import { invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
+import { type IsCode, invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
 
 /** Headers of a 304: others would change the client's cached copy (RFC 9111, 3.2). */
 const notModifiedHeaders = ['etag', 'accept-ranges']
@@ -31,15 +31,16 @@ const withContentRange = (error: unknown, range: string): unknown =>
     : error
 
 /** Returns the data of a JSON reply. Throws as `readReply` does. */
-export async function readJsonReply(response: IncomingMessage, maxBytes: number): Promise<unknown> {
+export async function readJsonReply(response: IncomingMessage, maxBytes: number, isCode: IsCode): Promise<unknown> {
   try {
-    return readReply({
+    const reply = {
       status: response.statusCode ?? 0,
       contentType: headerOf(response, 'content-type') ?? '',
       retryAfter: headerOf(response, 'retry-after') ?? '',
       rateLimitPolicy: headerOf(response, 'ratelimit-policy') ?? '',
       bytes: await readUpTo(response, maxBytes, () => replyTooLong('reply')),
-    })
+    }
+    return readReply(reply, isCode)
   } catch (error) {
     throw withContentRange(error, headerOf(response, 'content-range') ?? '')
   }

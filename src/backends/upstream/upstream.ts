@@ -6,7 +6,7 @@ import { sendRequest } from './client.ts'
 import { openPool, toConnectionRefusal } from './connection.ts'
 import type { UpstreamMetrics } from './metrics.ts'
 import { createUpstreamPolicies, isUnhealthy, toUnavailable } from './policy.ts'
-import { invalidReply, readReply } from './reply.ts'
+import { type IsCode, invalidReply, readReply } from './reply.ts'
 import { buildRequest } from './request.ts'
 import { createStreamClient, isStreamed } from './stream-client.ts'
 
@@ -28,18 +28,21 @@ export function createUpstream(
   settings: UpstreamConfiguration,
   assertionOf: (call: Call) => MaybePromise<string>,
   metrics: UpstreamMetrics,
+  isCode: IsCode,
 ): Upstream {
   const { url, timeoutMs, maxReplyBytes } = settings
   const basePath = new URL(url).pathname.replace(/\/$/, '')
   const pool = openPool(settings)
   const policies = createUpstreamPolicies(settings, metrics)
-  const streams = createStreamClient(settings)
+  const streams = createStreamClient(settings, isCode)
 
   const send = (call: Call, assertion: string, deadline: number): Promise<unknown> => {
     if (isStreamed(call)) return streams.send(call, assertion)
     const request = buildRequest(call, assertion)
     const limits = { maxReplyBytes, remainingMs: deadline - performance.now() }
-    return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then(readReply)
+    return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) =>
+      readReply(reply, isCode),
+    )
   }
 
   const attempt = async (call: Call, deadline: number): Promise<unknown> => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../../src/backends/index.ts'
 import { sendRequest } from '../../../src/backends/upstream/client.ts'
 import { createUpstream } from '../../../src/backends/upstream/upstream.ts'
+import { isCode } from '../../../src/contract/index.ts'
 import { listTimezones } from '../../../src/domains/constants/contract.ts'
 import { downloadFile } from '../../../src/domains/files/contract.ts'
 import { updateProfile } from '../../../src/domains/profile/contract.ts'
@@ -38,7 +39,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
     queue: 20,
     breaker: { failures: 100, openMs: 0 },
   })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   const refused = await Promise.all(
     Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
   )
@@ -53,7 +54,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts
     if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
   })
   const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   const start = performance.now()
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
   expect(performance.now() - start).toBeLessThan(3_000)
@@ -72,7 +73,7 @@ test("a reply in the socket's buffer is read after the process was busy; an unse
     while (performance.now() - start < timeoutMs + 100);
   })
   const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   const request = () => upstream.handle(arrivedCall(listTimezones))
   const [first, second] = await Promise.allSettled([request(), request()])
   expect(first).toEqual({ status: 'fulfilled', value: [] })
@@ -118,7 +119,7 @@ test('the time of a stream starts after the queue', async () => {
     (socket) => void setTimeout(() => socket.write(rawResponse('200 OK', {}, 'x')), 150),
   )
   const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   for (const reply of await Promise.all([download(), download()])) {
     expect(reply).toBeInstanceOf(StreamReply)
@@ -133,7 +134,7 @@ test('the call assertion is signed after the queue, so that it has not expired',
   const slow = await startRawUpstream((socket) => void held.push(socket))
   let current = 'an early assertion'
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
-  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()), isCode)
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   const first = download()
   const second = download()
@@ -157,7 +158,7 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
   const held: Socket[] = []
   const slow = await startRawUpstream((socket) => void held.push(socket))
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   const whole = upstream.handle(arrivedCall(listTimezones))
   const streamed = upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   await expect.poll(() => held).toHaveLength(2)
@@ -176,7 +177,7 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
 test('a failure that opens the breaker is not retried', async () => {
   const failing = await startRawUpstream((socket) => void socket.destroy())
   const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')
   expect(failing.requests()).toBe(1)
   await upstream.close()
@@ -188,6 +189,7 @@ test('a reply that does not match its schema is an invalid response of the upstr
     upstreamAt('http://127.0.0.1:1'),
     async () => 'an assertion',
     createUpstreamMetrics(new Registry()),
+    isCode,
   )
   expect(upstream.replyError('here')).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
   await upstream.close()

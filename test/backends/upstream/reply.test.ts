@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { isUnhealthy } from '../../../src/backends/upstream/policy.ts'
 import { readReply } from '../../../src/backends/upstream/reply.ts'
+import { isCode } from '../../../src/contract/index.ts'
 import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
 
 const detailOf = (status: number, bytes: Buffer, rateLimitPolicy = '', retryAfter = ''): RefusalDetail => {
   try {
-    readReply({ status, contentType: 'application/json', retryAfter, rateLimitPolicy, bytes })
+    readReply({ status, contentType: 'application/json', retryAfter, rateLimitPolicy, bytes }, isCode)
   } catch (error) {
     if (error instanceof Refusal) return error.detail
     throw error
@@ -60,7 +61,7 @@ test('409 of an upstream relays no limit', () => {
 const resultOf = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
-    return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes })
+    return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes }, isCode)
   } catch (error) {
     if (error instanceof Refusal) return [error.code, isUnhealthy(error) ? 'unwell' : 'well']
     throw error

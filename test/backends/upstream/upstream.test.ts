@@ -6,6 +6,7 @@ import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../../src/backends/upstream/upstream.ts'
+import { isCode } from '../../../src/contract/index.ts'
 import { listTimezones } from '../../../src/domains/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../../src/domains/files/contract.ts'
 import { createRole } from '../../../src/domains/roles/contract.ts'
@@ -36,7 +37,7 @@ beforeAll(async () => {
       timeoutMs: 20_000,
       breaker: { failures: 1_000, openMs: 10 },
     })
-    return createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+    return createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
   }
   upstream = within(20_000)
   hasty = within(700)
