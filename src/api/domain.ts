@@ -223,6 +223,10 @@ export interface LoadedDomain extends Domain {
   source: string
   /** Whether the domain is one of Portico's own. */
   isOurs: boolean
+  /** Whether an HTTP service handles the operations, because a document declares them. */
+  isRemote?: boolean
+  /** Texts by language, instead of a directory. */
+  texts?: Readonly<Record<string, unknown>>
 }
 
 /** Whether a value is the namespace of a module, as `import * as` creates it. */

@@ -12,6 +12,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'keys rotate': async () => (await import('./maintenance.ts')).keysRotate,
   conformance: async () => (await import('./conformance.ts')).conformance,
   openapi: async () => (await import('./print.ts')).openapi,
+  init: async () => (await import('./init.ts')).init,
   'operator create': async () => (await import('./accounts.ts')).operatorCreate,
   'whitelist disable': async () => (await import('./accounts.ts')).whitelistDisable,
   'ledger verify': async () => (await import('./verify.ts')).ledgerVerify,

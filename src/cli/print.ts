@@ -28,7 +28,7 @@ export const configCheck: Command = {
     const { domains: loaded } = await loadConfigured(domains, settings)
     const catalogue = catalogueOf(loaded)
     wordsOf(catalogue, loaded)
-    assertBackends(catalogue, settings)
+    assertBackends(loaded, catalogue, settings)
     parseSettings(loaded, settings)
     await mailTextsOf(loaded)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }

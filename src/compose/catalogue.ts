@@ -20,6 +20,7 @@ export const wordsOf = (
   buildWith(domains, (each) =>
     createWords({
       directory: inPackage('config/locales'),
+      extensionTexts: each.flatMap(({ texts }) => (texts ? [texts] : [])),
       extensionDirectories: each.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),
       codes,
       families: codedFamilies,

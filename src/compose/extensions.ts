@@ -1,5 +1,5 @@
 import { type LoadedDomain, toContract } from '../api/domain.ts'
-import { type Configuration, ConfigurationError } from '../config/index.ts'
+import { type Configuration, ConfigurationError, placeOf } from '../config/index.ts'
 import { type Catalogue, catalogueWith, identityContracts } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
 import { messageOf } from '../kernel/index.ts'
@@ -70,14 +70,24 @@ export const parseSettings = (
   return settings
 }
 
-/** Throws a ConfigurationError that lists the entries of `backends` whose name is not that of a domain. */
+/**
+ * Throws a ConfigurationError that lists the entries of `backends` without a domain, and the domains of documents
+ * without a service.
+ */
 export const assertBackends = (
+  domains: readonly LoadedDomain[],
   { routableDomains }: Pick<Catalogue, 'routableDomains'>,
-  { backends }: Pick<Configuration, 'backends'>,
+  settings: Pick<Configuration, 'backends'>,
 ): void => {
-  const unknown = Object.keys(backends).filter((name) => name !== 'default' && !routableDomains.includes(name))
-  if (unknown.length > 0)
-    throw new ConfigurationError(unknown.map((name) => `backends.${name}: no domain has this name`))
+  const errors = [
+    ...Object.keys(settings.backends)
+      .filter((name) => name !== 'default' && !routableDomains.includes(name))
+      .map((name) => `backends.${name}: no domain has this name`),
+    ...domains
+      .filter(({ name, isRemote }) => isRemote && placeOf(settings, name) === 'in-process')
+      .map(({ name, source }) => `${source}: the domain ${name} needs backends.${name} with a url`),
+  ]
+  if (errors.length > 0) throw new ConfigurationError(errors)
 }
 
 /** Domains that identity and the gateway need in every process. */

@@ -118,7 +118,7 @@ const composeParts = async (
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
   const catalogue = catalogueOf(loaded.domains)
-  assertBackends(catalogue, settings)
+  if (isGateway) assertBackends(loaded.domains, catalogue, settings)
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
@@ -185,7 +185,7 @@ export const compose = async (
     operations: createHttpServer({ app: operations, ...listening }),
     unserved,
     replaceBackends: async (changed) => {
-      assertBackends(catalogue, changed)
+      if (isGateway) assertBackends(loaded.domains, catalogue, changed)
       await backends.replace(withLocalBackends(isGateway, changed))
     },
     startDraining: draining.start,

@@ -21,8 +21,8 @@ const ours: ReadonlySet<Domain> = new Set(bankingDomains)
  */
 export const loadConfigured = async (
   domains: readonly Domain[],
-  settings: Pick<Configuration, 'extensions' | 'domains'>,
+  settings: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
 ): Promise<Loaded> => {
-  const all = await loadDomains(domains, ours, settings.extensions)
+  const all = await loadDomains(domains, ours, settings)
   return { domains: switchOff(all, settings), owners: schemaOwnersOf(all) }
 }

@@ -112,6 +112,11 @@ export const schema = z.strictObject({
   extensions: z
     .array(z.string().min(1))
     .describe('JavaScript modules whose domains the gateway adds. A relative path starts at the working directory.'),
+  operations: z
+    .array(z.string().min(1))
+    .describe(
+      'OpenAPI 3.1 documents with `x-portico` whose operations the gateway adds. `backends.<domain>` names the service that handles them.',
+    ),
   domains: z
     .record(
       z.string(),

@@ -4,36 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
 import { assertNumbered } from '../database/index.ts'
-import {
-  chains,
-  isRecord,
-  messageOf,
-  type Operation,
-  type Permission,
-  type Policy,
-  rateGroups,
-} from '../kernel/index.ts'
+import { PolicyShape } from '../documents/marks.ts'
+import { chains, isRecord, messageOf, type Operation } from '../kernel/index.ts'
 import { readTexts } from '../platform/i18n/index.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
-const permission = z.custom<Permission>(
-  (value) => typeof value === 'string' && /^[a-z][a-z-]*:[a-z][a-z-]*$/.test(value),
-  'must be a permission such as loan:create',
-)
 const groups = z.record(named(/^[a-z][a-z-]*$/, 'loan'), z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1))
 const code = named(/^[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*$/, 'LOAN.NOT_ELIGIBLE')
-
-const PolicyShape = z.strictObject({
-  caller: z.enum(['anonymous', 'account']),
-  workspace: z.enum(['none', 'optional', 'required']),
-  permission: permission.nullable(),
-  stepUp: z.boolean(),
-  channel: z.enum(['none', 'optional']),
-  rate: z.enum(rateGroups),
-  idempotent: z.boolean(),
-  changesRights: z.boolean(),
-}) satisfies z.ZodType<Policy>
 
 const OperationShape = z.strictObject({
   id: z.string(),

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Domain, LoadedDomain } from '../api/domain.ts'
-import { ConfigurationError } from '../config/index.ts'
+import { type Configuration, ConfigurationError } from '../config/index.ts'
+import { readDocument } from '../documents/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
 import { provideModules } from './modules.ts'
@@ -21,14 +22,14 @@ const importModule = async (path: string): Promise<{ exported: unknown } | { err
 }
 
 /**
- * Returns the domains of a process: `domains`, then those of the modules that `extensions` of the configuration names. A
+ * Returns the domains of a process: `domains`, then those of the modules in `extensions` and of the documents in `operations`. A
  * relative path starts at the working directory. Domains in `ours` are not checked again. Throws a ConfigurationError
  * that lists every error with its source and field.
  */
 export const loadDomains = async (
   domains: readonly Domain[],
   ours: ReadonlySet<Domain>,
-  paths: readonly string[],
+  { extensions: paths, operations: documents }: Pick<Configuration, 'extensions' | 'operations'>,
 ): Promise<LoadedDomain[]> => {
   const loaded: LoadedDomain[] = []
   const errors: string[] = []
@@ -46,6 +47,11 @@ export const loadDomains = async (
     const imported = await importModule(path)
     if ('exported' in imported) add(source, imported.exported)
     else errors.push(...imported.errors.map((error) => `${source}: ${error}`))
+  }
+  for (const file of documents) {
+    const read = readDocument(file)
+    if ('domains' in read) loaded.push(...read.domains)
+    else errors.push(...read.errors.map((error) => `operations: ${file}: ${error}`))
   }
   if (errors.length > 0) throw new ConfigurationError(errors)
   return loaded

@@ -127,10 +127,10 @@ export const portalOfChain = ({ portal }: Chain): Portal | null =>
 
 const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
 
+export const chainIds: readonly ChainId[] = Object.keys(chains).filter(isChainId)
+
 /** The longest prefix comes first, because one prefix can contain another. */
-const byPrefix = Object.keys(chains)
-  .filter(isChainId)
-  .sort((a, b) => chains[b].prefix.length - chains[a].prefix.length)
+const byPrefix = chainIds.toSorted((a, b) => chains[b].prefix.length - chains[a].prefix.length)
 
 /** Returns the chain of a path, whether or not an operation exists there. Default: the CONSUMER portal's chain. */
 export const findChain = (path: string): ChainId =>

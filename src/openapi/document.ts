@@ -1,4 +1,5 @@
 import type { Catalogue } from '../contract/index.ts'
+import { rootMarks } from '../documents/marks.ts'
 import { chains } from '../kernel/index.ts'
 import { codedComponents, envelopeComponents, sealedComponents } from './components.ts'
 import { type Examples, noExamples } from './examples.ts'
@@ -66,6 +67,7 @@ export const openApiDocument = async (catalogue: Catalogue, options: DocumentOpt
     },
     // The URL is relative: the origin that serves the document.
     servers: [{ url: '/' }],
+    'x-portico': rootMarks(catalogue),
     tags: listTags(catalogue),
     paths,
     components: {

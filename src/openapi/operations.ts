@@ -1,9 +1,10 @@
 import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
+import { operationMarks } from '../documents/marks.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
 import type { Examples } from './examples.ts'
 import type { JsonObject } from './json.ts'
-import { operationIdOf, toTag } from './names.ts'
+import { exportNameOf, operationIdOf, toTag } from './names.ts'
 import { listParameters, toRequestBody } from './requests.ts'
 import { type RefusalResponses, toSuccessResponses } from './responses.ts'
 import type { SharedSchemas } from './shared-schemas.ts'
@@ -70,5 +71,6 @@ export const toOperationObject = (parts: OperationParts, operation: Operation, c
       ...toSuccessResponses(operation, chain, parts.schemas.dataOf(operation), example),
       ...parts.refusals.of(operation, chainId),
     },
+    'x-portico': operationMarks(operation, exportNameOf(parts.catalogue, operation)),
   }
 }

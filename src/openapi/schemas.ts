@@ -10,6 +10,9 @@ const formatsWithoutPattern = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ip
 /** The maximum of 32-bit integers. Client generators assume 32 bits unless the schema has another format. */
 const maxInt32 = 2_147_483_647
 
+/** Whether `additionalProperties` of a reply is left out, because replies can get additional fields later. */
+const isOpen = (additional: unknown): boolean => additional === false || JSON.stringify(additional) === '{}'
+
 /** Removes redundant keywords: patterns of known formats, the bounds of safe integers, object defaults. */
 const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
   if (typeof schema.format === 'string' && formatsWithoutPattern.has(schema.format)) delete schema.pattern
@@ -19,8 +22,8 @@ const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
   if (typeof schema.default === 'object') delete schema.default
-  // Replies can get additional fields later, but requests reject unknown ones.
-  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
+  if (io === 'output' && schema.properties !== undefined && isOpen(schema.additionalProperties))
+    delete schema.additionalProperties
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames
 }
 
@@ -30,6 +33,14 @@ const referToFamily = ({ codedFamilies }: Catalogue, schema: Record<string, unkn
   if (typeof title !== 'string' || !codedFamilies.has(title)) return
   for (const name of Object.keys(schema)) delete schema[name]
   Object.assign(schema, reference('schemas', toPascalCase(title)))
+}
+
+/** Replaces a schema that was converted from a document by its source. */
+const restoreSource = (schema: Record<string, unknown>): void => {
+  const source = schema['x-json-schema']
+  if (typeof source !== 'object' || source === null) return
+  for (const name of Object.keys(schema)) delete schema[name]
+  Object.assign(schema, structuredClone(source))
 }
 
 /** Adds the permission codes to a list that the contract marks by its title. The catalogue has the codes. */
@@ -63,6 +74,7 @@ export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input
       io,
       target: 'draft-2020-12',
       override: ({ jsonSchema }) => {
+        restoreSource(jsonSchema)
         simplify(jsonSchema, io)
         referToFamily(catalogue, jsonSchema)
         listPermissions(catalogue, jsonSchema)

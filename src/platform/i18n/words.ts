@@ -62,6 +62,8 @@ export interface WordsOptions {
   directory: string
   /** Directories of extensions. Only English is required there. */
   extensionDirectories?: readonly string[]
+  /** Texts of extensions by language and key. Only English is required. */
+  extensionTexts?: readonly Readonly<Record<string, unknown>>[]
   /** All refusal codes and families of coded values. */
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
@@ -72,8 +74,19 @@ export interface WordsOptions {
 const fieldPlaceholder = '\u0000'
 
 /** Joins the texts of all directories. Throws if an extension replaces a text. */
-const joinTexts = (directory: string, extensionDirectories: readonly string[], locale: Locale): Texts => {
+const joinTexts = (
+  { directory, extensionDirectories = [], extensionTexts = [] }: WordsOptions,
+  locale: Locale,
+): Texts => {
   const texts: Record<string, string> = { ...readTexts(directory, locale) }
+  for (const extension of extensionTexts) {
+    const own: Record<string, string> = {}
+    flatten(extension[locale] ?? {}, '', own)
+    for (const [key, text] of Object.entries(own)) {
+      if (Object.hasOwn(texts, key)) throw new Error(`declares the text ${key}, which exists already`)
+      texts[key] = text
+    }
+  }
   for (const extension of extensionDirectories) {
     if (locale !== fallbackLocale && !existsSync(join(extension, `${locale}.yaml`))) continue
     for (const [key, text] of Object.entries(readTexts(extension, locale))) {
@@ -84,11 +97,9 @@ const joinTexts = (directory: string, extensionDirectories: readonly string[], l
   return texts
 }
 
-const loadTranslations = ({ directory, extensionDirectories = [] }: WordsOptions): I18n => {
+const loadTranslations = (options: WordsOptions): I18n => {
   const i18n = i18next.createInstance({
-    resources: Object.fromEntries(
-      locales.map((locale) => [locale, { translation: joinTexts(directory, extensionDirectories, locale) }]),
-    ),
+    resources: Object.fromEntries(locales.map((locale) => [locale, { translation: joinTexts(options, locale) }])),
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],

@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
+import { z } from 'zod'
+import type { LoadedDomain } from '../api/domain.ts'
+import { identityContracts } from '../contract/index.ts'
+import {
+  chains,
+  domainOf,
+  isRecord,
+  messageOf,
+  type Operation,
+  operationsIn,
+  pathParamNames,
+  pipelineCodes,
+} from '../kernel/index.ts'
+import * as ledger from '../ledger/contract.ts'
+import { inlineReferences, sourceKey, toQueryZod, toZod } from './json-schema.ts'
+import { OperationMarks, RootMarks } from './marks.ts'
+
+type Json = Record<string, unknown>
+
+/** The operations of identity and the codes of the pipeline, identity and the ledger, which every gateway has. */
+const identityOperations = new Set(
+  Object.values(identityContracts).flatMap((contract) => operationsIn(contract).map(([, { id }]) => id)),
+)
+const sharedCodes = new Set(
+  [{ codes: pipelineCodes }, ledger, ...Object.values(identityContracts)].flatMap((contract: object) =>
+    'codes' in contract && isRecord(contract.codes) ? Object.keys(contract.codes) : [],
+  ),
+)
+
+/** An operation of a document, before its schemas are converted. */
+interface DocumentedOperation {
+  path: string
+  method: string
+  marks: OperationMarks
+  source: Json
+}
+
+const lineOf = ({ path, message }: z.core.$ZodIssue): string => [...path, message].join(': ')
+
+const sealedNames = new Set(['#/components/schemas/SealedBody', '#/components/schemas/SealedReply'])
+
+/** Returns the plain alternative of a schema that the secure channel can also carry in sealed form. */
+const withoutSealed = (schema: unknown): unknown => {
+  if (!isRecord(schema) || !Array.isArray(schema.anyOf)) return schema
+  const plain = schema.anyOf.filter((each) => !isRecord(each) || !sealedNames.has(String(each.$ref)))
+  return plain.length === 1 && plain.length < schema.anyOf.length ? plain[0] : schema
+}
+
+/** Returns the schema of the envelope's `data`, or the schema itself if it describes the data without an envelope. */
+const dataOf = (schema: unknown): unknown => {
+  if (!isRecord(schema)) return schema
+  const parts = Array.isArray(schema.allOf) ? schema.allOf : [schema]
+  const withData = parts.find(
+    (part) => isRecord(part) && isRecord(part.properties) && Object.keys(part.properties).join() === 'data',
+  )
+  return isRecord(withData) && isRecord(withData.properties) ? withData.properties.data : schema
+}
+
+const member = (value: unknown, ...path: string[]): unknown => {
+  let current = value
+  for (const name of path) current = isRecord(current) ? current[name] : undefined
+  return current
+}
+
+const bodyOf = (document: Json, source: Json): Operation['body'] => {
+  const content = member(source, 'requestBody', 'content')
+  if (content === undefined) return 'none'
+  if (member(content, 'multipart/form-data') !== undefined) return 'multipart'
+  const schema = withoutSealed(member(content, 'application/json', 'schema'))
+  const body = toZod(inlineReferences(document, schema), 'input')
+  return member(source, 'requestBody', 'required') === true ? body : body.optional()
+}
+
+const replyOf = (document: Json, source: Json): Operation['reply'] => {
+  const content = member(inlineReferences(document, member(source, 'responses', '200')), 'content')
+  if (member(content, 'application/json') === undefined) return 'stream'
+  const schema = member(source, 'responses', '200', 'content', 'application/json', 'schema')
+  return toZod(inlineReferences(document, withoutSealed(dataOf(schema))), 'output')
+}
+
+/** Returns the schema of a parameter with its description and example, which the parameter has next to the schema. */
+const schemaOf = ({ schema, description, example }: Json): unknown =>
+  isRecord(schema)
+    ? {
+        ...schema,
+        ...(typeof description === 'string' && { description }),
+        ...(example !== undefined && { examples: [example] }),
+      }
+    : schema
+
+const parametersOf = (document: Json, source: Json, place: string): Json[] => {
+  const parameters = inlineReferences(document, source.parameters ?? [])
+  return (Array.isArray(parameters) ? parameters : []).filter(isRecord).filter((each) => each.in === place)
+}
+
+const queryOf = (document: Json, source: Json): z.ZodType | undefined => {
+  const parameters = parametersOf(document, source, 'query')
+  if (parameters.length === 0) return undefined
+  return z.strictObject(
+    Object.fromEntries(
+      parameters.map((declared) => {
+        const parameter = toQueryZod(schemaOf(declared))
+        return [String(declared.name), declared.required === true ? parameter : parameter.optional()]
+      }),
+    ),
+  )
+}
+
+const isUuid = (schema: unknown): boolean => member(schema, 'format') === 'uuid'
+
+const paramsOf = (document: Json, source: Json, path: string): Operation['params'] => {
+  const declared = new Map(parametersOf(document, source, 'path').map((each) => [String(each.name), schemaOf(each)]))
+  const names = pathParamNames(path)
+  const missing = names.find((name) => !declared.has(name))
+  if (missing !== undefined) throw new TypeError(`parameters: the path parameter ${missing} is missing`)
+  // A UUID is what the gateway expects of a parameter without a schema.
+  const special = names.filter((name) => !isUuid(declared.get(name)))
+  if (special.length === 0) return undefined
+  return Object.fromEntries(special.map((name) => [name, toParameter(declared.get(name))]))
+}
+
+/** Returns the schema of a path parameter, whose value is text. */
+const toParameter = (source: unknown): z.ZodType<string> => {
+  const schema = toZod(source, 'input')
+  return z
+    .string()
+    .refine((text) => schema.safeParse(text).success)
+    .meta({ [sourceKey]: source })
+}
+
+const withoutPrefix = (path: string, ids: OperationMarks['chains']): string => {
+  const prefix = ids.map((id) => chains[id].prefix).find((each) => path.startsWith(`${each}/`))
+  return prefix === undefined ? path : path.slice(prefix.length)
+}
+
+const summaryOf = (source: Json): string => (typeof source.summary === 'string' ? source.summary : '')
+
+const toOperation = (document: Json, { path, method, marks, source }: DocumentedOperation): Operation => {
+  const [first, ...others] = marks.chains
+  if (first === undefined) throw new TypeError('x-portico: chains: is empty')
+  const summary = summaryOf(source)
+  if (summary === '' || summary.length > 60) throw new TypeError('summary: must have 1 to 60 characters')
+  const operationPath = marks.path ?? withoutPrefix(path, marks.chains)
+  const params = paramsOf(document, source, operationPath)
+  const query = queryOf(document, source)
+  // Codes are checked against the catalogue when it is built.
+  const codes = { refuses: marks.refuses, malformedParam: marks.malformedParam, malformedBody: marks.malformedBody }
+  return {
+    id: marks.id,
+    method: method === 'get' ? 'GET' : 'POST',
+    path: operationPath,
+    chains: [first, ...others],
+    summary,
+    policy: marks.policy,
+    ...(params && { params }),
+    ...(query && { query }),
+    body: bodyOf(document, source),
+    reply: replyOf(document, source),
+    ...(codes as Pick<Operation, 'refuses' | 'malformedParam' | 'malformedBody'>),
+  }
+}
+
+/** Collects the operations of a document. One that several chains offer is listed once. */
+const listOperations = (document: Json, errors: string[]): DocumentedOperation[] => {
+  const found = new Map<string, DocumentedOperation>()
+  for (const [path, item] of Object.entries(isRecord(document.paths) ? document.paths : {}))
+    for (const [method, source] of Object.entries(isRecord(item) ? item : {})) {
+      const place = `${method.toUpperCase()} ${path}`
+      if (!isRecord(source)) continue
+      if (method !== 'get' && method !== 'post') {
+        errors.push(`${place}: only GET and POST are supported`)
+        continue
+      }
+      const marks = OperationMarks.safeParse(source['x-portico'])
+      if (!marks.success) errors.push(...marks.error.issues.map((issue) => `${place}: x-portico: ${lineOf(issue)}`))
+      else if (!identityOperations.has(marks.data.id) && !found.has(marks.data.id))
+        found.set(marks.data.id, { path, method, marks: marks.data, source })
+    }
+  return [...found.values()]
+}
+
+/** Position of the first permission of a document in the permission table, after those of extensions. */
+const firstSortOrder = 1_000_000
+
+const toPermissionGroups = (groups: RootMarks['permissions']['workspace'] = {}) => {
+  let next = firstSortOrder
+  return Object.fromEntries(
+    Object.entries(groups).map(([group, { actions, peopleOnly = [] }]) => {
+      const sortOrder = next
+      next += actions.length
+      return [group, { sortOrder, actions, peopleOnly }]
+    }),
+  )
+}
+
+/** Returns the domains of a document. The first one declares the permissions and codes of all. */
+const toDomains = (source: string, root: RootMarks, operations: readonly (readonly [string, Operation])[]) => {
+  const names = [...new Set(operations.map(([, { id }]) => domainOf(id)))]
+  const codes = Object.fromEntries(Object.entries(root.codes).filter(([code]) => !sharedCodes.has(code)))
+  const permissions = {
+    workspace: toPermissionGroups(root.permissions.workspace),
+    operator: toPermissionGroups(root.permissions.operator),
+  }
+  return names.map((name, index): LoadedDomain => {
+    const own = Object.fromEntries(operations.filter(([, { id }]) => domainOf(id) === name))
+    const summary = root.domains[name] ?? ''
+    return {
+      name,
+      summary,
+      operations: own,
+      contract: { ...own, summary, ...(index === 0 && { codes, permissions }) },
+      ...(index === 0 && { texts: root.texts }),
+      create: () => ({ handlers: new Map() }),
+      source,
+      isOurs: false,
+      isRemote: true,
+    }
+  })
+}
+
+/**
+ * Returns the domains that an OpenAPI 3.1 document declares, or every error with its operation and field. Operations of
+ * identity and codes of the pipeline are skipped, because every gateway has them.
+ */
+export const readDocument = (file: string): { domains: LoadedDomain[] } | { errors: string[] } => {
+  const errors: string[] = []
+  try {
+    const document: unknown = load(readFileSync(file, 'utf8'))
+    if (!isRecord(document) || !String(document.openapi).startsWith('3.1'))
+      return { errors: ['openapi: must be an OpenAPI 3.1 document'] }
+    const root = RootMarks.safeParse(document['x-portico'])
+    if (!root.success) errors.push(...root.error.issues.map((issue) => `x-portico: ${lineOf(issue)}`))
+    const operations = listOperations(document, errors).flatMap((each) => {
+      try {
+        return [[each.marks.name, toOperation(document, each)] as const]
+      } catch (error) {
+        errors.push(`${each.method.toUpperCase()} ${each.path}: ${messageOf(error)}`)
+        return []
+      }
+    })
+    if (operations.length === 0 && errors.length === 0) errors.push('paths: contains no operation')
+    return errors.length > 0 || !root.success
+      ? { errors }
+      : { domains: toDomains(`operations: ${file}`, root.data, operations) }
+  } catch (error) {
+    return { errors: [messageOf(error)] }
+  }
+}

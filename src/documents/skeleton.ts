@@ -1,0 +1,63 @@
+import { isRecord } from '../kernel/index.ts'
+
+/** A decision that the author of a document still has to make. */
+export interface OpenDecision {
+  operation: string
+  missing: readonly string[]
+}
+
+const camelCase = (text: string): string =>
+  text
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean)
+    .map((word, index) => (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + word.slice(1))
+    .join('')
+
+const nameOf = (method: string, path: string, operationId: unknown): string =>
+  camelCase(typeof operationId === 'string' ? operationId : `${method} ${path}`)
+
+/** The safest policy. `null` marks what the author has to decide. */
+const undecidedPolicy = (method: string) => ({
+  caller: 'account',
+  workspace: null,
+  permission: null,
+  stepUp: false,
+  channel: 'none',
+  rate: 'general',
+  idempotent: method === 'post' ? null : false,
+  changesRights: false,
+})
+
+/**
+ * Adds `x-portico` to the operations of an OpenAPI document that have none. Returns the document and the decisions that
+ * its author has to make; the gateway rejects the document until they are made.
+ */
+export const skeletonOf = (
+  document: Record<string, unknown>,
+  domain: string,
+): { document: Record<string, unknown>; open: OpenDecision[] } => {
+  const open: OpenDecision[] = []
+  const paths = Object.fromEntries(
+    Object.entries(isRecord(document.paths) ? document.paths : {}).map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(isRecord(item) ? item : {}).map(([method, source]) => {
+          if (!isRecord(source) || source['x-portico'] !== undefined) return [method, source]
+          const name = nameOf(method, path, source.operationId)
+          const policy = undecidedPolicy(method)
+          const undecided = Object.entries(policy).filter(([key, value]) => value === null && key !== 'permission')
+          open.push({
+            operation: `${method.toUpperCase()} ${path}`,
+            missing: ['chains', ...undecided.map(([key]) => `policy.${key}`), 'policy.permission', 'refuses'],
+          })
+          const marks = { id: `${domain}.${name}`, name, chains: [], policy, refuses: [] }
+          return [method, { ...source, 'x-portico': marks }]
+        }),
+      ),
+    ]),
+  )
+  const root = isRecord(document['x-portico'])
+    ? document['x-portico']
+    : { domains: { [domain]: '' }, permissions: {}, codes: {} }
+  return { document: { ...document, openapi: '3.1.0', 'x-portico': root, paths }, open }
+}

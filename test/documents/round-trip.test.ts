@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type LoadedDomain, toContract } from '../../src/api/domain.ts'
+import { bankingCatalogue, catalogueWith, identityContracts } from '../../src/contract/index.ts'
+import { readDocument } from '../../src/documents/index.ts'
+import { inlineReferences } from '../../src/documents/json-schema.ts'
+import { isRecord, operationsIn } from '../../src/kernel/index.ts'
+import { openApiDocument } from '../../src/openapi/index.ts'
+
+type Json = Record<string, unknown>
+
+/** The operations of a document by method and path, with all references replaced. */
+const operationsOf = (document: Json): Map<string, unknown> =>
+  new Map(
+    Object.entries(isRecord(document.paths) ? document.paths : {}).flatMap(([path, item]) =>
+      Object.entries(isRecord(item) ? item : {}).map(
+        ([method, operation]) => [`${method} ${path}`, inlineReferences(document, operation)] as const,
+      ),
+    ),
+  )
+
+describe('the OpenAPI document of the whole catalogue, read as the input of another gateway', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-document-'))
+  let document: Json
+  let again: Json
+  let domains: readonly LoadedDomain[]
+
+  beforeAll(async () => {
+    document = await openApiDocument(bankingCatalogue, { version: '1.0.0' })
+    const file = join(folder, 'portico.json')
+    writeFileSync(file, JSON.stringify(document))
+    const read = readDocument(file)
+    if ('errors' in read) throw new Error(read.errors.join('\n'))
+    domains = read.domains
+    const contracts = Object.fromEntries(domains.map((domain, index) => [domain.name, toContract(domain, index)]))
+    again = await openApiDocument(catalogueWith(contracts), { version: '1.0.0' })
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  test('contains every operation except those of identity, which every gateway has', () => {
+    const identity = Object.values(identityContracts).flatMap((contract) =>
+      operationsIn(contract).map(([, { id }]) => id),
+    )
+    const read = domains.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id))
+    const expected = bankingCatalogue.operations.map(({ id }) => id).filter((id) => !identity.includes(id))
+    expect(read.toSorted()).toEqual(expected.toSorted())
+  })
+
+  test('has the same operations, schemas, policies and refusals', () => {
+    const [before, after] = [operationsOf(document), operationsOf(again)]
+    expect(before.size).toBeGreaterThan(150)
+    expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted())
+    for (const [place, operation] of before) expect(after.get(place), place).toEqual(operation)
+  })
+
+  test('has the same permissions, codes and descriptions', () => {
+    expect(again['x-portico']).toEqual(document['x-portico'])
+  })
+
+  test('validates requests as strictly as the contract that it was made from', () => {
+    const transfers = domains.find(({ name }) => name === 'transfers')
+    const create = transfers?.operations.createTransfer
+    if (!create || typeof create.body === 'string') throw new Error('createTransfer has no body')
+    const id = '01990000-0000-7000-8000-000000000001'
+    const valid = { sourceWalletBizId: id, targetWalletBizId: id, amount: '1.00', currency: 'USD' }
+    expect(create.body.safeParse(valid).success).toBe(true)
+    for (const wrong of [
+      { amount: '-1' },
+      { amount: 1 },
+      { colour: 'red' },
+      { sourceWalletBizId: 'x' },
+      { currency: undefined },
+    ])
+      expect(create.body.safeParse({ ...valid, ...wrong }).success, JSON.stringify(wrong)).toBe(false)
+  })
+})
