@@ -3,11 +3,29 @@ import type { LoadedDomain } from '../api/domain.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
+import type { Permissions } from '../contract/permissions.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
 import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { buildWith } from './extensions.ts'
+
+/** Returns the keys of the texts that a document must contain: those of its codes and permissions. */
+const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => {
+  if (!isRemote) return []
+  const { codes = {}, permissions = {} }: { codes?: object; permissions?: Permissions } = contract
+  return [
+    ...Object.keys(codes).map((code) => `refusal.${code}`),
+    ...[permissions.workspace, permissions.operator].flatMap((groups = {}) =>
+      Object.entries(groups).flatMap(([group, { actions }]) =>
+        actions.flatMap((action) => [
+          `permission.${group}:${action}.name`,
+          `permission.${group}:${action}.description`,
+        ]),
+      ),
+    ),
+  ]
+}
 
 /**
  * Returns the texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces.
@@ -20,6 +38,7 @@ export const wordsOf = (
   buildWith(domains, (each) =>
     createWords({
       directory: inPackage('config/locales'),
+      requiredKeys: each.flatMap(keysOfDocument),
       extensionTexts: each.flatMap(({ texts }) => (texts ? [texts] : [])),
       extensionDirectories: each.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),
       codes,

@@ -77,6 +77,4 @@ export const {
   workspacePermissions,
   operatorPermissions,
   apiKeyPermissions,
-  isRoutable,
-  routableDomains,
 } = bankingCatalogue

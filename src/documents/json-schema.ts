@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 const decodePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
 /** Returns the value at a local reference such as `#/components/schemas/Loan`. Throws if it does not exist. */
-export const resolveReference = (document: Json, reference: string): unknown => {
+const resolveReference = (document: Json, reference: string): unknown => {
   if (!reference.startsWith('#/')) throw new TypeError(`${reference} is not a reference inside the document`)
   let value: unknown = document
   for (const part of reference.slice(2).split('/').map(decodePointer)) {

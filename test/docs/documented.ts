@@ -61,7 +61,7 @@ export const documented: Documented[] = [
   {
     file: 'docs/guides/extension.md',
     begins: 'PORTICO_CONFIG=examples/loans/portico.yaml npx portico config check',
-    prints: /^extensions:\n\s+- examples\/loans\/index\.js$/m,
+    prints: /^extensions:\n\s+- examples\/loans\/index\.ts$/m,
   },
   { file: 'docs/guides/rotate-keys.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
   {

@@ -64,6 +64,8 @@ export interface WordsOptions {
   extensionDirectories?: readonly string[]
   /** Texts of extensions by language and key. Only English is required. */
   extensionTexts?: readonly Readonly<Record<string, unknown>>[]
+  /** Keys that must have a text. */
+  requiredKeys?: readonly string[]
   /** All refusal codes and families of coded values. */
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
@@ -112,6 +114,8 @@ const loadTranslations = (options: WordsOptions): I18n => {
     interpolation: { escapeValue: false },
   })
   void i18n.init()
+  const missing = options.requiredKeys?.find((key) => !i18n.exists(key))
+  if (missing !== undefined) throw new Error(`${missing} has no text`)
   return i18n
 }
 
