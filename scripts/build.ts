@@ -14,11 +14,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const builds = join(root, 'build')
 const release = join(builds, 'release')
 
-/** The program, and the modules `portico` and `portico/contract` of the package. They share their code. */
+/** The program, and the modules `portico`, `portico/contract` and `portico/testing` of the package. They share their code. */
 const input = {
   cli: join(root, 'src/cli.ts'),
   portico: join(root, 'src/portico.ts'),
   contract: join(root, 'src/api/contract.ts'),
+  testing: join(root, 'src/testing/index.ts'),
 }
 
 /** Packages that load other files next to their code, and one that is large and rarely used. */

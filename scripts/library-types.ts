@@ -43,5 +43,5 @@ writeFileSync(
     '\n',
   ),
 )
-const kept = reachable(['index.d.ts', 'api/contract.d.ts', ...merged])
+const kept = reachable(['index.d.ts', 'api/contract.d.ts', 'testing/index.d.ts', ...merged])
 for (const name of declarations()) if (!kept.has(name)) rmSync(join(types, name))

@@ -55,7 +55,7 @@ export const importRules: ImportRule[] = [
   {
     name: 'only compose chooses implementations',
     from: /./,
-    exceptFrom: /^(main|cli|app|portico)\.ts$|^(compose|cli)\//,
+    exceptFrom: /^(main|cli|app|portico)\.ts$|^(compose|cli|testing)\//,
     forbids: /^((main|cli|portico)\.ts$|(compose|cli)\/)/,
   },
   {

@@ -192,6 +192,17 @@ describe('the build', () => {
       ])
     })
 
+    it('has a testing kit, with which the tests of the example pass', { timeout: 120_000 }, async () => {
+      const vitest = join(copy, 'node_modules/vitest/vitest.mjs')
+      const { stdout } = await run(process.execPath, [vitest, 'run', '--root', project, '--reporter', 'json'], {
+        cwd: project,
+        env: { ...process.env, NODE_OPTIONS: '', VITEST: '' },
+        maxBuffer: 64 << 20,
+      })
+      const { numPassedTests, numFailedTests } = JSON.parse(stdout.slice(stdout.indexOf('{')))
+      expect([numPassedTests > 15, numFailedTests]).toEqual([true, 0])
+    })
+
     it('runs in plain JavaScript, and reports a broken domain with its place', { timeout: 60_000 }, async () => {
       writeFileSync(
         join(project, 'broken.mjs'),

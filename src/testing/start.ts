@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Domain } from '../api/domain.ts'
+import { type Client, createClient } from '../client/index.ts'
+import { loadConfiguration } from '../config/index.ts'
+import { bankingDomains } from '../domains/index.ts'
+import type { Portal } from '../kernel/index.ts'
+import { startServer } from '../main.ts'
+import { createLogger } from '../platform/telemetry/index.ts'
+import { developmentPassword } from '../seed/development.ts'
+
+export interface StartOptions<Added extends readonly object[] = []> {
+  /** The domains of the gateway. Default: `bankingDomains`. */
+  domains?: readonly Domain[]
+  /** Configuration that overrides the defaults, such as `{ domains: { loans: { maxAmount: '5.00' } } }`. */
+  settings?: object
+  /** Contract modules of the domains, for the methods of the typed clients. */
+  contract?: Added
+}
+
+/** A mail of the development outbox. */
+export interface TestMail {
+  to: string
+  subject: string
+  text: string
+}
+
+/** A running gateway on an embedded store with the development accounts. */
+export interface TestPortico<Added extends readonly object[] = []> {
+  /** URL of the portal listener. */
+  url: string
+  /** URL of the operations listener. */
+  operationsUrl: string
+  /** Returns the newest mail to an address whose text matches. Waits up to ten seconds for one. */
+  mailTo(address: string, matches?: RegExp): Promise<TestMail>
+  /** Creates a typed client of a portal. Nobody is signed in. */
+  clientOf<const P extends Portal>(portal: P): Client<P, Added>
+  /** Signs in a consumer, such as `owner@demo.test` or `member@demo.test`. */
+  signInConsumer(email: string): Promise<Client<'CONSUMER', Added>>
+  /** Signs in an operator, such as `operator@demo.test` or `checker@demo.test`. */
+  signInOperator(email: string): Promise<Client<'SYSTEM', Added>>
+  /** Stops the gateway and deletes its store. */
+  stop(): Promise<void>
+}
+
+/** The access codes of the development profile. */
+export const accessCodes: Readonly<Record<Portal, string>> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
+
+const Mails = z.array(z.object({ to: z.string(), subject: z.string(), text: z.string() }))
+
+const maxWaitMs = 10_000
+const pollMs = 20
+
+/**
+ * Starts a gateway like `portico serve`, in this process, on an embedded store in a temporary folder. It listens on free
+ * ports, and its rate limits are multiplied by 1,000.
+ */
+export const startPortico = async <const Added extends readonly object[] = []>({
+  domains = bankingDomains,
+  settings = {},
+  contract,
+}: StartOptions<Added> = {}): Promise<TestPortico<Added>> => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-testing-'))
+  const file = join(folder, 'portico.yaml')
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify({ shutdown: { delayMs: 0 }, ...settings }))
+  const configuration = loadConfiguration({
+    PORTICO_CONFIG: file,
+    PORTICO_DATA_DIR: join(folder, 'data'),
+    PORTICO_RATE_LIMIT_SCALE: '1000',
+    PORT: '0',
+    OPS_PORT: '0',
+  })
+  const running = await startServer(domains, configuration, 'gateway', createLogger('silent')).catch(
+    async (error: unknown) => {
+      await rm(folder, { recursive: true, force: true })
+      throw error
+    },
+  )
+  const url = `http://127.0.0.1:${running.port}`
+  const operationsUrl = `http://127.0.0.1:${running.operationsPort}`
+
+  const mailTo = async (address: string, matches = /(?:)/): Promise<TestMail> => {
+    for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += pollMs) {
+      const mails = Mails.parse(await (await fetch(`${operationsUrl}/mail.json`)).json())
+      const found = mails.find(({ to, text }) => to === address && matches.test(text))
+      if (found) return found
+      await pause(pollMs)
+    }
+    throw new Error(`no mail to ${address} matches ${matches}`)
+  }
+  const clientOf = <const P extends Portal>(portal: P): Client<P, Added> =>
+    createClient({
+      baseUrl: url,
+      portal,
+      accessCode: accessCodes[portal],
+      edgeHeaders: true,
+      ...(contract && { contract }),
+    })
+  const code = (email: string) => async (): Promise<string> =>
+    /\b\d{6}\b/.exec((await mailTo(email, /\b\d{6}\b/)).text)?.[0] ?? ''
+
+  return {
+    url,
+    operationsUrl,
+    mailTo,
+    clientOf,
+    signInConsumer: async (email) => {
+      const client = clientOf('CONSUMER')
+      await client.signIn({ email, password: developmentPassword, code: code(email) })
+      return client
+    },
+    signInOperator: async (email) => {
+      const client = clientOf('SYSTEM')
+      await client.signIn({ email, password: developmentPassword, code: code(email) })
+      return client
+    },
+    stop: async () => {
+      await running.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
