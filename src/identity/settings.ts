@@ -22,9 +22,9 @@ export const fixedSettings = {
 
 /** The settings of one portal. The links are absolute URLs. */
 interface PortalIdentity extends Pick<PortalConfiguration, 'selfRegistration' | 'links'> {
-  /** Codes mailed to one account, or to one address that registers. */
+  /** Limit on the codes that are mailed to one account, or to one address that registers. */
   codeSends: WindowLimit
-  /** Reset links requested for one e-mail address. */
+  /** Limit on the reset links that are requested for one e-mail address. */
   forgot: WindowLimit
 }
 

@@ -194,12 +194,13 @@ describe('the build', () => {
 
     it('has a testing kit, with which the tests of the example pass', { timeout: 120_000 }, async () => {
       const vitest = join(copy, 'node_modules/vitest/vitest.mjs')
-      const { stdout } = await run(process.execPath, [vitest, 'run', '--root', project, '--reporter', 'json'], {
+      const report = join(project, 'report.json')
+      await run(process.execPath, [vitest, 'run', '--root', project, '--reporter', 'json', '--outputFile', report], {
         cwd: project,
         env: { ...process.env, NODE_OPTIONS: '', VITEST: '' },
         maxBuffer: 64 << 20,
       })
-      const { numPassedTests, numFailedTests } = JSON.parse(stdout.slice(stdout.indexOf('{')))
+      const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
       expect([numPassedTests > 15, numFailedTests]).toEqual([true, 0])
     })
 

@@ -63,7 +63,9 @@ test.each([
 })
 
 test.each(
-  commands.map(({ name }) => name).filter((name) => !['conformance', 'openapi', 'operator create'].includes(name)),
+  commands
+    .map(({ name }) => name)
+    .filter((name) => !['conformance', 'init', 'openapi', 'operator create'].includes(name)),
 )('%s with an invalid configuration names the setting: exit code 2', async (name) => {
   const { code, out, err } = await portico(name.split(' '), { PORT: 'nowhere' })
   expect([code, out]).toEqual([2, ''])

@@ -65,7 +65,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 
   test('an invalid file is rejected with every error listed, and the previous one stays in force', async () => {
-    await writeFile(portico.file, dump({ backends: { constants: { url: 'ftp://x' }, nonsense: 'in-process' } }))
+    await writeFile(portico.file, dump({ backends: { constants: { url: 'ftp://x' }, wallets: 'nonsense' } }))
     await expect.poll(() => portico.output()).toContain('the previous one stays')
     const line =
       portico
@@ -73,7 +73,13 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
         .split('\n')
         .find((each) => each.includes('the previous one stays')) ?? ''
     expect(line).toContain('backends.constants')
-    expect(line).toContain('nonsense')
+    expect(line).toContain('backends.wallets')
+    expect(await label()).toBe('second')
+  })
+
+  test('a file with an unknown domain is rejected by its name, and the previous one stays in force', async () => {
+    await writeFile(portico.file, dump({ backends: { ...withBackends(first).backends, nonsense: 'in-process' } }))
+    await expect.poll(() => portico.output()).toContain('backends.nonsense: no domain has this name')
     expect(await label()).toBe('second')
   })
 

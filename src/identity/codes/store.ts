@@ -87,6 +87,6 @@ const spendMatching = statement((store, param: Param<CodeOwner & { codeDigest: U
     .returning('owner'),
 )
 
-/** Spends a code. Returns false if it is wrong, used or expired. */
+/** Marks a code as used. Returns false if it is wrong, used or expired. */
 export const spendCode = async (tx: Tx, owner: CodeOwner, codeDigest: Uint8Array, now: Instant): Promise<boolean> =>
   (await spendMatching.first(tx, { ...owner, codeDigest, now: toDate(now) })) !== undefined

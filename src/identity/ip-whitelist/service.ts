@@ -11,7 +11,7 @@ import type { SessionPorts } from '../sessions/service.ts'
 import { listActiveSessions } from '../sessions/store.ts'
 import { listWhitelist, replaceEntries, setWhitelistEnabled, type WhitelistEntry } from './store.ts'
 
-/** What IP whitelists need. */
+/** The ports of IP whitelists. */
 export interface WhitelistPorts extends SessionPorts {
   addressGuard: AddressGuard
 }

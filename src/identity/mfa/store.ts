@@ -60,7 +60,7 @@ export const activatePendingSecret = async (
   return activated !== undefined
 }
 
-/** Spends a time step. Returns false if it or a later one was used before. */
+/** Marks a time step as used. Returns false if it or a later one was used before. */
 export const spendTimeStep = async (
   tx: Tx,
   portal: Portal,

@@ -82,7 +82,7 @@ export const findTokenAccount = async (
   return row?.account_biz_id
 }
 
-/** Spends a token. Returns false if it is spent or expired. */
+/** Marks a token as used. Returns false if it was used before or is expired. */
 export const spendPasswordToken = async (
   tx: Tx,
   { portal, purpose, digest }: TokenKey,

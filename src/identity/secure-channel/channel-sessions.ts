@@ -74,7 +74,7 @@ export class ChannelSessions {
     return session && session.expiresAt > this.#ports.clock.now() ? session : undefined
   }
 
-  /** Spends a sequence number. Returns false for a replay, or if the session is closed or lost. */
+  /** Marks a sequence number as used. Returns false if it was used before, or if the session is closed or lost. */
   spend({ window }: ChannelSession, sequence: number): MaybePromise<boolean> {
     return this.#ports.cache.spend(window, sequence, this.#settings.windowSize)
   }

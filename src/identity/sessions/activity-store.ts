@@ -36,7 +36,7 @@ export const recordStepUp = async (
     .execute()
 }
 
-/** Returns when the session last stepped up; null if never, or if it has ended. */
+/** Returns when the session last stepped up. Returns null if it never did, or if it has ended. */
 export const readLastStepUp = async (
   database: Database | Tx,
   { portal, accountId, sessionId }: OwnSession,

@@ -43,7 +43,7 @@ export const sessionOfRefreshToken = async (
   return row?.session_biz_id
 }
 
-/** Spends a token and stores its encrypted successor. Returns false if it was used before. */
+/** Marks a token as used and stores its encrypted successor. Returns false if it was used before. */
 export const spendRefreshToken = async (
   tx: Tx,
   portal: Portal,
