@@ -17,13 +17,14 @@ export default defineConfig({
     // More than cores, because tests wait for timers, sockets and other processes. A worker takes up to 600 MB.
     maxWorkers: 4,
     globalSetup: ['test/harness/run-folder.ts'],
+    reporters: ['./test/harness/reporter.ts'],
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{e2e,faults,browser,load}/**', '**/node_modules/**'],
+          exclude: ['test/{e2e,faults,browser,generators,package}/**', '**/node_modules/**'],
           // Files share the loaded modules of their worker. Loading them for each file takes half as long again.
           isolate: false,
         },
@@ -31,6 +32,26 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'faults', include: ['test/faults/**/*.test.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          globalSetup: ['test/package/global-setup.ts'],
+          // A step of the guide installs packages.
+          testTimeout: 300_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'generators',
+          include: ['test/generators/**/*.test.ts'],
+          globalSetup: ['test/generators/gateway.ts'],
+          // They install and run tools of other languages. On an idle machine with two cores, all take two minutes.
+          testTimeout: 600_000,
+        },
       },
       {
         extends: true,
