@@ -1,6 +1,6 @@
 const unreleased = '## [Unreleased]\n'
 
-/** Returns the entries of a version in a changelog, without its heading. Throws if the version has none. */
+/** Throws if the changelog does not contain the version. */
 export const entriesOf = (changelog: string, version: string): string => {
   const start = changelog.indexOf(`## [${version}]`)
   if (start < 0) throw new Error(`CHANGELOG.md has no section for ${version}`)
@@ -17,9 +17,8 @@ const hasUnreleasedEntries = (changelog: string): boolean => {
 }
 
 /**
- * Returns the changelog in which the unreleased entries belong to the new version, followed by an empty section for the
- * next one. If a section of the version exists without a date, it gets the date. Throws if the version is released
- * already or has no entries.
+ * Moves the unreleased entries to the version, or dates its existing section. Throws if the version is released or has
+ * no entries.
  */
 export const releaseChangelog = (changelog: string, version: string, date: string): string => {
   const prepared = `## [${version}]\n`

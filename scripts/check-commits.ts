@@ -1,7 +1,4 @@
-/*
- * Checks the subjects of commits: `node scripts/check-commits.ts [range]`.
- * Without a range it checks the commits since the latest release.
- */
+/* Checks commit subjects, by default those since the latest release: `node scripts/check-commits.ts [range]`. */
 import { execFileSync } from 'node:child_process'
 import { argv, stderr, stdout } from 'node:process'
 import { subjectError } from './commit-subject.ts'
@@ -9,7 +6,7 @@ import { subjectError } from './commit-subject.ts'
 const git = (...args: string[]): string =>
   execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 
-/** Returns the latest release, or the commit that added this check if there is no release. */
+/** The latest release, or else the commit that added this check. */
 const start = (): string => {
   try {
     return git('describe', '--tags', '--match', 'v*', '--abbrev=0').trim()

@@ -1,7 +1,6 @@
 /*
- * Lists the source files that a transfer and a sign-in run through, from the socket to SQL: `node
- * scripts/files-of-request.ts [--write]`. The script starts a gateway on an embedded store and asks V8 which functions
- * each request called. `--write` updates the lists in ARCHITECTURE.md.
+ * Lists the source files that a transfer and a sign-in execute, measured by V8:
+ * `node scripts/files-of-request.ts [--write]`. `--write` updates ARCHITECTURE.md.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -20,7 +19,7 @@ import { developmentIds } from '../src/seed/development.ts'
 
 const source = new URL('../src/', import.meta.url).href
 
-/** Returns the source files with a function that ran during `work`, relative to src. */
+/** Paths are relative to src. */
 const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promise<string[]> => {
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   await work()
@@ -35,10 +34,6 @@ const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promi
     .sort()
 }
 
-/**
- * Returns the files that a sign-in and a transfer run through. Files that run in the background at the same time are
- * left out.
- */
 export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: string[] }> => {
   const directory = mkdtempSync(join(tmpdir(), 'portico-files-'))
   const settings = loadConfiguration({
@@ -91,7 +86,7 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
       const proof = { mfaMethod: 'EMAIL', code: await mailedCode(email) }
       return (await call('/auth/login/complete', { sessionId, ...proof })).accessToken
     }
-    /** Three runs are compared, because work in the background does not appear in all of them. */
+    /** Compares three runs, because background work does not occur in each. */
     const inEachRun = async (work: () => Promise<unknown>): Promise<string[]> => {
       const runs = [await filesRunBy(session, work), await filesRunBy(session, work), await filesRunBy(session, work)]
       return runs.reduce((common, run) => common.filter((file) => run.includes(file)))
@@ -111,7 +106,6 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
   }
 }
 
-/** Returns the lists as Markdown tables, a row per folder. */
 const tableOf = (files: readonly string[]): string => {
   const folders = Map.groupBy(files, (file) => dirname(file))
   const rows = [...folders].map(([folder, names]) => {
@@ -121,7 +115,6 @@ const tableOf = (files: readonly string[]): string => {
   return ['| folder | files |', '| --- | --- |', ...rows].join('\n')
 }
 
-/** Replaces the text between two marks of ARCHITECTURE.md. */
 const replaceSection = (page: string, mark: string, text: string): string => {
   const [start, end] = [`<!-- ${mark} -->\n`, `<!-- /${mark} -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]

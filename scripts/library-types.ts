@@ -1,11 +1,12 @@
 /*
- * Writes the type declarations of the modules `portico` and `portico/contract` to dist/types. TypeScript drops imports without
- * exported types, so dist/types/index.d.ts also imports the files that extend the codes and services by declaration merging.
+ * Writes the declarations of `portico` and `portico/contract` to dist/types. TypeScript drops imports without exported
+ * types, so index.d.ts also imports the files that merge declarations.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { methodDeclarations } from './client/declarations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const types = join(root, 'dist/types')
@@ -14,7 +15,7 @@ const declarations = (): string[] =>
   readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
 const textOf = (name: string): string => readFileSync(join(types, name), 'utf8')
 
-/** Returns the declaration files that a file imports, relative to dist/types. */
+/** Paths are relative to dist/types. */
 const importsOf = (name: string): string[] =>
   [...textOf(name).matchAll(/(?:from |import\(|import )['"](\.[^'"]+)\.ts['"]/g)].map(
     ([, path = '']) => `${join(dirname(name), path)}.d.ts`,
@@ -34,6 +35,8 @@ execFileSync(
     stdio: 'inherit',
   },
 )
+// The testing kit returns typed clients.
+writeFileSync(join(types, 'client/methods.d.ts'), methodDeclarations())
 const merged = declarations()
   .filter((name) => /declare module '[^']+\/(services|codes)\.ts'/.test(textOf(name)))
   .sort()

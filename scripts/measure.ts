@@ -1,7 +1,7 @@
 /*
- * Measures start time and memory of the gateway on each store: `npm run measure [starts] [idleMs]`. Prints the medians next
- * to their targets. Every start has an existing store and a warm compile cache, and the stores alternate. Memory is the
- * resident set after `idleMs`, and again after 500 requests.
+ * Measures start time and memory on each store: `npm run measure [starts] [idleMs]`. Prints medians next to their
+ * targets. Starts use an existing store and a warm compile cache. Memory is the resident set after `idleMs`, and after
+ * 500 requests.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -93,7 +93,7 @@ const stores = [
     : []),
 ].map((store) => ({ ...store, runs: [] as Figures[] }))
 
-// The first start creates the store and fills the compile cache.
+// The first start creates the store and the compile cache.
 for (const { variables } of stores) await start(variables)
 for (let run = 0; run < starts; run++) for (const { variables, runs } of stores) runs.push(await start(variables))
 stdout.write(`medians of ${starts} starts (targets in brackets), load average ${loadavg()[0]?.toFixed(1)}\n`)

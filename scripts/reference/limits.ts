@@ -12,7 +12,7 @@ const Defaults = z.object({ limits: z.object({ address: Rule, groups: Groups }) 
 
 const windowOf = (ms: number): string => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 60_000} min`)
 
-/** If a group has more operations than this, they are not listed, because it is the default group. */
+/** A larger group is the default group. Do not list its operations. */
 const maxListed = 20
 
 const operationsOf = (group: string): string => {
@@ -21,7 +21,6 @@ const operationsOf = (group: string): string => {
   return ids.length > maxListed ? 'all others' : ids.join(', ')
 }
 
-/** Returns the page docs/reference/limits.md. */
 export const limitsReference = (): string => {
   const file = new URL('../../config/default.yaml', import.meta.url)
   const { limits } = Defaults.parse(load(readFileSync(file, 'utf8')))
@@ -35,7 +34,7 @@ export const limitsReference = (): string => {
   return `${generatedFrom('config/default.yaml and the contracts')}# Limits
 
 The gateway counts requests in fixed windows. A request above a limit gets 429 \`ACCESS.RATE_LIMITED\` with \`Retry-After\`. Around
-the end of a window up to twice the limit can pass.
+the boundary between two windows, up to twice the limit can get through.
 
 ## Defaults
 
@@ -46,7 +45,7 @@ ${table(['group', 'counted by', 'requests', 'window'], [everything, ...rules])}
 | address | the client address; IPv6 by its /56 (\`limits.ipv6Prefix\`) |
 | network | an IPv4 /24 or an IPv6 /48 |
 | total | all clients of one portal |
-| account | all sessions of an account together, and all its API keys together |
+| account | one count for all sessions of an account, and another for all its API keys |
 
 In \`mfaSend\` and \`forgot\` the account limit counts the mails to one account. A group without an account limit uses that of
 \`general\`.
@@ -65,9 +64,11 @@ ${table(
 \`limits\` sets the limits of the deployment, and \`portals.<portal>.limits\` those of one portal. \`PORTICO_RATE_LIMIT_SCALE\` multiplies
 all of them. See the [configuration](configuration.md#limits).
 
+[Limits of money](../concepts/ledger.md#limits) cover exactly 24 hours.
+
 ## Response headers
 
-Every response of a limited operation describes the limit that is closest to its end:
+Every response of a limited operation describes the limit that is closest to exhaustion:
 
 \`\`\`text
 RateLimit-Policy: "money-account";q=120;w=60
@@ -75,6 +76,16 @@ RateLimit: "money-account";r=117;t=42
 \`\`\`
 
 \`q\` is the limit and \`w\` the window in seconds. \`r\` is the number of remaining requests, and \`t\` the seconds until the window ends.
+
+## Lists
+
+Totals of lists are exact up to 10,000 matching records. Above that, \`totalRecords\` and \`totalPages\` can be estimates from the
+statistics of the database. The response then has the header \`X-Total-Estimated: true\`, and the client’s \`answer\` has
+\`isTotalEstimated\`. \`hasNext\` is always exact.
+
+\`requests.maxListDepth\` limits \`currentPage\` times \`pageSize\`. A deeper page gets 400 \`VALIDATION.INVALID_PARAMETER\`, which names
+\`currentPage\`. To read further records, narrow the list with \`startTime\`, \`endTime\` or a filter. To read all records of a
+workspace, create an export.
 
 ## Other bounds
 
@@ -84,7 +95,10 @@ RateLimit: "money-account";r=117;t=42
 | code attempts per sign-in | \`login.attempts\` |
 | concurrent sign-in steps, and their queue | \`login.concurrency\`, \`login.queue\` |
 | concurrent sessions per account | \`sessions.maxConcurrent\` |
+| open event streams and WebSockets, per account, address and replica | \`streams\` |
+| depth of a list | \`requests.maxListDepth\` |
 | size of a JSON body | \`requests.maxBodyBytes\` |
+| size of an upload, download or body that is passed through to a service | \`backends.<name>.maxStreamBytes\` |
 | size of a file, by purpose | \`files.purposes\` |
 | invitations per workspace and day | \`access.invitations\` |
 | API keys, roles and workspaces | \`access\` |

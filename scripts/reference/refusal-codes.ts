@@ -14,7 +14,7 @@ const rowOf = (code: Code): string[] => {
   return [`\`${code}\``, String(statusOf(code)), cell(sentence), cell(cause), cell(action)]
 }
 
-/** The families of codes in order. A family is the part of a code before the dot. */
+/** A family is the part of a code before the dot. */
 const families = [...new Set(codes.map((code) => code.slice(0, code.indexOf('.'))))].sort()
 
 const sectionOf = (family: string): string => {
@@ -59,5 +59,4 @@ ${table(['operation', 'condition', 'code'], rows)}
 `
 }
 
-/** Returns the page docs/reference/refusal-codes.md. */
 export const refusalCodeReference = (): string => [intro, ...families.map(sectionOf), documented500()].join('\n')

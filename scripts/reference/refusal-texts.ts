@@ -1,15 +1,13 @@
 import type { Code } from '../../src/kernel/index.ts'
 
 export interface RefusalText {
-  /** When the gateway refuses with this code. */
   cause: string
-  /** The action that the caller should take. */
   action: string
 }
 
 const retryLater = 'Retry after the seconds in `Retry-After`. Repeat a command with the same `X-Request-Id`.'
 
-/** The explanation of every refusal code for docs/reference/refusal-codes.md. A missing code is a type error. */
+/** A missing code is a type error. */
 export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   'VALIDATION.INVALID_PARAMETER': {
     cause:
@@ -61,13 +59,31 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     cause: 'The IP whitelist of the account, or the address list of the API key, excludes the client address.',
     action: 'Call from an allowed address, or change the list.',
   },
+  'ACCESS.ORIGIN_NOT_ALLOWED': {
+    cause: 'The `Origin` of a WebSocket handshake is neither that of `publicUrl` nor listed in `streams.origins`.',
+    action: 'Open the WebSocket from a page of the portal, or add the origin to the configuration.',
+  },
   'ACCESS.STEP_UP_REQUIRED': {
     cause: 'The operation needs a second factor that was verified recently.',
-    action: 'Call `security/step-up/send` and `security/step-up`, then repeat the request.',
+    action:
+      'Call `security/step-up/send` and `security/step-up`, then repeat the request. Repeat a password reset with `mfaMethod` and `code`.',
+  },
+  'ACCESS.OWNER_HOLD': {
+    cause: 'The caller became OWNER less than `access.ownerHoldMs` ago, and would pay out or demote an older owner.',
+    action: 'Wait for the time in `Retry-After`, or ask an older owner.',
   },
   'AUTH.PENDING_APPROVAL': {
     cause: 'An operator has not yet approved the registration.',
     action: 'Wait for the mail about the decision.',
+  },
+  'AUTH.MFA_METHOD_NOT_ALLOWED': {
+    cause: 'The account cannot use mailed codes (`portals.<portal>.mfa.mailCodes`).',
+    action: 'Ask for a code of the authenticator app or a backup code.',
+  },
+  'AUTH.AUTHENTICATOR_REQUIRED': {
+    cause:
+      'The account needs an authenticator, and has neither an authenticator nor backup codes. Also an attempt to remove this authenticator.',
+    action: 'Ask an administrator to reset the second factor of the account.',
   },
   'AUTH.REGISTRATION_CLOSED': {
     cause: 'The portal does not allow self-registration (`selfRegistration`).',
@@ -113,6 +129,10 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     cause: 'The `Range` of a download lies outside the file.',
     action: 'Use the size in `Content-Range`.',
   },
+  'FILE.QUOTA_EXCEEDED': {
+    cause: 'The stored files of the account or the workspace reach the maximum number or size.',
+    action: 'Delete files, or ask the operator. See `files.quotas`.',
+  },
   'REQUEST.ID_REUSED': {
     cause: 'The `X-Request-Id` was already used for a request with another body.',
     action: 'Send a new id with each new command.',
@@ -126,8 +146,8 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: 'Choose another wallet, or ask the operator.',
   },
   'WALLET.LIMIT_EXCEEDED': {
-    cause: 'The amount is below the minimum, above the maximum, or above what is left of the daily limit.',
-    action: 'Choose an amount within the limits.',
+    cause: 'The amount is below the minimum, above the maximum, or above what is left of a daily limit.',
+    action: 'Choose an amount within the limits, or wait until earlier orders are older than 24 hours.',
   },
   'EXCHANGE.RATE_UNAVAILABLE': {
     cause: 'No current rate exists for the pair of currencies.',
@@ -148,6 +168,11 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   'WORKSPACE.NOT_ACTIVE': {
     cause: 'The workspace is frozen.',
     action: 'Ask the operator to unfreeze it.',
+  },
+  'REQUEST.UPGRADE_REQUIRED': {
+    cause:
+      'The operation is a WebSocket, and the request is not an opening handshake: `Upgrade: websocket`, version 13, a valid key and no body.',
+    action: 'Open the operation with a WebSocket client.',
   },
   'ACCESS.RATE_LIMITED': {
     cause: 'A limit is used up. `RateLimit-Policy` names it.',
@@ -170,7 +195,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: retryLater,
   },
   'SYSTEM.UPSTREAM_TIMEOUT': {
-    cause: 'A service behind Portico did not reply in time. The command may have run.',
+    cause: 'A service behind Portico, or a handler of an extension, did not reply in time. The command may have run.',
     action: 'Retry with the same `X-Request-Id`.',
   },
 }

@@ -2,7 +2,6 @@ import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml'
 
 export interface Defaults {
   valueAt(path: readonly string[]): unknown
-  /** Returns the comment before a setting, on one line. */
   commentAt(path: readonly string[]): string | undefined
 }
 
@@ -11,9 +10,7 @@ const oneLine = (comment: string): string => comment.replace(/\s*\n\s*/g, ' ').t
 const child = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 
-/**
- * Returns the values and comments of a YAML file by path. The comment before the first key of a map belongs to the map.
- */
+/** The comment before the first key of a map belongs to the map. */
 export const readDefaults = (text: string): Defaults => {
   const document = parseDocument(text, { merge: true })
   const comments = new Map<string, string>()

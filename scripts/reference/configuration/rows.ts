@@ -2,10 +2,7 @@ import type { Defaults } from './defaults.ts'
 import { alternatives, type Node, takes } from './takes.ts'
 
 export interface Row {
-  /**
-   * The path of the setting. Names are separated by dots; `<…>` stands for any name, and `[]` for each element of a
-   * list.
-   */
+  /** The dotted path. `<…>` stands for any name, and `[]` for each element of a list. */
   setting: string
   takes: string
   otherwise: string
@@ -21,7 +18,7 @@ const shown = (value: unknown): string => {
 const childrenOf = (node: Node): [string, Node][] =>
   Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
 
-/** Whether siblings have the same schema, such as the portals. One row then describes all of them. */
+/** Siblings with the same schema, such as the portals, share one row. */
 const areAlike = (children: [string, Node][]): boolean =>
   children.length > 1 &&
   childrenOf(children[0]?.[1] ?? {}).length > 2 &&
@@ -32,10 +29,7 @@ const namesOf = ({ propertyNames }: Node): string => {
   return names === '' || names.length > 40 ? 'name' : names
 }
 
-/**
- * Returns the rows of a setting and of the settings below it. `path` is its place in the defaults, or null if the
- * defaults do not contain it.
- */
+/** `path` is null if the defaults do not contain the setting. */
 export const rowsOf = (node: Node, setting: string, path: string[] | null, defaults: Defaults): Row[] => {
   const below = (name: string, child: Node, key: string | null): Row[] =>
     rowsOf(child, name, path && key !== null ? [...path, key] : null, defaults)

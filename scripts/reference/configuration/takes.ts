@@ -2,9 +2,7 @@ import type { z } from 'zod'
 
 export type Node = z.core.JSONSchema.BaseSchema
 
-/**
- * Whether a bound is shown. JSON Schema gives integers the bounds of JavaScript's safe integers, which are left out.
- */
+/** JSON Schema gives integers the bounds of JavaScript's safe integers. Omit those. */
 const isBound = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
 
@@ -21,7 +19,6 @@ export const alternatives = (node: Node): Node[] =>
 
 const quoted = (values: readonly unknown[]): string => values.map((each) => `\`${String(each)}\``).join(', ')
 
-/** Describes the values that a setting accepts. */
 export const takes = (node: Node): string => {
   const choices = alternatives(node)
   if (choices.length > 0) return [...new Set(choices.map(takes))].join(' or ')

@@ -1,0 +1,37 @@
+/*
+ * Checks the licenses of the production dependencies against a list: `npm run check:licenses`. The licenses of the list
+ * allow use in a closed product without further conditions than a notice.
+ */
+import { readFileSync } from 'node:fs'
+import { stderr, stdout } from 'node:process'
+import { z } from 'zod'
+
+const allowed = [
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'PSF-2.0',
+]
+const Package = z.object({ version: z.string(), license: z.string().optional(), dev: z.boolean().optional() })
+const Lock = z.object({ packages: z.record(z.string(), z.unknown()) })
+
+/** Returns the production packages of a lock file whose license is missing or not on the list. */
+export const rejectedLicenses = (lock: unknown): string[] =>
+  Object.entries(Lock.parse(lock).packages)
+    // The first entry is the package itself. Links have no license; their targets have their own entries.
+    .filter(([path]) => path !== '' && path !== 'node_modules/portico-node')
+    .map(([path, entry]) => ({ path, ...Package.parse(entry) }))
+    .filter(({ dev, license }) => !dev && !allowed.includes(license ?? ''))
+    .map(({ path, version, license }) => `${path} ${version}: ${license ?? 'no license'}`)
+
+if (import.meta.main) {
+  const rejected = rejectedLicenses(JSON.parse(readFileSync('package-lock.json', 'utf8')))
+  for (const line of rejected) stderr.write(`${line}\n`)
+  stdout.write(`check:licenses: ${rejected.length} findings\n`)
+  if (rejected.length > 0) process.exitCode = 1
+}
