@@ -3,118 +3,183 @@ import {
   type CodedFamily,
   type CodeTable,
   chains,
+  codedFamily,
   domainOf,
   isCodedFamily,
   type Operation,
   operationsIn,
   type Permission,
   pipelineCodes,
+  type RateGroups,
+  type RateRules,
+  rateGroups,
+  withCallSite,
 } from '../kernel/index.ts'
+import { collectLedgerTypes, type LedgerTypeTable } from './ledger-types.ts'
+import { passThroughErrors } from './pass-through.ts'
 import {
   assertDeclaredPermissions,
   collectPermissions,
   joinDeclarations,
   type PermissionList,
   type PermissionRow,
+  type ReportError,
 } from './permissions.ts'
 
-/** The exports of contract files by the name of their owner, such as a domain. */
+/** By owner, such as a domain. */
 export type Contracts = Readonly<Record<string, object>>
 
-/** The declarations of all owners in one process. */
 export interface Catalogue {
-  /** Each operation with its export name, in the order of the domains. */
   readonly namedOperations: readonly (readonly [name: string, operation: Operation])[]
   readonly operations: readonly Operation[]
-  /** Every refusal code. */
   readonly codes: readonly Code[]
   isCode(text: string): text is Code
-  /** Returns the HTTP status of a refusal code. */
   statusOf(code: Code): number
-  /** Returns the code as users/self reports it: the HTTP status followed by a zero, such as 4010 for 401. */
+  /** The HTTP status and a zero, such as 4010 for 401 (users/self). */
   numericCode(code: Code): string
-  /** Every family of coded values, by its name. */
   readonly codedFamilies: ReadonlyMap<string, CodedFamily>
-  /** Every permission in order. */
+  readonly ledgerTypes: LedgerTypeTable
   readonly permissionTable: {
     readonly workspace: readonly PermissionRow[]
     readonly operator: readonly PermissionRow[]
   }
   readonly workspacePermissions: readonly Permission[]
   readonly operatorPermissions: readonly Permission[]
-  /** The workspace permissions that an API key can hold. */
   readonly apiKeyPermissions: readonly Permission[]
-  /** The lists that `permissionCodes` of a contract file names. */
+  /** The lists of permissions to which `permissionCodes` of a contract file refers. */
   readonly permissionLists: Readonly<Record<PermissionList, readonly Permission[]>>
-  /** The domains that the configuration can place behind HTTP. */
+  /** Domains that the configuration can place behind HTTP. */
   readonly routableDomains: readonly string[]
-  /** Whether the configuration can place a domain behind HTTP. */
   isRoutable(domain: string): boolean
-  /** The description of each OpenAPI tag, by domain. */
   readonly summaries: ReadonlyMap<string, string>
+  /** Groups of domains with their default limits, without Portico's own. */
+  readonly rateGroups: ReadonlyMap<string, RateRules>
 }
 
-/** Resources that the gateway serves itself and never forwards. */
 const servedByGateway = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])
 const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 
 const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
+const rateGroupsOf = (contract: object): RateGroups =>
+  'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}
 const tableOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
-/**
- * Returns the method and whole path of an operation on each chain. Whole paths are compared, because a path on one
- * chain can begin with the prefix of another chain.
- */
+/** Compares complete paths, because a path may begin with the prefix of another chain. */
 const routesOf = ({ method, path, chains: ids }: Operation): string[] =>
   ids.map((id) => `${method} ${chains[id].prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`)
 
-const assertDistinctOperations = (domains: Contracts): void => {
+const assertDistinctOperations = (domains: Contracts, report: ReportError): void => {
   const operations = Object.entries(domains).flatMap(([owner, contract]) =>
     operationsIn(contract).map(([name, operation]) => ({ owner, name, operation })),
   )
   joinDeclarations(
     'operation',
     operations.map(({ owner, operation }) => [owner, operation.id, operation] as const),
+    report,
   )
   joinDeclarations(
     'export name',
     operations.map(({ owner, name, operation }) => [owner, name, operation] as const),
+    report,
   )
   joinDeclarations(
     'route',
     operations.flatMap(({ owner, operation }) =>
       routesOf(operation).map((route) => [owner, route, operation] as const),
     ),
+    report,
   )
 }
 
-const assertKnownRefusals = (domains: Contracts, isCode: (text: string) => boolean): void => {
+/** Returns every family of coded values. The family `flowType` has the flow types of all owners. */
+const collectFamilies = (
+  owners: Contracts,
+  { flowTypes }: LedgerTypeTable,
+  report: ReportError,
+): ReadonlyMap<string, CodedFamily> => {
+  const declared = joinDeclarations(
+    'coded family',
+    Object.entries(owners).flatMap(([owner, contract]) =>
+      Object.values(contract)
+        .filter(isCodedFamily)
+        .map((family) => [owner, family.name, family] as const),
+    ),
+    report,
+  )
+  const numbers = Object.fromEntries([...flowTypes].map(([name, { value }]) => [name, value]))
+  return new Map(
+    [...declared].map(([name, family]) => [name, name === 'flowType' ? codedFamily(name, numbers) : family]),
+  )
+}
+
+const assertKnownRefusals = (domains: Contracts, isCode: Catalogue['isCode'], report: ReportError): void => {
   for (const [owner, contract] of Object.entries(domains))
-    for (const [, { id, refuses, malformedParam, malformedBody }] of operationsIn(contract))
+    for (const [, operation] of operationsIn(contract)) {
+      const { id, refuses, malformedParam, malformedBody } = operation
       for (const code of [...refuses, malformedParam, malformedBody])
         if (code !== undefined && !isCode(code))
-          throw new TypeError(`${id} of ${owner} refuses with ${code}, which no owner declares`)
+          report(withCallSite(`${id} of ${owner} refuses with ${code}, which no owner declares in codes`, operation))
+    }
+}
+
+const assertKnownRateGroups = (domains: Contracts, declared: Catalogue['rateGroups'], report: ReportError): void => {
+  const known: ReadonlySet<string> = new Set([...rateGroups, ...declared.keys()])
+  for (const [owner, contract] of Object.entries(domains))
+    for (const [, operation] of operationsIn(contract)) {
+      const { id, policy } = operation
+      if (!known.has(policy.rate)) {
+        const message = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
+        report(withCallSite(message, operation))
+      }
+    }
+}
+
+const collectRateGroups = (domains: Contracts, report: ReportError): Catalogue['rateGroups'] => {
+  const ours = rateGroups.map((name) => ['pipeline', name, {}] as const)
+  const declared = Object.entries(domains).flatMap(([owner, contract]) =>
+    Object.entries(rateGroupsOf(contract)).map(([name, rules]) => [owner, name, rules] as const),
+  )
+  const all = new Map(joinDeclarations<RateRules>('rate group', [...ours, ...declared], report))
+  for (const name of rateGroups) all.delete(name)
+  return all
+}
+
+export class CatalogueError extends TypeError {
+  readonly errors: readonly string[]
+
+  constructor(errors: readonly string[]) {
+    super(errors.join('; '))
+    this.errors = errors
+  }
+}
+
+const assertPassThrough = (operations: readonly Operation[], report: ReportError): void => {
+  for (const operation of operations)
+    for (const [field, message] of passThroughErrors(operation))
+      report(withCallSite(`${operation.id}: ${field}: ${message}`, operation))
 }
 
 /**
- * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a TypeError if two
- * owners declare the same operation, export name, route, code, permission or family of coded values; the error names
- * both owners. Also throws if an operation uses an undeclared code or permission; the error names the operation.
+ * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a CatalogueError
+ * with every duplicate declaration, undeclared code, permission or rate group, and operation that cannot be passed
+ * through.
  */
 export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue => {
+  const errors: string[] = []
+  const report: ReportError = (message) => errors.push(message)
   const order = Object.keys(domains)
   const reserved = order.find((name) => name === 'pipeline' || Object.hasOwn(shared, name))
-  if (reserved !== undefined) throw new TypeError(`the name ${reserved} is used twice`)
+  if (reserved !== undefined) report(`the name ${reserved} is used twice`)
   const positionOf = ({ id }: Operation): number => order.indexOf(domainOf(id))
-  // `operators.*` is declared by several owners.
+  // Several owners declare operations of `operators`, so sort by domain.
   const namedOperations = Object.values(domains)
     .flatMap(operationsIn)
     .sort(([, a], [, b]) => positionOf(a) - positionOf(b))
   const operations = namedOperations.map(([, operation]) => operation)
   const owners: Contracts = { pipeline: { codes: pipelineCodes }, ...shared, ...domains }
   const permissionTable = {
-    workspace: collectPermissions(owners, 'workspace'),
-    operator: collectPermissions(owners, 'operator'),
+    workspace: collectPermissions(owners, 'workspace', report),
+    operator: collectPermissions(owners, 'operator', report),
   }
   const workspacePermissions = codesIn(permissionTable.workspace)
   const operatorPermissions = codesIn(permissionTable.operator)
@@ -124,12 +189,19 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
     Object.entries(owners).flatMap(([owner, contract]) =>
       Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status] as const),
     ),
+    report,
   )
   const isCode = (text: string): text is Code => statuses.has(text)
   const statusOf = (code: Code): number => statuses.get(code) ?? 500
-  assertDistinctOperations(domains)
-  assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions })
-  assertKnownRefusals(domains, isCode)
+  const ledgerTypes = collectLedgerTypes(owners, report)
+  const declaredRateGroups = collectRateGroups(domains, report)
+  const codedFamilies = collectFamilies(owners, ledgerTypes, report)
+  assertDistinctOperations(domains, report)
+  assertPassThrough(operations, report)
+  assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
+  assertKnownRefusals(domains, isCode, report)
+  assertKnownRateGroups(domains, declaredRateGroups, report)
+  if (errors.length > 0) throw new CatalogueError(errors)
   return {
     namedOperations,
     operations,
@@ -137,19 +209,13 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
     isCode,
     statusOf,
     numericCode: (code) => `${statusOf(code)}0`,
-    codedFamilies: joinDeclarations(
-      'coded family',
-      Object.entries(owners).flatMap(([owner, contract]) =>
-        Object.values(contract)
-          .filter(isCodedFamily)
-          .map((family) => [owner, family.name, family] as const),
-      ),
-    ),
+    codedFamilies,
+    ledgerTypes,
     permissionTable,
     workspacePermissions,
     operatorPermissions,
     apiKeyPermissions,
-    permissionLists: { workspacePermissions, apiKeyPermissions },
+    permissionLists: { workspacePermissions, apiKeyPermissions, operatorPermissions },
     routableDomains: [...new Set(operations.map(({ id }) => domainOf(id)))].filter(isRoutable),
     isRoutable,
     summaries: new Map(
@@ -157,5 +223,6 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
         'summary' in contract && typeof contract.summary === 'string' ? [[name, contract.summary]] : [],
       ),
     ),
+    rateGroups: declaredRateGroups,
   }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {
+  accountStatus,
   type CodedFamily,
   invalid,
   isCurrency,
@@ -8,30 +9,27 @@ import {
   parseInstant,
   parseMoney,
   workspaceKind,
+  workspaceStatus,
 } from '../kernel/index.ts'
 
 /*
- * Fields of requests and replies. Requests are strict objects that reject unknown fields; replies are plain objects, so a
- * field that the contract does not declare never leaves the gateway.
+ * Fields of requests and replies. Requests are strict and reject unknown fields. Replies drop undeclared fields, so
+ * that none leaves the gateway.
  */
 
-/** Control characters other than line breaks and tabs. */
+/** Control characters except line breaks and tabs. */
 const control = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f'
 const printable = `^[^${control}]*$`
 const printableText = new RegExp(printable)
-/**
- * Matches a text of printable characters with at least one that is not blank. Uses no Unicode classes, because OpenAPI
- * generators may not support them.
- */
+/** Uses no Unicode classes, because OpenAPI generators may not support them. */
 const nonBlank = `^[^${control}]*[^${control}\\s][^${control}]*$`
 
 /**
- * Matches a visible character: no blank, and none that Unicode ignores in display, such as zero-width spaces and
- * fillers.
+ * Blanks are not visible, nor are characters that Unicode ignores in display, such as zero-width spaces and fillers.
  */
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** Text in a request of `min` to `max` characters, trimmed and in NFC. Text without a visible character is rejected. */
+/** Text in a request: `min` to `max` characters, trimmed and in NFC. Text without a visible character is rejected. */
 export const text = (max: number, min = 1) =>
   z
     .string()
@@ -43,44 +41,59 @@ export const text = (max: number, min = 1) =>
     .refine((value) => value.isWellFormed() && printableText.test(value) && (value === '' || visible.test(value)))
     .meta({ pattern: min > 0 ? nonBlank : printable })
 
-/** A person's reason for a decision. */
+const lineControl = '\\x00-\\x1f\\x7f-\\x9f'
+const printableLine = new RegExp(`^[^${lineControl}]*$`)
+
+/** Text on one line, such as a name: no line breaks and no tabs. */
+export const line = (max: number) =>
+  text(max)
+    .refine((value) => printableLine.test(value))
+    .meta({ pattern: `^[^${lineControl}]*[^${lineControl}\\s][^${lineControl}]*$` })
+
+/** A reason for a decision. */
 export const reason = text(256)
 
-/** The reason that a person gives for a decision. */
+/** Required, but can be empty. */
+export const memberReason = text(256, 0)
+
+/** A text that only the gateway interprets, such as a token. */
 export const opaque = (max: number) => z.string().min(1).max(max)
 
 export const sessionId = opaque(128)
 
-/** A UUID in a request, in lower case as in the audit log. Whether it exists is checked later. */
+/** A UUID in a request, converted to lower case as in the audit log. */
 export const id = z
   .uuid()
   .toLowerCase()
   .meta({ description: 'bizId', examples: ['01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'] })
 
-/** Returns the schema of a path parameter: an id, unless the operation declares another one. */
 export const pathParameterSchema = ({ params }: Operation, name: string): z.ZodType<string> => params?.[name] ?? id
 
 /** An id in a reply. */
 export const bizId = z.string()
 
-/** An ISO 8601 time with a zone, in requests. */
+/** An ISO 8601 time in UTC, in replies. */
 export const timestamp = z.iso.datetime().meta({ description: 'ISO 8601 in UTC, ending with `Z`' })
 
 export const zoneDescription = 'ISO 8601 with a time zone: `Z`, or an offset such as `+02:00`'
 
-/** ISO 8601 with a zone, in requests. */
+/** An ISO 8601 time with a zone, in requests. */
 export const instant = z.iso
   .datetime({ offset: true })
   .refine((value) => parseInstant(value) !== undefined)
   .meta({ description: zoneDescription })
 
-/** Returns the schema of a family's codes in requests. */
-export const codeOf = <C extends string>(family: CodedFamily<C>) => z.enum(family.codes)
+/** A family's codes in requests. OpenAPI recognizes the schema by its title. */
+export const codeOf = <C extends string>(family: CodedFamily<C>) =>
+  z.enum(family.codes).meta({ title: `${family.name}.code` })
 
-/** Returns the schema of a coded value in replies. OpenAPI recognizes it by its title. */
-export const coded = (family: CodedFamily) =>
+/**
+ * A coded value in replies. OpenAPI recognizes the schema by its title. The brand gives the typed client the codes. It
+ * checks nothing, because a newer gateway may send new codes.
+ */
+export const coded = <C extends string>(family: CodedFamily<C>) =>
   z
-    .object({ code: z.string(), value: z.int(), label: z.string(), description: z.string() })
+    .object({ code: z.string().brand<C>(), value: z.int(), label: z.string(), description: z.string() })
     .meta({ title: family.name })
 
 export const currency = z
@@ -102,11 +115,11 @@ export const amount = z
 /** A decimal string in a reply. */
 export const decimal = z.string()
 
-/** Whether an amount is positive and has no more decimal places than its currency. */
+/** Whether an amount is positive and fits the currency's decimal places. */
 export const fitsCurrency = (value: string, currencyCode: string): boolean =>
   isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
 
-/** Returns a list without duplicates. */
+/** A list without duplicates. */
 export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
   z
     .array(item)
@@ -114,10 +127,9 @@ export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
     .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
     .meta({ uniqueItems: true })
 
-/** Whether an update sets at least one field. */
 export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
 
-/** Returns the schema of an update with optional fields. At least one of them must be set. */
+/** An update with optional fields, of which at least one must be set. */
 export const partialUpdate = <S extends z.ZodRawShape>(fields: S) =>
   z.strictObject(fields).refine(changesSomething).meta({ minProperties: 1 })
 
@@ -125,8 +137,8 @@ export const partialUpdate = <S extends z.ZodRawShape>(fields: S) =>
 export const nothing = z.null()
 
 /**
- * Returns the `Money` of a request's amount. The currency comes from the same body or from a wallet. Throws
- * VALIDATION.INVALID_PARAMETER for `amount` if the currency does not have that many decimal places.
+ * Returns the `Money` of a request's amount. Throws VALIDATION.INVALID_PARAMETER for `amount` if it has more decimal
+ * places than the currency.
  */
 export const moneyOf = (value: string, currencyCode: string): Money => {
   const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined
@@ -134,7 +146,6 @@ export const moneyOf = (value: string, currencyCode: string): Money => {
   return parsed
 }
 
-/** The fields that every order has. */
 export const orderFields = {
   bizId,
   orderNo: z.string(),
@@ -143,8 +154,7 @@ export const orderFields = {
   updatedAt: timestamp,
 }
 
-/** Returns the status changes of an order. */
-export const statusHistory = (family: CodedFamily) =>
+export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
   z.array(
     z.object({
       status: coded(family),
@@ -154,6 +164,15 @@ export const statusHistory = (family: CodedFamily) =>
     }),
   )
 
-/** Additional order fields and list filters for operators, whose lists contain the orders of all workspaces. */
 export const workspaceFields = { workspaceKind: coded(workspaceKind) }
+
+/**
+ * `creatorStatus` is the status of the creator's account, and null if the system created the order.
+ */
+export const operatorOrderFields = {
+  ...workspaceFields,
+  workspaceStatus: coded(workspaceStatus),
+  creatorStatus: coded(accountStatus).nullable(),
+}
+
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }

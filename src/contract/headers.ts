@@ -1,21 +1,16 @@
-/** JSON Schema of a header's value. */
 export type HeaderSchema = {
   type: 'string'
   minLength?: number
   maxLength?: number
   pattern?: string
   enum?: string[]
-  format?: string
 }
 
-/** A request header: its name and form. The pipeline checks it, and OpenAPI describes it. */
 export interface HeaderDefinition {
-  /** The name as documentation spells it. */
   readonly name: string
-  /** The name in lower case, as Node reports it. */
   readonly field: string
   readonly schema: HeaderSchema
-  /** Whether a value matches the schema. `format` is not checked. */
+  /** Whether a value matches the schema. */
   readonly accepts: (value: string) => boolean
 }
 
@@ -34,15 +29,13 @@ const define = (name: string, schema: HeaderSchema = { type: 'string' }): Header
   }
 }
 
-/** Visible ASCII, safe to echo and to log. */
+/** Visible ASCII is safe to echo and to log. */
 const visible = (maxLength: number): HeaderSchema => ({ type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' })
 /**
- * Returns the schema of a header with one value, as a list. Some client generators drop operations whose header is a
- * `const`.
+ * Some client generators drop operations whose header is a `const`.
  */
 const one = (value: string): HeaderSchema => ({ type: 'string', enum: [value] })
 
-/** Every request header that an operation or the perimeter reads. */
 export const headers = {
   portalAccessCode: define('X-PORTAL-ACCESS-CODE'),
   requestId: define('X-Request-Id', visible(128)),
@@ -52,15 +45,17 @@ export const headers = {
   ray: define('Cf-Ray', visible(64)),
   ipCountry: define('cf-ipcountry', { type: 'string', pattern: '^[A-Za-z0-9]{2}$' }),
   locale: define('X-LOCALE', { type: 'string', minLength: 1, maxLength: 64, pattern: '^[ -~]+$' }),
-  /** The machine chain accepts any value. */
+  /** The machine chain's X-LOCALE, which accepts any value. */
   machineLocale: define('X-LOCALE'),
   acceptLanguage: define('Accept-Language'),
-  workspaceId: define('X-Workspace-Id', { type: 'string', format: 'uuid' }),
+  workspaceId: define('X-Workspace-Id'),
   channelSession: define('X-Secure-Channel-Session-Id'),
   /** Alias of `channelSession` for the operation that closes a channel session. */
   shortChannelSession: define('X-SC-Session-Id'),
   channelReply: define('X-Secure-Channel-Reply', one('encrypted')),
+  socketProtocol: define('Sec-WebSocket-Protocol'),
   range: define('Range'),
   ifNoneMatch: define('If-None-Match'),
   ifRange: define('If-Range'),
+  lastEventId: define('Last-Event-ID', { ...visible(256), minLength: 0, pattern: '^[ -~]*$' }),
 } as const

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { instant, zoneDescription } from './fields.ts'
 
-/** Returns the schema of an integer query parameter. */
 const count = (min: number, max: number, initial: number) =>
   z
     .string()
@@ -10,7 +9,7 @@ const count = (min: number, max: number, initial: number) =>
     .pipe(z.int().min(min).max(max))
     .default(initial)
 
-/** A time interval. Both ends are included, and either end can be open. */
+/** A time interval. Both ends are inclusive and optional. */
 export const interval = {
   startTime: instant.meta({ description: `Start of the interval, inclusive. ${zoneDescription}` }).optional(),
   endTime: instant.meta({ description: `End of the interval, inclusive. ${zoneDescription}` }).optional(),
@@ -18,26 +17,25 @@ export const interval = {
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 
-/** Whether an interval does not end before it starts. Returns true if either end is open. */
 export const isForward = (query: unknown): boolean => {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
 }
 
-/**
- * Returns the query of a list: page, sorting, interval, and the list's own filters. The first sortable field is the
- * default.
- */
+/** The query of a list: page, sorting, interval and filters. Default sorting: the first sortable field. */
 export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
   sortable: S,
   filters: F,
 ) =>
   z
     .strictObject({
-      currentPage: count(1, 1_000_000, 1),
-      pageSize: count(1, 100, 20),
-      sortBy: z.enum(sortable).default(sortable[0]),
-      sortOrder: z.enum(['asc', 'desc']).default('desc'),
+      currentPage: count(1, 1_000_000, 1).meta({
+        description:
+          'Page to return, from 1. Deep pages get 400: narrow the list with `startTime`, `endTime` or a filter instead. The gateway’s setting `requests.maxListDepth` limits `currentPage` times `pageSize`.',
+      }),
+      pageSize: count(1, 100, 20).meta({ description: 'Maximum number of records on a page.' }),
+      sortBy: z.enum(sortable).default(sortable[0]).meta({ description: 'Field to sort by.' }),
+      sortOrder: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Sort direction.' }),
       ...interval,
       ...filters,
     })
@@ -53,5 +51,5 @@ const pagination = z.object({
   paginated: z.boolean(),
 })
 
-/** Returns a page of a list, in replies. */
+/** A page of a list, in replies. */
 export const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), pagination })

@@ -1,38 +1,42 @@
 import * as z from 'zod'
-import { invalid, operationsIn, type Permission } from '../kernel/index.ts'
+import { invalid, operationsIn, type Permission, withCallSite } from '../kernel/index.ts'
 import { uniqueList } from './fields.ts'
 
-/**
- * Joins the declarations of several owners into one table by name. Throws if two owners declare the same name, and names
- * both. `kind` describes the declarations in that error.
- */
+export type ReportError = (message: string) => void
+
+export const throwError: ReportError = (message) => {
+  throw new TypeError(message)
+}
+
+/** Reports names that two owners declare, with the place of the second one. The first declaration stays. */
 export const joinDeclarations = <T>(
   kind: string,
   declarations: readonly (readonly [owner: string, name: string, value: T])[],
+  report: ReportError = throwError,
 ): ReadonlyMap<string, T> => {
   const owners = new Map<string, string>()
   const all = new Map<string, T>()
   for (const [owner, name, value] of declarations) {
     const other = owners.get(name)
-    if (other !== undefined) throw new TypeError(`${kind} ${name} is declared by ${other} and by ${owner}`)
-    owners.set(name, owner)
-    all.set(name, value)
+    if (other === undefined) {
+      owners.set(name, owner)
+      all.set(name, value)
+    } else report(withCallSite(`${kind} ${name} is declared by ${other} and by ${owner}`, value))
   }
   return all
 }
 
 /** The permissions of one group, such as `role`: each action is a permission `<group>:<action>`. */
 export interface PermissionGroup {
-  /** Position of the first action in the permission table. The others follow it one by one. */
+  /** Position in the permission table. The group's other actions follow directly. */
   readonly sortOrder: number
   readonly actions: readonly string[]
-  /** Actions that an API key cannot hold, because they change permissions. */
+  /** Actions that change permissions. */
   readonly peopleOnly?: readonly string[]
 }
 
 /**
- * The permissions that an owner declares in its `contract.ts`: those of a workspace's roles and those of operators.
- * Their names and descriptions are in config/locales under `permission.<code>`.
+ * Permissions of workspace roles and of operators. Their texts are in config/locales under `permission.<code>`.
  */
 export interface Permissions {
   readonly workspace?: Readonly<Record<string, PermissionGroup>>
@@ -61,52 +65,51 @@ const rowsOf = (groups: Readonly<Record<string, PermissionGroup>>): PermissionRo
 const permissionsOf = (contract: object): Permissions =>
   'permissions' in contract ? (contract.permissions as Permissions) : {}
 
-/** Returns all permissions of a scope in order. Throws if two owners declare the same one. */
 export const collectPermissions = (
   contracts: Readonly<Record<string, object>>,
   scope: keyof Permissions,
+  report: ReportError = throwError,
 ): readonly PermissionRow[] => {
   const declared = Object.entries(contracts).flatMap(([owner, contract]) =>
     rowsOf(permissionsOf(contract)[scope] ?? {}).map((row) => [owner, row.code, row] as const),
   )
-  return [...joinDeclarations(`${scope} permission`, declared).values()].sort((a, b) => a.sortOrder - b.sortOrder)
+  return [...joinDeclarations(`${scope} permission`, declared, report).values()].sort(
+    (a, b) => a.sortOrder - b.sortOrder,
+  )
 }
 
-/**
- * Throws if a policy requires a permission that no owner declares. Operations outside a workspace require permissions of
- * operators.
- */
+/** Operations outside a workspace require permissions of operators. */
 export const assertDeclaredPermissions = (
   contracts: Readonly<Record<string, object>>,
   declared: { workspacePermissions: readonly Permission[]; operatorPermissions: readonly Permission[] },
+  report: ReportError = throwError,
 ): void => {
   for (const [owner, contract] of Object.entries(contracts))
-    for (const [, { id, policy }] of operationsIn(contract)) {
-      const list = policy.workspace === 'none' ? 'operatorPermissions' : 'workspacePermissions'
-      if (policy.permission !== null && !declared[list].includes(policy.permission))
-        throw new TypeError(`${id} of ${owner} requires ${policy.permission}, which no owner declares in ${list}`)
+    for (const [, operation] of operationsIn(contract)) {
+      const { id, policy } = operation
+      const scope = policy.workspace === 'none' ? 'operator' : 'workspace'
+      if (policy.permission !== null && !declared[`${scope}Permissions`].includes(policy.permission)) {
+        const message = `${id} of ${owner} requires ${policy.permission}, which no owner declares in permissions.${scope}`
+        report(withCallSite(message, operation))
+      }
     }
 }
 
-/** The lists of permission codes in requests. The OpenAPI document names the codes, taken from the catalogue. */
-export type PermissionList = 'workspacePermissions' | 'apiKeyPermissions'
+/** OpenAPI takes the codes from the catalogue. */
+export type PermissionList = 'workspacePermissions' | 'apiKeyPermissions' | 'operatorPermissions'
 
 const maxCodes = 500
 const maxCodeLength = 128
 
 /**
- * Returns the schema of a list of distinct permission codes in a request. Contract files do not know the permissions of
- * other owners, so the service checks with `assertKnownPermissions` whether the codes exist.
+ * Contract files do not know the permissions of other owners. The service calls `assertKnownPermissions`.
  */
 export const permissionCodes = (list: PermissionList, min = 0) => {
   const codes = uniqueList(z.string().max(maxCodeLength), maxCodes)
   return (min > 0 ? codes.min(min) : codes).meta({ title: list })
 }
 
-/**
- * Throws for a list with an unknown code. The refusal is that of validation: it names the field and the index of the
- * first unknown code.
- */
+/** Throws the same refusal as validation, with the index of the unknown code. */
 export const assertKnownPermissions = (codes: readonly string[], known: readonly Permission[]): void => {
   const all: ReadonlySet<string> = new Set(known)
   const index = codes.findIndex((code) => !all.has(code))

@@ -1,16 +1,12 @@
-/*
- * Policies and what they imply: the bases that contract files spread, the form of sealed bodies, and the implied
- * refusals.
- */
 import * as z from 'zod'
 import { type Chain, type ChainId, type Code, chains, type Operation, type Policy } from '../kernel/index.ts'
 
 /*
- * Bases that policies spread. A base omits the fields that each operation must decide, so that forgetting one is a type
- * error: `member` omits the workspace and the permission, `operator` the permission.
+ * Contract files spread these bases. A base omits the fields that each operation must decide, so that TypeScript
+ * reports a forgotten one.
  */
 
-/** Public operations, before and after sign-in. */
+/** Public operations. */
 export const anonymous = {
   caller: 'anonymous',
   workspace: 'none',
@@ -22,7 +18,7 @@ export const anonymous = {
   changesRights: false,
 } as const satisfies Policy
 
-/** Operations on the caller's own account. They need no permission. */
+/** Operations on the caller's own account, without a permission. */
 export const own = { ...anonymous, caller: 'account' } as const satisfies Policy
 
 /** Operations of a workspace's members. */
@@ -41,13 +37,12 @@ export const money = { ...member, rate: 'money', idempotent: true } as const
 /** Operations of the SYSTEM portal's operators. */
 export const operator = { ...member, workspace: 'none' } as const
 
-/** An operator's decision on an order, idempotent by X-Request-Id. */
-export const decision = { ...operator, rate: 'money', idempotent: true } as const
+/** An operator's decision on an order, with a step-up. Idempotent by X-Request-Id. */
+export const decision = { ...operator, stepUp: true, rate: 'money', idempotent: true } as const
 
-/** The chains of operations that both portals offer. */
+/** The chains of both portals. */
 export const everyPortal = ['consumer', 'system'] as const
 
-/** The request body sent through the secure channel (docs/reference/secure-channel.md). */
 export const SealedBody = z.strictObject({ payload: z.string() }).meta({
   description:
     'Request body sent through the secure channel: a compact JWE (RFC 7516) with the header ' +
@@ -63,21 +58,18 @@ export const SealedReply = z.object({ payload: z.string() }).meta({
 })
 export type SealedReply = z.output<typeof SealedReply>
 
-/** Whether the secure channel can carry an operation's body and reply: on portal chains only, if the policy allows it. */
 export const isSealable = ({ policy }: Operation, { perimeter }: Chain): boolean =>
   perimeter === 'portal' && policy.channel === 'optional'
 
 /**
- * A mistake of the caller for which the interface documents the status 500. It is not a fault of the gateway. With
- * `compatibility.observedErrors: false`, a portal responds with 400 instead.
+ * A caller's mistake for which the interface documents the status 500. With `compatibility.observedErrors: false`, a
+ * portal responds with 400.
  */
 export interface ObservedError {
-  /** `no-query`: the call has no query parameter. `no-channel-session`: no header names a channel session. */
   condition: 'no-query' | 'no-channel-session'
   code: Code
 }
 
-/** The observed errors by operation id. */
 export const observedErrors: ReadonlyMap<string, ObservedError> = new Map<string, ObservedError>([
   ['transfers.list', { condition: 'no-query', code: 'SYSTEM.INTERNAL_ERROR' }],
   ['secureChannel.close', { condition: 'no-channel-session', code: 'SYSTEM.INTERNAL_ERROR' }],
@@ -90,7 +82,7 @@ const failures: readonly Code[] = [
   'SYSTEM.UPSTREAM_TIMEOUT',
 ]
 
-/** Refusals while a body is read. A GET can have a body, too (RFC 9110, 9.3.1). */
+/** A GET may have a body, too (RFC 9110, 9.3.1). */
 const bodyRefusals: readonly Code[] = [
   'REQUEST.MALFORMED',
   'REQUEST.TIMEOUT',
@@ -98,7 +90,6 @@ const bodyRefusals: readonly Code[] = [
   'REQUEST.UNSUPPORTED_MEDIA_TYPE',
 ]
 
-/** Returns the codes with which the pipeline can refuse an operation on a chain, by its perimeter and policy. */
 export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const { policy } = operation
   const isBehindPortal = chains[chainId].perimeter === 'portal'
@@ -111,12 +102,12 @@ export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Cod
     [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],
     [policy.stepUp, ['ACCESS.STEP_UP_REQUIRED']],
     [policy.idempotent, ['REQUEST.IN_PROGRESS', 'REQUEST.ID_REUSED']],
+    [operation.reply === 'socket', ['ACCESS.ORIGIN_NOT_ALLOWED', 'REQUEST.UPGRADE_REQUIRED']],
     [true, failures],
   ]
   return [...new Set(rules.flatMap(([applies, codes]) => (applies ? codes : [])))]
 }
 
-/** Returns every refusal code of an operation on a chain, without duplicates. */
 export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const observed = observedErrors.get(operation.id)
   return [
@@ -128,6 +119,23 @@ export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => 
   ]
 }
 
-/** Returns the code for a path parameter that does not match its schema. */
+/** Codes of the gateway itself, its routes and its tokens. Upstreams must not use them. */
+export const isGatewayCode = (code: Code): boolean => /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/.test(code)
+
+/** Checks that the gateway makes before it calls a service. */
+const perimeterCodes: ReadonlySet<Code> = new Set<Code>([
+  ...bodyRefusals,
+  'ACCESS.PORTAL_MISMATCH',
+  'ACCESS.IP_NOT_ALLOWED',
+  'ACCESS.WORKSPACE_REQUIRED',
+  'ACCESS.ORIGIN_NOT_ALLOWED',
+  'REQUEST.UPGRADE_REQUIRED',
+  'SECURE_CHANNEL.INVALID_PAYLOAD',
+])
+
+/** The refusals that a service behind the gateway can return for an operation. */
+export const listServiceRefusals = (operation: Operation): Code[] =>
+  listRefusals(operation, operation.chains[0]).filter((code) => !isGatewayCode(code) && !perimeterCodes.has(code))
+
 export const codeForMalformedParam = ({ malformedParam, refuses }: Operation): Code =>
   malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')

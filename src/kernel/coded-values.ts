@@ -5,12 +5,11 @@ export interface CodedFamily<C extends string = string> {
   readonly codes: readonly C[]
 }
 
-/** The codes of a family. */
 export type CodeOf<F extends CodedFamily> = F extends CodedFamily<infer C> ? C : never
 
 /**
- * Declares a family of coded values. Labels and descriptions are in config/locales under `coded.<name>.<code>`.
- * `codedValues` in the configuration overrides the numbers.
+ * Declares coded values. Their texts are in config/locales under `coded.<name>.<code>`. The setting `codedValues`
+ * overrides the numbers.
  */
 export const codedFamily = <const V extends Record<string, number>>(
   name: string,
@@ -20,7 +19,6 @@ export const codedFamily = <const V extends Record<string, number>>(
 export const isCodedFamily = (value: unknown): value is CodedFamily =>
   typeof value === 'object' && value !== null && 'codes' in value && 'values' in value
 
-/** A coded value in a response, in the language of the request. */
 export interface CodedValue {
   code: string
   value: number
@@ -28,7 +26,7 @@ export interface CodedValue {
   description: string
 }
 
-/* Families that several domains use. */
+/* Shared by several domains. */
 
 export const accountPortal = codedFamily('accountPortal', { SYSTEM: 10010101, CONSUMER: 10010104 })
 export type AccountPortal = CodeOf<typeof accountPortal>

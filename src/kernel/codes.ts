@@ -1,9 +1,8 @@
-/** Refusal codes with their HTTP status. */
 export type CodeTable = Readonly<Record<string, { readonly status: number }>>
 
 /**
- * The codes of the gateway's pipeline. Each domain declares its own codes in its `contract.ts`.
- * The public sentence of a code is in config/locales under `refusal.<code>`.
+ * Each domain declares its own codes in its `contract.ts`. The public messages are in config/locales under
+ * `refusal.<code>`.
  */
 export const pipelineCodes = {
   'VALIDATION.INVALID_PARAMETER': { status: 400 },
@@ -15,6 +14,7 @@ export const pipelineCodes = {
   'ACCESS.PERMISSION_DENIED': { status: 403 },
   'ACCESS.PORTAL_MISMATCH': { status: 403 },
   'ACCESS.IP_NOT_ALLOWED': { status: 403 },
+  'ACCESS.ORIGIN_NOT_ALLOWED': { status: 403 },
   'ACCESS.STEP_UP_REQUIRED': { status: 403 },
   'RESOURCE.NOT_FOUND': { status: 404 },
   'ROUTE.NOT_FOUND': { status: 404 },
@@ -26,6 +26,7 @@ export const pipelineCodes = {
   'REQUEST.UNSUPPORTED_MEDIA_TYPE': { status: 415 },
   'REQUEST.ID_REUSED': { status: 422 },
   'WORKSPACE.NOT_ACTIVE': { status: 422 },
+  'REQUEST.UPGRADE_REQUIRED': { status: 426 },
   'ACCESS.RATE_LIMITED': { status: 429 },
   'SYSTEM.INTERNAL_ERROR': { status: 500 },
   'SYSTEM.NOT_IMPLEMENTED': { status: 501 },
@@ -35,13 +36,15 @@ export const pipelineCodes = {
 } as const satisfies CodeTable
 
 declare global {
-  /** The code tables of domains outside this package, by domain: `declare global { interface PorticoCodes { ... } }`. */
+  /**
+   * Code tables of domains outside this package. Add one with `declare global { interface PorticoCodes { ... } }`.
+   */
   interface PorticoCodes {}
 }
 
 /**
- * The code tables by owner. An owner adds its table by declaration merging, so that an undeclared code does not compile:
- * `declare module '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
+ * Code tables by owner. Declaration merging adds a table, so that an undeclared code does not compile: `declare module
+ * '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
  */
 export interface CodesByOwner extends PorticoCodes {
   pipeline: typeof pipelineCodes
@@ -49,5 +52,4 @@ export interface CodesByOwner extends PorticoCodes {
 
 type KeyOf<T> = T extends unknown ? keyof T & string : never
 
-/** A declared refusal code. */
 export type Code = KeyOf<CodesByOwner[keyof CodesByOwner]>

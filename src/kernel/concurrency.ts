@@ -1,26 +1,19 @@
 import { Refusal } from './refusal.ts'
 
-/** Runs a task once a slot is free; resolves with its result. */
 export type RunLimited = <T>(task: () => Promise<T>) => Promise<T>
 
 export interface ConcurrencyLimiter {
   /** Throws SYSTEM.UNAVAILABLE if the queue is full. */
   runLimited: RunLimited
-  /** Returns the number of tasks in the queue. */
   waiting(): number
 }
 
 export interface ConcurrencyLimits {
-  /** Maximum number of running tasks. */
   concurrency: number
-  /** Maximum number of queued tasks. */
+  /** Maximum length of the queue. */
   waiting: number
 }
 
-/**
- * Returns a first-in, first-out limiter with a bounded queue. A full queue refuses further tasks with
- * SYSTEM.UNAVAILABLE.
- */
 export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLimits): ConcurrencyLimiter => {
   let running = 0
   const queue: (() => void)[] = []
@@ -36,7 +29,7 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
     await new Promise<void>((resolve) => queue.push(resolve))
   }
 
-  /** Passes the slot to the first task in the queue, so that no new task can overtake it. */
+  /** Passes the slot on, so that a new task cannot overtake the queue. */
   const release = (): void => {
     const next = queue.shift()
     if (next) next()

@@ -1,8 +1,7 @@
-/** Whether a value is a JSON object, neither null nor an array. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** JSON with sorted names, so that equal values have equal texts. Undefined members are left out. */
+/** Equal values have equal texts. Omits undefined members. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
@@ -14,10 +13,9 @@ export const canonicalJson = (value: unknown): string => {
   return `{${members}}`
 }
 
-/** A parsed value, or the reason for the log why the text was rejected. */
 export type StrictJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
-/** The decoder is created per call, because the typed client loads this module in environments without TextDecoder. */
+/** Creates a decoder per call, because the typed client loads this module in environments without TextDecoder. */
 const decode = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 const rejected = (reason: string): StrictJson => ({ ok: false, reason })
 
@@ -29,14 +27,11 @@ const BRACES = { open: 0x7b, close: 0x7d }
 /** Names that can modify an object's prototype. */
 const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype'])
 
-/**
- * Returns the index of the quote that ends the string starting at `start`, or the text's length if the string does not
- * end.
- */
+/** Returns the text's length without a closing quote. */
 const endOfString = (text: string, start: number): number => {
   let end = start
   let escapes = 1
-  // A quote after an odd number of backslashes is escaped.
+  // An odd number of backslashes escapes the quote that follows.
   while (escapes % 2 === 1) {
     end = text.indexOf('"', end + 1)
     if (end < 0) return text.length
@@ -47,8 +42,7 @@ const endOfString = (text: string, start: number): number => {
 }
 
 /**
- * Counts the members of all objects of a JSON text: each member has one colon outside strings. Returns undefined if the
- * text is nested deeper than `maxDepth`.
+ * Each member has one colon outside strings. Returns undefined beyond `maxDepth`.
  */
 const countMembers = (text: string, maxDepth: number): number | undefined => {
   let depth = 0
@@ -64,20 +58,22 @@ const countMembers = (text: string, maxDepth: number): number | undefined => {
   return members
 }
 
-/** Ten times what the largest request needs. V8 parses objects with many names forty times slower than plain text. */
+/**
+ * Ten times the members of the largest valid request. V8 parses an object with many distinct keys forty times slower
+ * than plain text.
+ */
 const maxMembers = 1_000
 
 const isWellFormedText = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /**
- * Whether a name contains a backslash, which no name of the interface does. V8 can confuse an escape in a name with the
- * backslash of a name that it parsed before (nodejs/node#63785).
+ * No name of the interface contains a backslash. V8 can confuse an escape in a name with the backslash of an earlier
+ * name (nodejs/node#63785).
  */
 const hasBackslash = (name: string): boolean => name.includes('\\')
 
-/** Finds what JSON.parse accepts and this parser rejects: forbidden and repeated names, malformed Unicode. */
 const findFlaw = (text: string, root: unknown, members: number): string | undefined => {
-  // Without escapes, a string is well-formed because the decoded UTF-8 is.
+  // Decoded UTF-8 without escapes is well-formed.
   const hasEscapes = text.includes('\\')
   let names = 0
   const check = (value: unknown): string | undefined => {
@@ -102,8 +98,8 @@ const findFlaw = (text: string, root: unknown, members: number): string | undefi
 }
 
 /**
- * Parses JSON (RFC 8259) more strictly than JSON.parse: rejects invalid UTF-8, a byte-order mark, repeated names,
- * `__proto__` and similar names, NUL, lone surrogates, nesting deeper than `maxDepth` and more than 1,000 members.
+ * Parses JSON (RFC 8259), but rejects invalid UTF-8, a byte-order mark, repeated names, `__proto__` and similar names,
+ * NUL, lone surrogates, nesting deeper than `maxDepth` and more than 1,000 members.
  */
 export const parseStrictJson = (bytes: Uint8Array, maxDepth: number): StrictJson => {
   try {

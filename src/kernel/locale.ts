@@ -1,7 +1,6 @@
 import type { CodedFamily, CodedValue } from './coded-values.ts'
 import type { Code } from './codes.ts'
 
-/** The languages of the interface. */
 export const locales = ['en', 'zh', 'zh-Hant', 'ja', 'vi'] as const
 export type Locale = (typeof locales)[number]
 export const fallbackLocale: Locale = 'en'
@@ -14,7 +13,7 @@ const byLowerCase = new Map<string, Locale>([
   ['zh-mo', 'zh-Hant'],
 ])
 
-/** Longer tags are ignored, because looking up a tag of the size of a header takes a tenth of a second. */
+/** Looking up a tag as long as a whole header would take a tenth of a second. */
 const maxTagLength = 64
 
 const lookUp = (tag: string): Locale | undefined => {
@@ -29,7 +28,9 @@ const lookUp = (tag: string): Locale | undefined => {
   return undefined
 }
 
-/** Returns the best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); `en` if none matches. */
+/**
+ * Returns the best language for X-LOCALE or Accept-Language (RFC 4647 lookup). Default: `en`.
+ */
 export const parseLocale = (header: string | undefined): Locale => {
   if (header === undefined) return fallbackLocale
   const exact = byTag.get(header)
@@ -50,12 +51,14 @@ export const parseLocale = (header: string | undefined): Locale => {
   return fallbackLocale
 }
 
-/** The translated texts of config/locales. */
+/** Translated texts of config/locales. */
 export interface Words {
-  /** Returns the public sentence of a refusal, with the name of the invalid field if there is one. */
+  /** Returns a refusal's public message, which can name the invalid field. */
   refusal(code: Code, locale: Locale, field?: string): string
-  /** Returns a coded value with its label and description. Throws RangeError for a code outside the family. */
+  /** Throws a RangeError for a code outside the family. */
   coded<C extends string>(family: CodedFamily<C>, code: C, locale: Locale): CodedValue
+  /** Returns undefined for a code outside the family. */
+  findCoded(family: CodedFamily, code: string, locale: Locale): CodedValue | undefined
   /** Returns any other text by its key. `values` replace its {{placeholders}}. */
   text(key: string, locale: Locale, values?: Record<string, string>): string
 }

@@ -1,4 +1,4 @@
-/** Currencies by decimal places: ISO 4217 (List One) and crypto assets. */
+/** Currencies by number of decimal places (ISO 4217 List One, crypto assets). */
 const byExponent: Record<number, string> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
   2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY
@@ -22,35 +22,32 @@ const exponents = new Map<string, number>(
 
 export const isCurrency = (text: string): boolean => exponents.has(text)
 
-/** Decimal places of a currency. Throws RangeError for an unknown one. */
+/** Throws a RangeError for an unknown currency. */
 export const exponentOf = (currency: string): number => {
   const exponent = exponents.get(currency)
   if (exponent === undefined) throw new RangeError(`unknown currency ${currency}`)
   return exponent
 }
 
-/**
- * Returns the digits before and after the decimal point. Returns undefined for a sign, an exponent or a leading zero.
- */
 const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
   const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
   return matched === undefined ? undefined : { whole, fraction }
 }
 
-/** An exact amount in minor units of a currency: 1250 for 12.50 USD. */
+/** An exact amount in minor units: 1250 for 12.50 USD. */
 export interface Money {
   readonly minor: bigint
   readonly currency: string
 }
 
-/** Maximum number of digits of an amount. The ledger's columns hold sums below 10^38. */
+/** The ledger's columns hold totals below 10^38. */
 const maxDigits = 30
 
 export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
 
 /**
- * Parses a decimal string without rounding. Returns undefined for a sign, an exponent, a leading zero, more decimal
- * places than the currency has, or more than 30 digits.
+ * Parses a decimal string exactly. Returns undefined for a sign, an exponent, a leading zero, excess decimal places or
+ * more than 30 digits.
  */
 export const parseMoney = (text: string, currency: string): Money | undefined => {
   const digits = text.length <= maxDigits + 1 ? splitDecimal(text) : undefined
@@ -61,10 +58,9 @@ export const parseMoney = (text: string, currency: string): Money | undefined =>
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }
 }
 
-/** Whether the ledger can store a calculated amount: not negative, at most 30 digits. */
 export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
 
-/** Returns the decimal string with all of the currency's decimal places. */
+/** Returns a decimal string with all of the currency's decimal places. */
 export const formatMoney = ({ minor, currency }: Money): string => {
   const exponent = exponentOf(currency)
   const digits = (minor < 0n ? -minor : minor).toString().padStart(exponent + 1, '0')
@@ -92,19 +88,18 @@ export const compare = (a: Money, b: Money): number => {
   return a.minor < b.minor ? -1 : a.minor > b.minor ? 1 : 0
 }
 
-/** An exact fraction with a positive denominator, for exchange rates and fees. */
 export interface Ratio {
   readonly numerator: bigint
   readonly denominator: bigint
 }
 
-/** Returns a fraction. Throws a RangeError unless the denominator is positive. */
+/** Throws a RangeError unless the denominator is positive. */
 export const ratio = (numerator: bigint, denominator: bigint): Ratio => {
   if (denominator <= 0n) throw new RangeError('a ratio has a denominator above zero')
   return { numerator, denominator }
 }
 
-/** Parses a decimal string; undefined for a sign, an exponent or a leading zero. */
+/** Rejects a sign, an exponent or a leading zero. */
 export const parseRatio = (text: string): Ratio | undefined => {
   const digits = splitDecimal(text)
   return (
@@ -112,10 +107,10 @@ export const parseRatio = (text: string): Ratio | undefined => {
   )
 }
 
-/** The form of an exchange rate; `isRate` also requires it to be above zero. */
+/** The form of an exchange rate. `isRate` also requires the rate to be above zero. */
 export const ratePattern = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
 
-/** Whether a text is an exchange rate: above zero, at most twelve digits before and after the decimal point. */
+/** Requires a positive rate. */
 export const isRate = (text: string): boolean => ratePattern.test(text) && /[1-9]/.test(text)
 
 export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
@@ -123,24 +118,24 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
   denominator: a.denominator * b.denominator,
 })
 
-/** Returns the inverse. Throws a RangeError for zero. */
+/** Throws a RangeError for zero. */
 export const invert = ({ numerator, denominator }: Ratio): Ratio => ratio(denominator, numerator)
 
-/** Returns one minus the ratio, for a ratio of at most one. */
+/** Returns one minus the ratio, which must be at most one. */
 export const complement = ({ numerator, denominator }: Ratio): Ratio => ({
   numerator: denominator - numerator,
   denominator,
 })
 
-/** `units * ratio` rounded down. `units` must not be negative. */
+/** Returns `units * ratio`, rounded down. `units` must not be negative. */
 export const multiplyRoundingDown = (units: bigint, { numerator, denominator }: Ratio): bigint =>
   (units * numerator) / denominator
 
-/** `units * ratio` rounded up. `units` must not be negative. */
+/** Returns `units * ratio`, rounded up. `units` must not be negative. */
 export const multiplyRoundingUp = (units: bigint, { numerator, denominator }: Ratio): bigint =>
   (units * numerator + denominator - 1n) / denominator
 
-/** Returns the decimal string truncated to a number of places, without trailing zeros. */
+/** Truncates, and drops trailing zeros. */
 export const formatTruncated = ({ numerator, denominator }: Ratio, places: number): string => {
   const digits = ((numerator * 10n ** BigInt(places)) / denominator).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')

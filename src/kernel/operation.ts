@@ -1,7 +1,8 @@
 import type { z } from 'zod'
+import { recordCallSite } from './call-site.ts'
 import type { Code } from './codes.ts'
 
-/** Rate limit groups (`limits` in the configuration). Each operation counts towards one of them. */
+/** The rate limit groups of Portico's own operations (`limits` in the configuration). Domains can declare further ones. */
 export const rateGroups = [
   'login',
   'mfaSend',
@@ -12,58 +13,103 @@ export const rateGroups = [
   'refresh',
   'money',
   'export',
+  'reveal',
   'general',
 ] as const
-export type RateGroup = (typeof rateGroups)[number]
+
+/** The name of a rate limit group: one of `rateGroups`, or one that a domain declares. */
+export type RateGroup = (typeof rateGroups)[number] | (string & Record<never, never>)
+
+/** A fixed-window limit. */
+export interface RateRule {
+  /** Maximum requests per window. Further requests get 429. */
+  readonly limit: number
+  /** Length of the window in milliseconds. */
+  readonly windowMs: number
+}
+
+/** The limits of a group, by what is counted. */
+export interface RateRules {
+  /** Per client address. */
+  readonly address?: RateRule | undefined
+  /** Per account. Without it, the group uses the account limit of `general`. */
+  readonly account?: RateRule | undefined
+  /** Per IPv4 /24 or IPv6 /48 network. */
+  readonly network?: RateRule | undefined
+  /** Over all clients of a portal. */
+  readonly total?: RateRule | undefined
+}
+
+/** Rate limit groups with their default limits, by name. */
+export type RateGroups = Readonly<Record<string, RateRules>>
 
 /** A permission code `group:action`. */
 export type Permission = `${string}:${string}`
 
-/** How the pipeline treats an operation. No key is optional, so that forgetting one is a type error. */
+/** How the pipeline treats an operation. Every key is required, so that TypeScript reports a forgotten one. */
 export interface Policy {
-  /** `anonymous`: tokens are ignored. `account`: a live session, or an API key on the api chain. */
+  /** `anonymous` ignores tokens. `account` requires a live session, or an API key on the api chain. */
   caller: 'anonymous' | 'account'
-  /** The X-Workspace-Id header. It is ignored, or by default the account's workspace, or required. */
+  /**
+   * Use of the X-Workspace-Id header. `none` ignores it, `optional` defaults to the account's default workspace.
+   */
   workspace: 'none' | 'optional' | 'required'
-  /** The permission that the caller needs; null if authentication is enough. */
+  /** The permission that the caller needs. Null requires none. */
   permission: Permission | null
   /** Requires a second factor verified within the last `mfa.stepUpMs`. */
   stepUp: boolean
-  /** Whether the secure channel can carry the body. A portal's configuration can require it. */
+  /** Whether the secure channel can carry the body. A portal's configuration may require it. */
   channel: 'none' | 'optional'
+  /** The rate limit group. */
   rate: RateGroup
   /** Whether X-Request-Id is the idempotency key. */
   idempotent: boolean
   /**
-   * Whether the operation can change permissions or the default workspace. The response is sent once every replica has
-   * dropped its cached access (docs/decisions/0008).
+   * Whether the operation can change permissions or the default workspace. The response waits until every replica has
+   * dropped its cached permissions (docs/decisions/0008).
    */
   changesRights: boolean
 }
 
 export type Method = 'GET' | 'POST'
 
-/** The request body: a JSON schema, no body, or a streamed multipart form. */
-export type BodyKind = z.ZodType | 'none' | 'multipart'
+/** A JSON schema, no body, a streamed multipart form, or streamed bytes. */
+export type BodyKind = z.ZodType | 'none' | 'multipart' | 'raw'
 
-/** The reply: the schema of the envelope's `data`, or bytes. */
-export type ReplyKind = z.ZodType | 'stream'
+/** Server-sent events, a WebSocket, or the response of an HTTP service. */
+export const passThroughReplies = ['events', 'socket', 'raw'] as const
+export type PassThroughReply = (typeof passThroughReplies)[number]
 
-/** An operation declared as data. Routes, pipeline stages, handler types, OpenAPI, client and tests derive from it. */
+/** The reply: the schema of the envelope's `data`, the bytes of a download, or a reply that is passed through. */
+export type ReplyKind = z.ZodType | 'stream' | PassThroughReply
+
+/** An operation as data. Routes, stages, handler types, OpenAPI, client and tests derive from it. */
 export interface Operation {
-  /** `<domain>.<name>`; the domain determines the backend. */
+  /** `<domain>.<name>`. The domain determines the backend. */
   id: string
   method: Method
   /** Path below the chain's prefix, with `{name}` for parameters. */
   path: string
   chains: readonly [ChainId, ...ChainId[]]
+  /** Names of path parameters on the machine chain, by their name in `path`. The interface gives them other names there. */
+  machineParams?: Readonly<Record<string, string>>
   summary: string
   policy: Policy
-  /** Schemas of the path parameters that are not ids (UUIDs). */
+  /** Schemas of the path parameters that are not UUIDs. */
   params?: Readonly<Record<string, z.ZodType<string>>>
   /**
-   * Code for a path parameter that does not match its schema. Default: RESOURCE.NOT_FOUND if `refuses` lists it,
-   * otherwise VALIDATION.INVALID_PARAMETER.
+   * Lets a member call the operation without entry to the workspace, because it is frozen or the membership is limited.
+   * The request must name the workspace. The handler gets no permissions.
+   */
+  withoutEntry?: true
+  /**
+   * Whether the audit log also records requests that are refused for lack of a step-up or by a limit. It always records
+   * commands that are refused for lack of a permission.
+   */
+  auditsRefusals?: true
+  /**
+   * Code for an invalid path parameter. Default: RESOURCE.NOT_FOUND if `refuses` lists it, otherwise
+   * VALIDATION.INVALID_PARAMETER.
    */
   malformedParam?: Code
   /** A strict object. Without a schema, the operation rejects query parameters. */
@@ -72,7 +118,7 @@ export interface Operation {
   /** Code for a body that is not valid JSON. Default: VALIDATION.INVALID_PARAMETER. */
   malformedBody?: Code
   reply: ReplyKind
-  /** The operation's own refusal codes, in addition to those that its policy implies. */
+  /** The operation's own codes, besides those that its policy implies. */
   refuses: readonly Code[]
 }
 
@@ -80,7 +126,6 @@ type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? Name | ParamNames<Rest>
   : never
 
-/** The types of an operation as its handler sees them. */
 export interface OperationTypes<O extends Operation> {
   params: Record<ParamNames<O['path']>, string>
   query: O['query'] extends z.ZodType ? z.output<O['query']> : Record<string, never>
@@ -88,25 +133,43 @@ export interface OperationTypes<O extends Operation> {
   reply: O['reply'] extends z.ZodType ? z.input<O['reply']> : never
 }
 
-/** Declares an operation and keeps its literal types. */
-export const operation = <const O extends Operation>(declared: O): O => declared
+/**
+ * Declares an operation with its literal types. Errors at start name the file and line of the call.
+ * @__NO_SIDE_EFFECTS__
+ */
+export const operation = <const O extends Operation>(declared: O): O => {
+  recordCallSite(declared)
+  return declared
+}
+
+export const isPassThrough = ({ reply }: Pick<Operation, 'reply'>): boolean =>
+  passThroughReplies.some((kind) => kind === reply)
 
 /** Returns the domain of an operation id: `transfers` for `transfers.create`. */
 export const domainOf = (id: string): string => id.slice(0, id.indexOf('.'))
 
-/** Returns the names of a path's parameters in order. */
 export const pathParamNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+
+export const paramNameOn = ({ perimeter }: Chain, { machineParams = {} }: Operation, name: string): string =>
+  (perimeter === 'machine' ? machineParams[name] : undefined) ?? name
+
+export const pathOn = (chain: Chain, operation: Operation): string =>
+  chain.prefix +
+  operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `{${paramNameOn(chain, operation, name)}}`)
 
 export const portals = ['CONSUMER', 'SYSTEM'] as const
 export type Portal = (typeof portals)[number]
 
-/** A path prefix with its perimeter: its portal, the headers that it requires, and its envelope version. */
+/** The perimeter determines the required headers. */
 export interface Chain {
   prefix: string
-  /** `code`: the portal of the access code. `token`: the portal of the token. */
+  /** `code`: the access code determines the portal. `token`: the token determines the portal. */
   portal: Portal | 'code' | 'token'
-  /** `portal` requires an access code and the edge headers, `self` a token, `machine` an API key or a token. */
+  /**
+   * `portal` requires an access code and the edge headers. `self` requires a token. `machine` requires an API key or a
+   * token.
+   */
   perimeter: 'portal' | 'self' | 'machine'
   envelope: string
 }
@@ -121,7 +184,6 @@ export const chains = {
 
 export type ChainId = keyof typeof chains
 
-/** Returns the portal of a chain, or null if the access code or the token determines it. */
 export const portalOfChain = ({ portal }: Chain): Portal | null =>
   portal === 'code' || portal === 'token' ? null : portal
 
@@ -129,9 +191,11 @@ const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
 
 export const chainIds: readonly ChainId[] = Object.keys(chains).filter(isChainId)
 
-/** The longest prefix comes first, because one prefix can contain another. */
+/** One prefix can contain another, so the longest comes first. */
 const byPrefix = chainIds.toSorted((a, b) => chains[b].prefix.length - chains[a].prefix.length)
 
-/** Returns the chain of a path, whether or not an operation exists there. Default: the CONSUMER portal's chain. */
+/**
+ * Default: `consumer`.
+ */
 export const findChain = (path: string): ChainId =>
   byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'

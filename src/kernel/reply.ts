@@ -1,15 +1,12 @@
 import type { Instant } from './scalars.ts'
 
-/**
- * A value that is available now, or a promise of it. If cached values were awaited, a request would cost twice as much.
- */
+/** Awaiting cached values would double the cost of a request. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Calls the function with an available value immediately, or else once its promise resolves. */
+/** Calls `next` immediately if the value is available, otherwise once its promise resolves. */
 export const thenSync = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** The pagination object of a list. */
 export interface Pagination {
   totalPages: number
   totalRecords: number
@@ -23,6 +20,14 @@ export interface Pagination {
 export interface Page<T> {
   items: T[]
   pagination: Pagination
+  /** If true, `totalRecords` and `totalPages` are estimates, and the response has the header `X-Total-Estimated`. */
+  isTotalEstimated?: boolean
+}
+
+/** The number of records that match a list query. */
+export interface Total {
+  records: number
+  isEstimated: boolean
 }
 
 /** The requested page of a list; `currentPage` starts at 1. */
@@ -31,22 +36,17 @@ export interface PageRequest {
   pageSize: number
 }
 
-/** Returns the number of rows before the requested page. */
 export const offsetOf = ({ currentPage, pageSize }: PageRequest): number => (currentPage - 1) * pageSize
 
-/**
- * Returns a total that agrees with the rows. They were read after the count and can have changed since. A page that is
- * not full is the last one; an empty page starts after the last record.
- */
+/** The count may be older or newer than the rows. A partial page is the last one. An empty page starts after it. */
 const reconcileTotal = (rows: number, counted: number, request: PageRequest): number => {
   const before = offsetOf(request)
   if (rows === 0) return Math.min(counted, before)
   return rows < request.pageSize ? before + rows : Math.max(counted, before + rows)
 }
 
-/** Returns a page of a list from its rows and the count of all records. */
-export const toPage = <T>(items: T[], counted: number, request: PageRequest): Page<T> => {
-  const totalRecords = reconcileTotal(items.length, counted, request)
+export const toPage = <T>(items: T[], { records, isEstimated }: Total, request: PageRequest): Page<T> => {
+  const totalRecords = reconcileTotal(items.length, records, request)
   const totalPages = Math.ceil(totalRecords / request.pageSize)
   return {
     items,
@@ -59,10 +59,11 @@ export const toPage = <T>(items: T[], counted: number, request: PageRequest): Pa
       empty: items.length === 0,
       paginated: true,
     },
+    ...(isEstimated ? { isTotalEstimated: true } : {}),
   }
 }
 
-/** Returns an empty page, for a list of an object that does not exist. */
+/** For an object that does not exist. */
 export const emptyPage = <T>(): Page<T> => ({
   items: [],
   pagination: {
@@ -77,8 +78,8 @@ export const emptyPage = <T>(): Page<T> => ({
 })
 
 export const mapPage = <A, B>(page: Page<A>, map: (item: A) => B): Page<B> => ({
+  ...page,
   items: page.items.map(map),
-  pagination: page.pagination,
 })
 
 const frozenReplies = new WeakSet<object>()
@@ -89,7 +90,7 @@ const deepFreeze = (value: unknown): void => {
   for (const member of Object.values(value)) deepFreeze(member)
 }
 
-/** Freezes a reply that never changes, so that the gateway validates and serializes it only once. */
+/** The gateway validates and serializes a frozen reply only once. */
 export const freezeReply = <T extends object>(value: T): T => {
   deepFreeze(value)
   frozenReplies.add(value)
@@ -102,17 +103,16 @@ export const isFrozenReply = (value: unknown): value is object =>
 export const successCode = '2000'
 export const successMessage = 'Success'
 
-/** Returns the envelope of a success as JSON text. `dataText` is JSON already and is not parsed again. */
+/** Returns the envelope of a success as JSON text. `dataText` is already JSON and is not parsed again. */
 export const successEnvelope = (version: string, at: Instant, dataText: string): string =>
   `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
 
 /**
- * Returns the envelope of a refusal as JSON text. Only upstream services send `field`; the gateway then writes its own
- * sentence.
+ * Only upstream services send `field`. The gateway then writes its own message for the client.
  */
 export const failureEnvelope = (version: string, at: Instant, code: string, message: string, field?: string): string =>
   JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
 
-/** Whether an If-None-Match header matches an entity tag by weak comparison (RFC 9110, 13.1.2). */
+/** Compares entity tags weakly (RFC 9110, 13.1.2). */
 export const matchesIfNoneMatch = (ifNoneMatch: string | null | undefined, tag: string): boolean =>
   (ifNoneMatch ?? '').split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)

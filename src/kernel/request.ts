@@ -1,8 +1,8 @@
 import type { Locale } from './locale.ts'
-import type { Operation, OperationTypes, Permission, Portal } from './operation.ts'
+import type { Operation, OperationTypes, PassThroughReply, Permission, Portal } from './operation.ts'
 import type { AccountId, Instant, SessionId, WorkspaceId } from './scalars.ts'
 
-/** The authenticated caller: an account with a live session or an API key. */
+/** An account with a live session, or an API key. */
 export interface Caller {
   accountId: AccountId
   portal: Portal
@@ -10,9 +10,9 @@ export interface Caller {
   sessionId: SessionId | null
   /** Null for a session. */
   apiKeyId: string | null
-  /** When the session last verified a second factor. Null if it never did, and for API keys. */
+  /** When the session last verified a second factor, if ever. Null for API keys. */
   steppedUpAt: Instant | null
-  /** Permissions outside any workspace: those of an operator on the SYSTEM portal. Empty for others. */
+  /** An operator's permissions on the SYSTEM portal. Empty for other callers. */
   permissions: ReadonlySet<Permission>
 }
 
@@ -23,22 +23,18 @@ export interface WorkspaceAccess {
   permissions: ReadonlySet<Permission>
 }
 
-/** The idempotency key of a command. */
 export interface Idempotency {
   requestId: string
-  /** Hex SHA-256 of the command's parameters and body as canonical JSON. */
+  /** Hex SHA-256 of the parameters and body as canonical JSON. */
   bodyHash: string
 }
 
-/**
- * A stream of bytes. src/platform/runtime extends it to a Node stream. The kernel runs in browsers and uses no Node
- * types.
- */
+/** A stream of bytes without Node types, because the kernel runs in browsers. src/platform/runtime extends it. */
 export interface ByteStream {
   readonly destroyed: boolean
 }
 
-/** An unread multipart upload. */
+/** An unread multipart form, or unread bytes. */
 export interface Upload {
   contentType: string
   bytes: ByteStream
@@ -55,19 +51,19 @@ export interface RequestContext {
   /** Empty if the chain does not require it. */
   clientHash: string
   userAgent: string
-  /** ISO 3166 alpha-2 from the edge, or XX. */
+  /** ISO 3166 alpha-2 code from the edge, or XX. */
   country: string
-  /** The secure-channel session of the request's header, for the operation that closes it. */
+  /** The channel session of the request's header, for the operation that closes it. */
   channelSessionId: string | null
-  /** Range and conditional headers of a download. */
+  /** Headers of a download. */
   range: string | null
   ifNoneMatch: string | null
   ifRange: string | null
-  /** Whether to send the headers of the reply without its body (HEAD). */
+  /** Whether to omit the body (HEAD). */
   headOnly: boolean
 }
 
-/** A request that has passed every stage. Its types derive from the operation's schemas and policy. */
+/** A request that has passed every stage, typed by the operation's schemas and policy. */
 export interface Request<O extends Operation> extends RequestContext {
   params: OperationTypes<O>['params']
   query: OperationTypes<O>['query']
@@ -78,7 +74,7 @@ export interface Request<O extends Operation> extends RequestContext {
   upload: O['body'] extends 'multipart' ? Upload : null
 }
 
-/** A reply of bytes with its own status and headers, sent without an envelope. */
+/** Bytes with their own status and headers, without an envelope. */
 export class StreamReply {
   readonly status: number
   readonly headers: Record<string, string>
@@ -91,21 +87,39 @@ export class StreamReply {
   }
 }
 
+export interface ByteChannel {
+  readonly destroyed: boolean
+}
+
+export class SocketReply {
+  readonly protocol: string | null
+  readonly extensions: string | null
+  readonly channel: ByteChannel
+
+  constructor(protocol: string | null, extensions: string | null, channel: ByteChannel) {
+    this.protocol = protocol
+    this.extensions = extensions
+    this.channel = channel
+  }
+}
+
 export type Handler<O extends Operation> = (
   request: Request<O>,
 ) => Promise<O['reply'] extends 'stream' ? StreamReply : OperationTypes<O>['reply']>
 
-/** The operations among the exports of a contract file. */
 type OperationNames<Contract> = {
-  [K in keyof Contract]: Contract[K] extends Operation ? K : never
+  [K in keyof Contract]: Contract[K] extends Operation
+    ? Contract[K]['reply'] extends PassThroughReply
+      ? never
+      : K
+    : never
 }[keyof Contract]
 
-/** A handler for each operation of a contract file, by export name. */
+/** A handler per operation of a contract file, by export name. */
 export type HandlersOf<Contract> = {
   [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
 }
 
-/** A request of any operation. */
 export interface AnyRequest extends RequestContext {
   params: Record<string, string>
   query: unknown
@@ -116,20 +130,18 @@ export interface AnyRequest extends RequestContext {
   upload: Upload | null
 }
 
-/** A handler as the pipeline calls it. The validation stage has parsed the request by the operation's schemas. */
 export type AnyHandler = (request: AnyRequest) => Promise<unknown>
 export type HandlerTable = ReadonlyMap<string, AnyHandler>
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
 
-/** Returns every operation that a contract file exports, with its export name. */
 export const operationsIn = (contract: object): [name: string, operation: Operation][] =>
   Object.entries(contract).filter((entry): entry is [string, Operation] => isOperation(entry[1]))
 
 /**
- * Pairs a contract file's operations with their handlers by export name. Operations without a handler reply with 501.
- * The erased type is safe because the validation stage parses each request by the operation's schemas.
+ * Pairs operations with handlers by export name. Without a handler, an operation responds with 501. The types can be
+ * erased because the pipeline validates each request first.
  */
 export const createHandlerTable = <Contract extends object>(
   contract: Contract,
@@ -144,16 +156,13 @@ export const createHandlerTable = <Contract extends object>(
   return table
 }
 
-/** The claims about a call that the gateway asserts to an upstream. */
 export interface CallAssertion {
-  /** The upstream's name. */
   audience: string
   claims: Record<string, unknown>
   ttlMs: number
 }
 
-/** Signs call assertions as JWTs. */
 export interface AssertionSigner {
-  /** Returns a JWT with `iss`, `iat` and `exp` that the gateway's JWKS verifies. */
+  /** Returns a JWT with `iss`, `iat` and `exp` that can be verified with the gateway's JWKS. */
   sign(assertion: CallAssertion): Promise<string>
 }

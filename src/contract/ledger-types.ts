@@ -1,0 +1,66 @@
+import { joinDeclarations, type ReportError, throwError } from './permissions.ts'
+
+/** The statuses of an order type, and the prefix of its order numbers. */
+export interface OrderTypeDeclaration {
+  /** Three capital letters, such as `TRF` in `TRF-20260801-0000000000AB`. */
+  readonly prefix: string
+  /** Statuses that an order can leave. */
+  readonly open: readonly string[]
+  /** Statuses that an order never leaves. With open statuses, they include CANCELLED, for the reset of a sandbox. */
+  readonly final: readonly string[]
+}
+
+/** The types that an owner adds to the ledger. */
+export interface LedgerTypes {
+  readonly orders?: Readonly<Record<string, OrderTypeDeclaration>>
+  /**
+   * Numbers of journal entry types, as codes of the family `flowType`. Their texts are in config/locales under
+   * `coded.flowType.<code>`.
+   */
+  readonly flowTypes?: Readonly<Record<string, number>>
+  /** House accounts. Each has one balance per currency, which is never negative. */
+  readonly houseAccounts?: readonly string[]
+}
+
+export interface LedgerTypeTable {
+  readonly orders: ReadonlyMap<string, OrderTypeDeclaration & { readonly owner: string }>
+  readonly flowTypes: ReadonlyMap<string, { readonly owner: string; readonly value: number }>
+  readonly houseAccounts: ReadonlyMap<string, { readonly owner: string }>
+}
+
+const typesOf = (contract: object): LedgerTypes =>
+  'ledgerTypes' in contract ? (contract.ledgerTypes as LedgerTypes) : {}
+
+/**
+ * Throws a TypeError for duplicates, unless `report` collects the errors.
+ */
+export const collectLedgerTypes = (
+  contracts: Readonly<Record<string, object>>,
+  report: ReportError = throwError,
+): LedgerTypeTable => {
+  const declared = Object.entries(contracts).map(([owner, contract]) => ({ owner, ...typesOf(contract) }))
+  const orders = declared.flatMap(({ owner, orders: own = {} }) =>
+    Object.entries(own).map(([name, type]) => [owner, name, { owner, ...type }] as const),
+  )
+  const flowTypes = declared.flatMap(({ owner, flowTypes: own = {} }) =>
+    Object.entries(own).map(([name, value]) => [owner, name, { owner, value }] as const),
+  )
+  const houseAccounts = declared.flatMap(({ owner, houseAccounts: own = [] }) =>
+    own.map((name) => [owner, name, { owner }] as const),
+  )
+  joinDeclarations(
+    'prefix of order numbers',
+    orders.map(([owner, , { prefix }]) => [owner, prefix, null] as const),
+    report,
+  )
+  joinDeclarations(
+    'number of flow types',
+    flowTypes.map(([owner, , { value }]) => [owner, String(value), null] as const),
+    report,
+  )
+  return {
+    orders: joinDeclarations('order type', orders, report),
+    flowTypes: joinDeclarations('flow type', flowTypes, report),
+    houseAccounts: joinDeclarations('house account', houseAccounts, report),
+  }
+}

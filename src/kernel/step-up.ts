@@ -1,0 +1,15 @@
+import { Refusal } from './refusal.ts'
+import type { Caller } from './request.ts'
+import { areWithin, type Instant } from './scalars.ts'
+
+/** Whether the caller verified a second factor within `stepUpMs` before `at`. Always false for an API key. */
+export const isSteppedUp = ({ steppedUpAt }: Pick<Caller, 'steppedUpAt'>, at: Instant, stepUpMs: number): boolean =>
+  steppedUpAt !== null && areWithin(stepUpMs, steppedUpAt, at)
+
+/**
+ * Throws ACCESS.STEP_UP_REQUIRED. For operations of which only some requests need a step-up. Such an operation lists
+ * the code in `refuses`.
+ */
+export const assertSteppedUp = (caller: Pick<Caller, 'steppedUpAt'> | null, at: Instant, stepUpMs: number): void => {
+  if (!caller || !isSteppedUp(caller, at, stepUpMs)) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+}
