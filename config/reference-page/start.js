@@ -1,25 +1,3 @@
-import { accessible } from './accessible.js'
-import './dialog.js'
+import { showReference } from './reference.js'
 
-/** The example id in the document. Requests with it get a random id. */
-const exampleId = '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11'
-
-/** Without crypto.randomUUID, which requires https or localhost. */
-const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
-
-window.SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#reference',
-  deepLinking: true,
-  plugins: [accessible],
-  docExpansion: 'none',
-  filter: true,
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  validatorUrl: null,
-  requestInterceptor: (request) => {
-    for (const [name, value] of Object.entries(request.headers ?? {}))
-      if (name.toLowerCase() === 'x-request-id' && value === exampleId) request.headers[name] = randomId()
-    return request
-  },
-})
+showReference([])

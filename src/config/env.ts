@@ -1,68 +1,118 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { errorCode } from '../kernel/index.ts'
 
 const folder = new URL('../../', import.meta.url)
 
-/**
- * Returns the absolute path of the package, or of a file in it. Builds have the same depth in the package as this file,
- * so one relative path fits both.
- */
+/** Builds are as deep in the package as this file, so one relative path works for both. */
 export const inPackage = (path = ''): string => fileURLToPath(new URL(path, folder))
 
 const Package = z.object({ version: z.string() })
 
-/** Returns the version in package.json. */
 export const packageVersion = (): string =>
   Package.parse(JSON.parse(readFileSync(inPackage('package.json'), 'utf8'))).version
 
-/** The environment variables and their descriptions. This is the only file that reads `process.env`. */
+/** This is the only file that reads `process.env`. */
 export const variableTexts = {
   PORT: 'Port of the portal listener (8080)',
   OPS_PORT: 'Port of the operations listener (9090)',
   HOST: 'Address that both listeners bind to (127.0.0.1)',
+  OPS_HOST: 'Address that the operations listener binds to (`HOST`)',
   PORTICO_PROFILE: '`development` (default) or `production`',
   PORTICO_CONFIG: 'YAML file with settings that override config/default.yaml',
   PORTICO_DATA_DIR: 'Folder of the embedded store and of files on disk (`./data`)',
   DATABASE_URL:
-    'PostgreSQL 15 or newer instead of the embedded store. Required in production unless `database.acceptEmbedded` is true',
-  REDIS_URL: 'Redis for several replicas: limits, channel sessions, messages. Without it only one gateway runs',
-  SMTP_URL: 'Mail server instead of the development outbox. In production `smtps://…`, or `smtp://…?requireTLS=true`',
+    'PostgreSQL 15 or newer, which replaces the embedded store. Required in production unless `database.acceptEmbedded` is true',
+  REDIS_URL:
+    'Redis, which several replicas share for limits, channel sessions and messages. Without it, only one gateway can run',
+  SMTP_URL:
+    'Mail server that replaces the development outbox. In production, `smtps://…`, or `smtp://…?requireTLS=true`',
   PORTICO_SECRET_KEY: '32 random bytes in base64 (`openssl rand -base64 32`). Required in production',
+  PORTICO_SECRET_KEY_PREVIOUS:
+    'Other secret keys whose values remain valid during a rotation, separated by commas. See the guide on key rotation',
   PORTICO_RATE_LIMIT_SCALE: 'Factor for every limit (1). At most 1 in production',
   LOG_LEVEL: 'Minimum log level (`info`)',
+  LOG_FORMAT: '`json`, `pretty`, or `auto` (default): `pretty` on a terminal and `json` elsewhere',
+  PORTICO_SECRET_KEY_FILE: 'File with the value of `PORTICO_SECRET_KEY`',
+  PORTICO_SECRET_KEY_PREVIOUS_FILE: 'File with the value of `PORTICO_SECRET_KEY_PREVIOUS`',
+  DATABASE_URL_FILE: 'File with the value of `DATABASE_URL`',
+  REDIS_URL_FILE: 'File with the value of `REDIS_URL`',
+  SMTP_URL_FILE: 'File with the value of `SMTP_URL`',
+  NODE_ENV: 'If it is `production`, Portico refuses to start without `PORTICO_PROFILE`',
+  NODE_EXTRA_CA_CERTS: 'PEM file with further certificate authorities. `portico config check` opens it',
 } as const
 
-/** The data directory if PORTICO_DATA_DIR is unset. */
+const secretNames = [
+  'PORTICO_SECRET_KEY',
+  'PORTICO_SECRET_KEY_PREVIOUS',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'SMTP_URL',
+] as const
+
 export const defaultDataDirectory = 'data'
 
 export type VariableName = keyof typeof variableTexts
 const names = Object.keys(variableTexts) as VariableName[]
-export type Variables = Partial<Record<VariableName, string>>
+export type Variables = Partial<Record<VariableName | `PORTICO_${string}`, string>>
 
-/** Reads the variables. An empty variable counts as unset. */
+export const isVariableName = (name: string): name is VariableName => Object.hasOwn(variableTexts, name)
+
+const isOurs = (name: string): name is `PORTICO_${string}` => name.startsWith('PORTICO_')
+
+/** Includes unknown ones that begin with `PORTICO_`, to report them. An empty variable counts as unset. */
 export const readVariables = (): Variables => {
   const variables: Variables = {}
-  for (const name of names) {
+  for (const name of new Set([...names, ...Object.keys(process.env).filter(isOurs)])) {
     const value = process.env[name]
     if (value !== undefined && value !== '') variables[name] = value
   }
   return variables
 }
 
+const readSecret = (file: string): string => readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
+
+/** Errors name the variable, never a value. */
+export const readSecretFiles = (variables: Variables, errors: string[]): Variables => {
+  const values = { ...variables }
+  for (const name of secretNames) {
+    const file = variables[`${name}_FILE`]
+    if (file === undefined) continue
+    if (variables[name] !== undefined) {
+      errors.push(`${name}_FILE: cannot be combined with ${name}`)
+      continue
+    }
+    try {
+      const value = readSecret(file)
+      if (value === '') errors.push(`${name}_FILE: ${file} is empty`)
+      else values[name] = value
+    } catch (error) {
+      errors.push(`${name}_FILE: cannot read ${file} (${errorCode(error) ?? 'unreadable'})`)
+    }
+  }
+  return values
+}
+
 const number = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
-/** Returns the variables as settings. A value that is not a number stays text, and the schema refuses it. */
+/** The schema rejects a text where it needs a number. */
 export const variableSettings = (variables: Variables): Record<string, unknown> => {
   const listen = {
     ...(variables.HOST && { host: variables.HOST }),
     ...(variables.PORT && { port: number(variables.PORT) }),
+    ...(variables.OPS_HOST && { operationsHost: variables.OPS_HOST }),
     ...(variables.OPS_PORT && { operationsPort: number(variables.OPS_PORT) }),
   }
   return {
     listen,
     ...(variables.PORTICO_PROFILE && { profile: variables.PORTICO_PROFILE }),
-    ...(variables.LOG_LEVEL && { log: { level: variables.LOG_LEVEL } }),
+    ...((variables.LOG_LEVEL || variables.LOG_FORMAT) && {
+      log: {
+        ...(variables.LOG_LEVEL && { level: variables.LOG_LEVEL }),
+        ...(variables.LOG_FORMAT && { format: variables.LOG_FORMAT }),
+      },
+    }),
     ...(variables.PORTICO_RATE_LIMIT_SCALE && { limits: { scale: number(variables.PORTICO_RATE_LIMIT_SCALE) } }),
   }
 }
@@ -70,11 +120,12 @@ export const variableSettings = (variables: Variables): Record<string, unknown> 
 const variableOf: Record<string, string> = {
   'listen.host': 'HOST',
   'listen.port': 'PORT',
+  'listen.operationsHost': 'OPS_HOST',
   'listen.operationsPort': 'OPS_PORT',
   profile: 'PORTICO_PROFILE',
   'log.level': 'LOG_LEVEL',
+  'log.format': 'LOG_FORMAT',
   'limits.scale': 'PORTICO_RATE_LIMIT_SCALE',
 }
 
-/** Returns the name of a setting for error messages, with the variable that sets it. */
 export const settingName = (path: string): string => (variableOf[path] ? `${path} (${variableOf[path]})` : path)

@@ -7,20 +7,27 @@ const positive = z.int().min(1)
 const invitations = z.strictObject({
   lifeMs: lifetimeMs(days(1))
     .multipleOf(days(1))
-    .describe('Lifetime of an invitation in milliseconds. The value must be whole days.'),
-  maxPending: positive.max(500).describe('Maximum number of pending invitations per workspace.'),
+    .describe('Lifetime of an invitation in milliseconds. The value must be a whole number of days.'),
+  maxPending: positive
+    .max(500)
+    .describe('Maximum number of pending invitations per workspace. Further invitations get 409.'),
   maxPerDay: positive.describe(
-    'Maximum number of invitations within 24 hours. It applies per workspace, and per inviting account over all its workspaces.',
+    'Maximum number of invitations within 24 hours. It applies to each workspace, and to each inviting account across all workspaces, including those it has left. Further invitations get 429.',
   ),
-  maxPerDayToAddress: positive.describe('Maximum number of invitations within 24 hours to one address.'),
+  maxPerDayToAddress: positive.describe(
+    'Maximum number of invitations within 24 hours from one workspace or one inviting account to the same address. Further invitations get 429.',
+  ),
 })
 
 const apiKeys = z.strictObject({
-  maxPerWorkspace: positive.describe('Maximum number of API keys per workspace. Deleted keys do not count.'),
-  maxLifeMs: lifetimeMs(60_000)
-    .nullable()
+  maxPerWorkspace: positive.describe(
+    'Maximum number of API keys per workspace, not counting deleted keys. Creating a further key gets 409.',
+  ),
+  // A null in a configuration file means the default.
+  maxLifeMs: z
+    .union([lifetimeMs(60_000), z.literal('off').transform(() => null)])
     .describe(
-      'Maximum lifetime of a new API key in milliseconds. It is also the default lifetime. With `null`, keys can live forever.',
+      'Maximum lifetime of an API key in milliseconds, which is also the default lifetime. It also applies to existing keys. With `off`, keys do not have to expire.',
     ),
 })
 
@@ -30,33 +37,60 @@ export const accessSettings = z.strictObject({
     .min(0)
     .max(5_000)
     .describe(
-      'Time in milliseconds for which each replica caches a membership if the store is PostgreSQL. The response to a change of permissions is sent after this time, when all caches have expired. Use the same value on all replicas.',
+      'Time in milliseconds for which each replica caches members’ permissions if the store is PostgreSQL. The response to a change of permissions is delayed by this time, so that all caches have expired. All replicas must have the same value.',
+    ),
+  ownerHoldMs: z
+    .int()
+    .min(0)
+    .describe(
+      'Time in milliseconds after becoming OWNER during which a member cannot pay out, add payout accounts, or demote older owners. Such requests get 403. The founder of a workspace is exempt. 0 disables the hold.',
     ),
   invitations,
   apiKeys,
   workspaces: z.strictObject({
-    maxPerAccount: positive.describe('Maximum number of workspaces to which an account can belong.'),
+    maxPerAccount: positive.describe(
+      'Maximum number of workspaces to which an account can belong. Joining or opening a further workspace gets 409.',
+    ),
+  }),
+  proposals: z.strictObject({
+    lifetimeMs: lifetimeMs(1_000).describe(
+      'Time in milliseconds after which an operator’s unconfirmed proposal expires.',
+    ),
+    factorResetDelayMs: z
+      .int()
+      .min(0)
+      .max(days(30))
+      .describe(
+        'Delay in milliseconds before a reset of second factors by operators takes effect. The user can cancel the reset by signing in with a second factor.',
+      ),
   }),
   roles: z.strictObject({
-    maxPerWorkspace: positive.describe('Maximum number of roles per workspace, including OWNER.'),
+    maxPerWorkspace: positive.describe(
+      'Maximum number of roles per workspace, including OWNER. Creating a further role gets 409.',
+    ),
   }),
 })
 
 const failureWindow = {
-  limit: z.int().min(1).describe('Number of failures per window that starts a lockout.'),
-  windowMs: lifetimeMs(1_000).describe('Length of the window in which failures are counted, in milliseconds.'),
+  limit: z
+    .int()
+    .min(1)
+    .describe(
+      'Number of failed passwords and codes for an account within `windowMs` after which a lockout starts. Each known device has its own count, and all unknown devices share one.',
+    ),
+  windowMs: lifetimeMs(1_000).describe(
+    'Length in milliseconds of the window in which failed passwords and codes are counted.',
+  ),
 }
 
-/** A path below `publicUrl`, or an absolute URL. */
 const page = z.union([z.string().regex(/^\/[^\s#]*$/), httpUrl], {
   error: 'a path that begins with a slash, or a URL that begins with http:// or https://',
 })
 
-/** The pages that the mails of a portal link to. */
 export const links = z.strictObject({
-  signIn: page.describe('Sign-in page: a path below `publicUrl`, or a URL.'),
+  signIn: page.describe('Sign-in page to which emails link: a path below `publicUrl`, or a URL.'),
   passwordReset: page.describe(
-    'Page on which a user sets a new password: a path below `publicUrl`, or a URL. The token is appended as the fragment.',
+    'Page for setting a new password, to which emails link: a path below `publicUrl`, or a URL. The token is appended as the fragment of the URL.',
   ),
 })
 
@@ -64,75 +98,128 @@ export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('The `iss` claim of every token.'),
   accessTtlMs: lifetimeMs(1_000).describe('Lifetime of an access token in milliseconds.'),
   clockSkewMs: lifetimeMs(0).describe(
-    'Tolerated difference in milliseconds between the clocks of replicas, and between those of the gateway and a domain service.',
+    'Maximum clock difference in milliseconds between replicas, or between the gateway and a domain service, at which tokens are still accepted.',
   ),
   keyPublicationMs: lifetimeMs(0).describe(
-    'Time in milliseconds for which a new key is published before it signs tokens. It must be longer than clients cache the JWK Set.',
+    'Time in milliseconds for which a new signing key is published in the JWK Set before it signs tokens. It must be longer than the time for which verifiers cache the JWK Set.',
   ),
-  keyRefreshMs: lifetimeMs(100).describe('Interval in milliseconds at which replicas reload the signing keys.'),
+  keyRefreshMs: lifetimeMs(100).describe(
+    'Interval in milliseconds at which each replica reloads the signing keys from the store.',
+  ),
 })
 
 export const sessions = z.strictObject({
-  absoluteMs: lifetimeMs(1_000).describe('Maximum lifetime of a session in milliseconds.'),
+  absoluteMs: lifetimeMs(1_000).describe(
+    'Maximum lifetime of a session in milliseconds. When it expires, the user must sign in again, regardless of activity.',
+  ),
   idleMs: lifetimeMs(1_000).describe('Time in milliseconds after which a session without requests expires.'),
   maxConcurrent: z
     .int()
     .min(1)
     .max(100)
-    .describe('Maximum number of concurrent sessions of a new account. An account can change its own limit.'),
+    .describe(
+      'Initial limit of concurrent sessions for a new account. A further sign-in ends the oldest session. Each user can change the limit.',
+    ),
 })
 
 export const login = z.strictObject({
-  sessionTtlMs: lifetimeMs(100).describe('Time limit in milliseconds for completing a sign-in or a registration.'),
+  sessionTtlMs: lifetimeMs(100).describe(
+    'Time limit in milliseconds for completing a sign-in or a registration. When it expires, the user must start again.',
+  ),
   concurrency: z
     .int()
     .min(1)
     .describe(
-      'Maximum number of concurrent sign-in steps per process. It applies separately to first steps and to later steps. It protects signed-in users from many simultaneous sign-ins.',
+      'Maximum number of concurrent sign-in steps per process, so that many sign-ins do not slow down other requests. First steps and later steps have separate limits. Further steps wait in the queue.',
     ),
   queue: z
     .int()
     .min(1)
     .describe(
-      'Maximum number of waiting sign-in steps. It applies separately to first steps and to later steps. Further steps get 503.',
+      'Maximum number of waiting sign-in steps per queue and process. First steps and later steps have separate queues. If a queue is full, further steps get 503.',
     ),
-  attempts: z.int().min(1).max(10).describe('Maximum number of code attempts per sign-in or registration.'),
-  codeTtlMs: lifetimeMs(100).describe('Lifetime of a mailed code in milliseconds.'),
-  resendMs: lifetimeMs(0).describe('Time in milliseconds after which another code can be requested.'),
+  attempts: z
+    .int()
+    .min(1)
+    .max(10)
+    .describe(
+      'Maximum number of attempts to enter a code per sign-in or registration. After the last failed attempt, the user must start again.',
+    ),
+  codeTtlMs: lifetimeMs(100).describe('Lifetime of an emailed code in milliseconds.'),
+  resendMs: lifetimeMs(0).describe('Minimum time in milliseconds between two emailed codes. Earlier requests get 429.'),
+  knownDevices: z.strictObject({
+    max: z
+      .int()
+      .min(1)
+      .max(100)
+      .describe(
+        'Maximum number of known devices per account. A device is known once it has completed a sign-in. A further device replaces the one that signed in least recently.',
+      ),
+    retentionMs: lifetimeMs(60_000).describe(
+      'Time in milliseconds for which a device stays known after its last sign-in. A later sign-in counts as one from a new device.',
+    ),
+    reservedCodes: z
+      .int()
+      .min(0)
+      .describe(
+        'Number of emailed codes within the `mfaSend` limit of an account that only known devices can request. At least one code stays available to unknown devices.',
+      ),
+  }),
   failures: z.strictObject({
     ...failureWindow,
     firstWaitMs: lifetimeMs(100).describe(
-      'Length of the first lockout after too many failures, in milliseconds. Each further lockout is longer.',
+      'Length in milliseconds of the first lockout of an account. Each further failure doubles the length, up to `maxWaitMs`.',
     ),
-    maxWaitMs: lifetimeMs(100).describe('Maximum length of a lockout in milliseconds.'),
+    maxWaitMs: lifetimeMs(100).describe(
+      'Maximum length in milliseconds of a lockout after failed passwords and codes.',
+    ),
   }),
 })
 
 export const passwords = z.strictObject({
-  concurrency: z.int().min(1).describe('Maximum number of concurrent password hashes (argon2id).'),
-  queue: z.int().min(1).describe('Maximum number of waiting password hashes (argon2id). Further requests get 503.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .describe('Maximum number of concurrent argon2id password hashes per process. Further hashes wait in the queue.'),
+  queue: z
+    .int()
+    .min(1)
+    .describe(
+      'Maximum number of argon2id password hashes that wait in the queue of a process. Further requests get 503.',
+    ),
   minimumScore: z
     .int()
     .min(0)
     .max(4)
-    .describe('Minimum zxcvbn score of a new password, 0 to 4. A score of 2 means about 10^6 guesses or more.'),
+    .describe(
+      'Minimum zxcvbn score of a new password, from 0 to 4. Weaker passwords are rejected. A score of 2 means that guessing the password takes at least about 10^6 attempts.',
+    ),
   blocklist: z
     .array(z.string().min(3))
-    .describe('Words that do not count towards the strength of a password, such as the names of your products.'),
-  resetTtlMs: lifetimeMs(100).describe('Lifetime of a password reset link in milliseconds.'),
+    .describe('Words that add no strength to a new password, such as the names of your products.'),
+  resetTtlMs: lifetimeMs(100).describe('Lifetime in milliseconds of an emailed password reset link.'),
   initTtlMs: lifetimeMs(100).describe(
     'Lifetime in milliseconds of the token that sets the first password after registration.',
+  ),
+  suspendChannelsYoungerThanMs: lifetimeMs(0).describe(
+    'Age in milliseconds up to which payout accounts are suspended when their creator’s password is reset by link, or when an operator ends all sessions of their creator.',
   ),
   breachCheck: z.strictObject({
     url: secretPrefix
       .nullable()
       .describe(
-        "URL prefix of a service for breached passwords. It ends with `/` or `=`, and the first five digits of the password's digest are appended. It is masked in output. `null` disables the check.",
+        'URL prefix of a service that lists breached passwords. It must end with `/` or `=`. The first five digits of the SHA-1 of the password are appended. The prefix is masked in all output. `null` disables the check.',
       ),
     timeoutMs: timeoutMs(100).describe(
-      'Time limit in milliseconds for the service for breached passwords. After it, the password counts as not breached.',
+      'Time limit in milliseconds for the service that lists breached passwords. When it expires, the password is accepted.',
     ),
   }),
+})
+
+export const notices = z.strictObject({
+  maxPerDay: positive.describe(
+    'Maximum number of emails per day, address and kind of event. It applies to notices about a workspace, which go to its owners, and about failed password confirmations. Further emails are dropped.',
+  ),
 })
 
 export const mfa = z.strictObject({
@@ -141,40 +228,53 @@ export const mfa = z.strictObject({
     .min(1)
     .max(64)
     .regex(/^[^:]+$/, 'text without a colon, which separates the parts of an otpauth label')
-    .describe('Issuer that authenticator apps show next to a code.'),
-  setupTtlMs: lifetimeMs(100).describe('Time limit in milliseconds for verifying a new authenticator.'),
+    .describe('Name of this deployment that authenticator apps show next to a code.'),
+  setupTtlMs: lifetimeMs(100).describe(
+    'Time limit in milliseconds for confirming a new authenticator app with a code. When it expires, the setup must start again.',
+  ),
   stepUpMs: lifetimeMs(100).describe(
-    'Time in milliseconds for which a verified second factor is enough for operations that require step-up.',
+    'Time in milliseconds for which a verified second factor allows operations that require step-up. When it expires, the user must verify a second factor again.',
   ),
 })
 
-/** A secret, masked in all output. */
 const secret = z
   .string()
   .min(1)
   .transform((text) => new Secret(text))
 
 export const turnstile = z.strictObject({
-  secret: secret.nullable().describe('Secret key of the Turnstile widget. `null` disables the check.'),
-  verifyUrl: httpUrl.describe('URL that verifies Turnstile tokens.'),
-  timeoutMs: timeoutMs(100).describe('Time limit in milliseconds for Turnstile. After it, the request gets 503.'),
+  secret: secret.nullable().describe('Secret key of the Cloudflare Turnstile widget. `null` disables the CAPTCHA.'),
+  verifyUrl: httpUrl.describe('URL of the service that verifies Turnstile tokens.'),
+  timeoutMs: timeoutMs(100).describe(
+    'Time limit in milliseconds for verifying a Turnstile token. When it expires, the request gets 503.',
+  ),
 })
 
 export const background = z.strictObject({
-  concurrency: z.int().min(1).describe('Maximum number of concurrent background tasks, such as mails.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .describe('Maximum number of concurrent background tasks per process, such as sending emails. Further tasks wait.'),
   capacity: z
     .int()
     .min(1)
     .describe(
-      'Maximum number of background tasks, running and waiting together. Further tasks are dropped and logged as errors.',
+      'Maximum number of running and waiting background tasks per process. Further tasks are dropped and logged as errors.',
     ),
   spreadMs: timeoutMs(0).describe(
-    'Maximum random delay in milliseconds before a task starts. The delay hides from response times whether a mail is sent.',
+    'Maximum delay in milliseconds before a background task starts. The delay is random, so that response times do not reveal whether an email is sent.',
   ),
-  attempts: z.int().min(1).describe('Maximum number of attempts per task. The pauses between them grow.'),
-  retryMs: timeoutMs(0).describe('Pause in milliseconds before the second attempt. Later pauses grow.'),
+  attempts: z
+    .int()
+    .min(1)
+    .describe(
+      'Maximum number of attempts per background task. After the last failed attempt, the task is dropped and logged as an error.',
+    ),
+  retryMs: timeoutMs(0).describe(
+    'Pause in milliseconds before the second attempt of a background task. Each further pause is twice as long.',
+  ),
   closeMs: timeoutMs(0).describe(
-    'Time in milliseconds for which a stopping process waits for running tasks. The time of `shutdown` plus 5 s limits it.',
+    'Time limit in milliseconds for a stopping process to finish its background tasks. The process exits no later than 5 s after `shutdown.delayMs` plus `shutdown.timeoutMs`.',
   ),
 })
 

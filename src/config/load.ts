@@ -4,14 +4,23 @@ import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
 import { crossFieldErrors } from './cross-field-rules.ts'
-import { defaultDataDirectory, inPackage, settingName, type Variables, variableSettings } from './env.ts'
-import { developmentKey, productionErrors } from './production.ts'
+import {
+  defaultDataDirectory,
+  inPackage,
+  readSecretFiles,
+  settingName,
+  type Variables,
+  variableSettings,
+} from './env.ts'
+import { secretKeysOf } from './environment/secret-keys.ts'
+import { serverUrl } from './environment/server-urls.ts'
+import { missingProfileErrors, productionErrors } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
-import { Secret, serverUrl } from './values.ts'
+import { Secret } from './values.ts'
 
 export type Tree = Record<string, unknown>
 
-/** Merges two configurations key by key. Lists and plain values are replaced as a whole. */
+/** Lists are replaced, not merged. */
 const mergeSettings = (base: unknown, override: unknown): unknown => {
   if (override === undefined || override === null) return base
   if (!isRecord(base) || !isRecord(override)) return override
@@ -22,13 +31,12 @@ const mergeSettings = (base: unknown, override: unknown): unknown => {
 
 const prototypeKey = '__proto__'
 
-/** Whether a value contains the key `__proto__`. A schema would not see its settings. */
+/** The schema would not detect settings below this key. */
 const hasPrototypeKey = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (Object.hasOwn(value, prototypeKey) || Object.values(value).some(hasPrototypeKey))
 
-/** Every error of a configuration, one per line. */
 export class ConfigurationError extends Error {
   readonly errors: string[]
 
@@ -41,7 +49,7 @@ export class ConfigurationError extends Error {
 
 const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
 
-/** Rejects invalid UTF-8. By default the decoder would replace characters. */
+/** The decoder would otherwise replace invalid UTF-8. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const mapExpected = 'must be a map of settings'
@@ -50,7 +58,7 @@ const readYaml = (file: string, errors: string[]): Tree => {
   try {
     const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
     if (more.length > 0) throw new Error('contains more than one document')
-    // Without this check, the next layer would replace a list or text, and the defaults would apply without an error.
+    // Otherwise, the next layer would replace a list or text without an error.
     if (!isRecord(tree ?? {})) throw new Error(mapExpected)
     if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__')
     return isRecord(tree) ? tree : {}
@@ -60,43 +68,32 @@ const readYaml = (file: string, errors: string[]): Tree => {
   }
 }
 
-/**
- * Returns errors for sections that a file sets to a value that is not a map. A variable of the section would hide that
- * mistake.
- */
+/** A variable that sets a value in a section would hide that the file's section is not a map. */
 const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
   Object.entries(variables)
     .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
     .map(([name]) => `${name}: ${mapExpected}`)
 
 /**
- * 32 bytes in base64 or base64url (RFC 4648). Node ignores other characters, so a typing error would result in another
- * key.
+ * The order is config/default.yaml, the profile's file, the file from PORTICO_CONFIG, the variables. Throws a
+ * ConfigurationError that lists every error.
  */
-const base64Key = /^[A-Za-z0-9+/_-]{43}=?$/
-
-const secretKey = (text: string | undefined, errors: string[]): Uint8Array<ArrayBuffer> => {
-  if (text === undefined) return developmentKey()
-  if (!base64Key.test(text.trim())) errors.push('PORTICO_SECRET_KEY: must be 32 bytes in base64')
-  return new Uint8Array(Buffer.from(text, 'base64'))
-}
-
-/**
- * Merges config/default.yaml, the file of the profile, the file of PORTICO_CONFIG and the variables, in this order. Throws
- * a ConfigurationError that lists every error.
- */
-export const loadConfiguration = (variables: Variables): Configuration => {
+export const loadConfiguration = (given: Variables): Configuration => {
   const errors: string[] = []
+  const variables = readSecretFiles(given, errors)
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), errors) : {}
   const fromVariables = variableSettings(variables)
   errors.push(...coveredSectionErrors(file, fromVariables))
   const overrides = mergeSettings(file, fromVariables)
-  const profile = z.object({ profile: z.string().default('development') }).safeParse(overrides).data?.profile
+  const profile = z.object({ profile: z.string().optional() }).safeParse(overrides).data?.profile
+  // In development, links in mails follow the port.
+  const { PORT: port } = variables
+  const followsPort = profile !== 'production' && port !== undefined && /^[1-9]\d*$/.test(port)
   const layers = [
     readYaml(inPackage('config/default.yaml'), errors),
-    // This also applies to an unknown profile, so that only its error is reported, and not the missing production
-    // settings.
-    profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), errors),
+    // An unknown profile must not also report missing production settings.
+    readYaml(inPackage(`config/${profile === 'production' ? profile : 'development'}.yaml`), errors),
+    followsPort ? { publicUrl: `http://127.0.0.1:${port}` } : {},
     overrides,
   ]
   const tree = layers.reduce(mergeSettings)
@@ -105,22 +102,19 @@ export const loadConfiguration = (variables: Variables): Configuration => {
   if (parsed.success) errors.push(...crossFieldErrors(parsed.data))
   const environment = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
-    secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, errors)),
-    databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, ['postgres', 'postgresql'], errors),
-    redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, ['redis', 'rediss'], errors),
-    smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, ['smtp', 'smtps'], errors),
+    secretKeys: new Secret(secretKeysOf(variables, errors)),
+    databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, errors),
+    redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, errors),
+    smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, errors),
   }
-  errors.push(...productionErrors(tree, variables))
+  errors.push(...missingProfileErrors(profile, tree, variables), ...productionErrors(tree, variables))
   if (!parsed.success || errors.length > 0) throw new ConfigurationError(errors)
   return { ...parsed.data, ...environment }
 }
 
 type Issue = z.core.$ZodIssue
 
-/**
- * Returns the issues of one alternative of a union: the one that the value most likely stands for, because it fails
- * below its root.
- */
+/** Picks the alternative that the value most likely represents: the one whose issues are below its root. */
 const unfoldUnion = (issue: Issue): Issue[] => {
   if (issue.code !== 'invalid_union') return [issue]
   const likely = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
@@ -128,9 +122,9 @@ const unfoldUnion = (issue: Issue): Issue[] => {
   return likely.flatMap((inner) => unfoldUnion({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-/** Formats an issue. An unknown setting at the top level has no path. */
+/** An unknown setting at the top level has no path. */
 const toErrorLine = ({ path, message }: Issue): string =>
   path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
 
-/** Returns one line per issue of the schema. A line names the setting and its variable, but never the value. */
+/** A line never contains the value. */
 const toErrorLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfoldUnion).map(toErrorLine)

@@ -10,32 +10,38 @@ const decimalByCurrency = z
     message: 'decimal strings with no more places than their currencies have',
   })
 
-/** A rate as a decimal string, such as 0.005 for 0.5 %. */
+/** `unlimited` removes a limit that the profile sets. */
+const sumByCurrency = z
+  .record(currency, z.string())
+  .refine(
+    (table) =>
+      Object.entries(table).every(([code, text]) => text === 'unlimited' || parseMoney(text, code) !== undefined),
+    { message: 'decimal strings with no more places than their currencies have, or `unlimited`' },
+  )
+
 const share = z
   .string()
   .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1 with at most six decimal places')
   .meta({ examples: ['0.005'] })
 
-/** Limits and fees of a payment method, as decimal strings in its currency. */
 const tariff = {
-  currency: currency.describe('Currency of the amounts in this entry.'),
-  minAmount: z.string().describe('Minimum amount of an order.'),
-  maxAmount: z.string().describe('Maximum amount of an order.'),
+  currency: currency.describe('Currency of the limits and fees in this entry.'),
+  minAmount: z.string().describe('Minimum amount of an order. Smaller orders get 422.'),
+  maxAmount: z.string().describe('Maximum amount of an order. Larger orders get 422.'),
   dailyMax: z
     .string()
     .optional()
-    .describe('Maximum total of orders per workspace and UTC day. Without a value, there is no limit.'),
-  fixedFee: z.string().describe('Fixed fee per order.'),
-  feeRate: share.describe('Fee as a share of the amount. It is added to `fixedFee`.'),
+    .describe(
+      'Maximum total amount of orders within 24 hours: per workspace, per person across all workspaces, and per external account that receives money. Further orders get 422. Without a value, there is no limit.',
+    ),
+  fixedFee: z.string().describe('Fixed fee per order, in addition to the fee from `feeRate`.'),
+  feeRate: share.describe('Fee per order as a share of the amount, in addition to `fixedFee`.'),
 }
 const tariffTerms = z.object(tariff)
-/** The limits and fees of one payment method: decimal strings in `currency`. The rate is a share below one. */
+/** Amounts are decimal strings in `currency`. */
 export type TariffSettings = z.output<typeof tariffTerms>
 
-/**
- * Returns the fees of an order of the minimum amount, as the ledger charges them. Of larger orders, a larger part
- * remains after fees.
- */
+/** Fees are the largest share of an order at the minimum amount. */
 const minimumFee = (fixed: bigint, rate: string, minimum: bigint): bigint => {
   const share = parseRatio(rate)
   return share ? fixed + multiplyRoundingUp(minimum, share) : fixed
@@ -43,7 +49,7 @@ const minimumFee = (fixed: bigint, rate: string, minimum: bigint): bigint => {
 
 const areConsistent = (settings: unknown): boolean => {
   const read = tariffTerms.safeParse(settings)
-  // The schema of each field reports its own errors.
+  // If a field is invalid, its own schema reports the error.
   if (!read.success || !isCurrency(read.data.currency)) return true
   const { currency: code, ...texts } = read.data
   const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
@@ -57,27 +63,34 @@ const consistency = {
 
 const rechargeChannel = z
   .strictObject({
-    channelCode: z.string().min(1).max(64).describe('Code of the channel in orders. Do not change it.'),
-    channelName: z.string().min(1).describe('Name that users see.'),
-    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('Type of the payment.'),
+    channelCode: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe('Code of the recharge channel. Recharge orders store the code. Do not change it once orders exist.'),
+    channelName: z.string().min(1).describe('Name of the recharge channel that users see.'),
+    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('Type of payment in the recharge channel.'),
     proofRequired: z
       .boolean()
       .describe('Whether an operator can confirm an order only after a proof of payment was submitted.'),
-    enabled: z.boolean().describe('Whether users can choose this channel for new orders.'),
+    enabled: z.boolean().describe('Whether users can choose the recharge channel for new orders.'),
     ...tariff,
   })
   .refine(areConsistent, consistency)
 
 const payout = z
-  .strictObject({ channelType: z.enum(['BANK', 'CRYPTO']).describe('Type of the payout account.'), ...tariff })
+  .strictObject({
+    channelType: z.enum(['BANK', 'CRYPTO']).describe('Type of the payout accounts to which this entry applies.'),
+    ...tariff,
+  })
   .refine(areConsistent, consistency)
 
 const distinct = (keys: string[]): boolean => new Set(keys).size === keys.length
 
 const rate = z
   .strictObject({
-    source: currency.describe('Source currency.'),
-    target: currency.describe('Target currency.'),
+    source: currency.describe('Currency that is sold.'),
+    target: currency.describe('Currency that is bought.'),
     rate: z
       .string()
       .refine(isRate, 'a decimal string above zero with at most twelve digits before and after the point')
@@ -86,27 +99,46 @@ const rate = z
   .refine(({ source, target }) => source !== target, 'two different currencies')
 
 const exchange = z.strictObject({
-  spread: share.describe('Share of the rate that the house keeps. It applies in both directions.'),
-  feeRate: share.describe('Exchange fee as a share of the source amount. It is charged in addition to the amount.'),
-  quoteLifeMs: lifetimeMs(1_000).describe('Lifetime of a quote in milliseconds.'),
+  spread: share.describe('Share of the exchange rate that the house keeps, in both directions of a currency pair.'),
+  feeRate: share.describe(
+    'Fee of an exchange as a share of the source amount. It is charged in addition to the source amount.',
+  ),
+  quoteLifeMs: lifetimeMs(1_000).describe(
+    'Lifetime of an exchange quote in milliseconds. An expired quote cannot be accepted.',
+  ),
+  operatorRateTtlMs: lifetimeMs(1_000).describe(
+    'Lifetime in milliseconds of a rate that an operator sets or proposes. When it expires, the pair uses `rates` or `provider` again. An operator can end the rate earlier. The maximum is 100 years, which in effect means no expiry.',
+  ),
+  // Null is not an option: in a file, it means the default and could not switch the band off.
+  band: z
+    .union([share, z.literal('off')])
+    .describe(
+      'Maximum deviation of an operator rate from the rate in `rates` or `provider`, as a share of that rate. A second operator must confirm a rate outside this band, or any rate for a pair that has neither. `off` means no limit.',
+    ),
   rates: z
     .array(rate)
     .refine(
       (rates) => distinct(rates.map(({ source, target }) => [source, target].sort().join('/'))),
       'each currency pair once, in one direction',
     )
-    .describe('Table of rates. List each pair once: the other direction uses the inverse rate.'),
+    .describe('Fixed exchange rates. List each currency pair once: the opposite direction uses the inverse rate.'),
   provider: z
     .strictObject({
-      url: secretUrl.describe('URL of the rate service. It can contain a key and is masked in all output.'),
-      refreshMs: timeoutMs(1_000).describe('Interval in milliseconds at which rates are fetched.'),
-      staleAfterMs: lifetimeMs(1_000).describe('Age in milliseconds at which a rate becomes too old for quotes.'),
-      timeoutMs: timeoutMs(10).describe('Time limit in milliseconds for the rate service.'),
+      url: secretUrl.describe('URL of the exchange rate service. It may contain a key and is masked in all output.'),
+      refreshMs: timeoutMs(1_000).describe(
+        'Interval in milliseconds at which exchange rates are fetched from the service.',
+      ),
+      staleAfterMs: lifetimeMs(1_000).describe(
+        'Maximum age of an exchange rate in milliseconds. Older rates are not used, and quotes that need them are refused.',
+      ),
+      timeoutMs: timeoutMs(10).describe(
+        'Time limit in milliseconds for a response from the exchange rate service. When it expires, the last rates remain in use until they are stale.',
+      ),
     })
     .optional()
-    .describe('HTTP service that provides rates instead of the table.'),
+    .describe('HTTP service that provides exchange rates instead of `rates`.'),
   liquidity: decimalByCurrency.describe(
-    'Total amount that the house has provided for exchanges, by currency. If you raise an amount, the next start adds the difference. If you lower it, nothing is removed. Use 0 for a currency that is not listed.',
+    'Total amount that the house provides for exchanges, by currency. If you raise an amount, the next start adds the difference. If you lower an amount, nothing is removed. Use 0 for a currency that `currencies` does not list.',
   ),
 })
 
@@ -116,18 +148,48 @@ const settings = z.strictObject({
     .min(1)
     .refine(distinct, 'each currency once')
     .describe(
-      'Currencies of this deployment. A new workspace gets a wallet in each currency. If you add a currency, existing workspaces get no wallet in it. Empty the wallets of a currency before you remove it, because nothing can be paid out of them afterwards.',
+      'Currencies of this deployment. A new workspace gets a wallet in each currency. If you add a currency, existing workspaces do not get a wallet automatically: their members open it, or you run `portico wallet open`. Before you remove a currency, empty its wallets, because their money cannot be paid out afterwards.',
     ),
   transferFee: decimalByCurrency.describe(
-    'Fee that the sender of a transfer pays in addition to the amount, by currency.',
+    'Fixed fee that the sender of a transfer pays in addition to the amount, by currency.',
   ),
   transferApprovalFrom: decimalByCurrency.describe(
-    'Amount from which a transfer requires the approval of an operator, by currency.',
+    'Amount from which transfers require approval by an operator, by currency. It applies to the total of a person’s transfers within 24 hours that had no approval.',
   ),
+  separationOfDuties: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .describe(
+          'Whether consecutive decisions on an order require different operators, and whether the operator who verified a payout account cannot approve payouts to it. Violations get 403. Nobody decides on their own orders, even with `false`. When a gateway starts, it records a change of `separationOfDuties` in the audit log.',
+        ),
+      from: decimalByCurrency.describe(
+        'Minimum order amount that requires different operators, by currency. Below it, one operator can take consecutive decisions. For a currency without a value, every amount requires different operators.',
+      ),
+    })
+    .describe('Separation of duties between the operators who decide on an order.'),
+  stepUpAbove: z.strictObject({
+    transfers: sumByCurrency.describe(
+      'Total amount that a person can transfer to other workspaces within 24 hours without step-up, by currency. Above it, each such transfer requires step-up. `unlimited`, or no value, requires none.',
+    ),
+    withdrawals: sumByCurrency.describe(
+      'Total amount that a person can withdraw within 24 hours without step-up, by currency. Above it, each withdrawal requires step-up. `unlimited`, or no value, requires none.',
+    ),
+    apiKeys: z
+      .enum(['refuse', 'allow'])
+      .describe(
+        'How step-up limits apply to API keys, which cannot step up. With `refuse`, a command above the limit of the person who created the key gets 422. With `allow`, these limits do not apply to API keys.',
+      ),
+  }),
   recharge: z.strictObject({
     lifeMs: lifetimeMs(1_000).describe(
-      'Time limit in milliseconds for paying a recharge or submitting its proof. After it, the recharge expires.',
+      'Time limit in milliseconds for paying a recharge or submitting its proof of payment. Afterwards, the recharge expires.',
     ),
+    referenceRequired: z
+      .boolean()
+      .describe(
+        'Whether an operator must enter the external reference of the payment to confirm a recharge. In each channel, a reference can confirm only one recharge.',
+      ),
     channels: z
       .array(rechargeChannel)
       .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each channel code once'),
@@ -136,7 +198,9 @@ const settings = z.strictObject({
     maxChannelsPerWorkspace: z
       .int()
       .min(1)
-      .describe('Maximum number of payout accounts per workspace, including those that wait for verification.'),
+      .describe(
+        'Maximum number of payout accounts per workspace, including those that wait for verification. Adding a further account gets 409.',
+      ),
     payouts: z
       .array(payout)
       .refine(
@@ -144,13 +208,16 @@ const settings = z.strictObject({
         'each channel type and currency once',
       )
       .describe(
-        'Payout limits and fees by channel type and currency. Combinations that are not listed cannot be paid out.',
+        'Limits and fees of withdrawals, by channel type and currency. Withdrawals with a combination that is not listed are not possible.',
       ),
   }),
   exchange,
   background: z.strictObject({
     ledgerCheckMs: lifetimeMs(1_000).describe(
-      'Interval of the ledger check in milliseconds. One replica runs the check for all.',
+      'Interval in milliseconds between ledger checks. A check reads what changed since the last one. One replica runs it for all replicas.',
+    ),
+    wholeLedgerCheckMs: lifetimeMs(1_000).describe(
+      'Interval in milliseconds after which a ledger check reads the whole ledger.',
     ),
     expiryMs: lifetimeMs(1_000).describe(
       'Interval in milliseconds at which expired orders, quotes and idempotency records are processed.',
@@ -160,14 +227,21 @@ const settings = z.strictObject({
 
 type Settings = z.output<typeof settings>
 
-/** Returns the currencies that each section of the settings uses. */
-const currenciesIn = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings) => ({
+const currenciesIn = ({
+  transferFee,
+  transferApprovalFrom,
+  separationOfDuties,
+  recharge,
+  withdrawal,
+  exchange,
+}: Settings) => ({
   transferFee: Object.keys(transferFee),
   transferApprovalFrom: Object.keys(transferApprovalFrom),
+  'separationOfDuties.from': Object.keys(separationOfDuties.from),
   'recharge.channels': recharge.channels.map((each) => each.currency),
   'withdrawal.payouts': withdrawal.payouts.map((each) => each.currency),
   'exchange.rates': exchange.rates.flatMap(({ source, target }) => [source, target]),
-  // A zero amount must be allowed, because only it can override the amount of a profile.
+  // Only zero can override an amount of the profile, so it is allowed for any currency.
   'exchange.liquidity': Object.entries(exchange.liquidity).flatMap(([code, text]) =>
     parseMoney(text, code)?.minor === 0n ? [] : [code],
   ),

@@ -1,39 +1,40 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { type Portal, type RateGroup, rateGroups } from '../kernel/index.ts'
+import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
 import { cidr, coverInternet, lifetimeMs } from './values.ts'
 
-/** The digest of an empty text is not allowed, because it would accept requests without an access code. */
+/** The digest of an empty text would match requests without an access code. */
 const codeDigest = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
   .refine((hex) => hex !== hash('sha256', ''), 'not the SHA-256 of an empty text')
 
-/** A fixed-window limit. */
 const limitRule = z.strictObject({
-  limit: z.int().min(1).describe('Maximum number of requests per window. Further requests get 429.'),
-  windowMs: lifetimeMs(1_000).describe('Length of the window in milliseconds.'),
+  limit: z.int().min(1).describe('Maximum number of requests within `windowMs`. Further requests get 429.'),
+  windowMs: lifetimeMs(1_000).describe('Length in milliseconds of the window in which requests are counted.'),
 })
 const groupRules = z.strictObject({
-  address: limitRule.optional().describe('Limit per client address.'),
+  address: limitRule.optional().describe('Limit for each client address.'),
   account: limitRule
     .optional()
     .describe(
-      'Limit per account. All of its sessions share one counter, and all of its API keys share another one. In `mfaSend` and `forgot`, it limits the mails to one account. It has no effect in `registration`, `channelOpen` and `refresh`, which run before sign-in.',
+      'Limit for each account. The sessions of an account share one counter, and its API keys share another one. In `mfaSend` and `forgot`, the limit applies to emails to an account. In `registration`, it applies to emails to an address. The limit has no effect in `channelOpen` and `refresh`, whose operations do not require a sign-in.',
     ),
   network: limitRule
     .optional()
-    .describe('Limit per network: an IPv4 /24 or an IPv6 /48. Only requests that `address` allows are counted.'),
+    .describe(
+      'Limit for each client network: an IPv4 /24 or an IPv6 /48. Requests rejected by `address` are not counted.',
+    ),
   total: limitRule
     .optional()
     .describe(
-      'Limit for all clients of one portal together. Only requests that `address` and `network` allow are counted.',
+      'Limit for all clients of a portal together. Requests rejected by `address` or `network` are not counted.',
     ),
 })
 
 const anyAddress = limitRule.describe(
-  'Limit per client address over all operations. Unknown paths and wrong access codes are counted, too.',
+  'Limit for each client address in total, over all operations. Requests with an unknown path or a wrong access code are counted, too.',
 )
 
 const portal = z.strictObject({
@@ -41,50 +42,95 @@ const portal = z.strictObject({
     .array(codeDigest)
     .min(1)
     .describe(
-      'SHA-256 digests of the valid access codes, in lower-case hex. To replace a code, temporarily configure both codes.',
+      'SHA-256 digests of the valid access codes of the portal, in lower-case hex. To replace a code, temporarily list both the old and the new code.',
     ),
   edge: z.strictObject({
     kind: z
       .enum(['cloudflare', 'direct'])
       .describe(
-        'How the client address is determined. `cloudflare` requires the CF headers. `direct` uses X-Forwarded-For, or the address of the socket.',
+        'How the client address is determined. `cloudflare` requires the headers that Cloudflare sets. `direct` uses X-Forwarded-For from trusted proxies, or else the address of the socket.',
       ),
     trustedProxies: z
       .array(cidr)
       .refine((ranges) => !coverInternet(ranges), 'ranges that do not cover the whole internet')
       .describe(
-        'Address ranges of the proxies whose edge and forwarded headers are trusted. Such headers from other peers are ignored.',
+        'Address ranges of the proxies whose Cloudflare and X-Forwarded-For headers are trusted. These headers are ignored if they come from any other peer.',
+      ),
+    acceptWideRanges: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether production accepts ranges in `trustedProxies` that are wider than /16 (IPv4) or /32 (IPv6). Every host in a range can choose the client address.',
+      ),
+    cloudflareRanges: z
+      .array(cidr)
+      .min(1)
+      .refine((ranges) => !coverInternet(ranges), 'ranges that do not cover the whole internet')
+      .optional()
+      .describe(
+        'With `cloudflare`: address ranges of Cloudflare. The last hop in X-Forwarded-For must be in one of them, so that only Cloudflare can reach the gateway through the load balancer.',
+      ),
+    secretHeader: z
+      .strictObject({
+        name: z
+          .string()
+          .regex(/^[a-z0-9-]{1,64}$/, 'a header name in lower case')
+          .describe('Name of the header, in lower case.'),
+        sha256: z
+          .array(codeDigest)
+          .min(1)
+          .describe(
+            'SHA-256 digests of the accepted values, in lower-case hex. To replace a value, temporarily list both the old and the new one.',
+          ),
+      })
+      .optional()
+      .describe(
+        'A header with a secret that the edge adds to each request. Requests without it are treated like those from an untrusted peer.',
       ),
   }),
   selfRegistration: z
     .enum(['closed', 'open', 'approval'])
     .describe(
-      'How registration works. `closed` rejects it, `open` creates the account immediately, and `approval` waits for an operator. The setting has no effect on SYSTEM, which has no registration.',
+      'Whether users can register. `closed` rejects registrations, `open` creates accounts immediately, and with `approval` an operator must approve each account. The setting has no effect on SYSTEM, which has no registration.',
+    ),
+  refusedDomains: z
+    .array(z.string().regex(/^[^\s@/:.][^\s@/:]*$/, 'a mail domain, such as example.com'))
+    .describe(
+      'Mail domains, including their subdomains, whose addresses cannot register or be invited. List your operators’ domain for CONSUMER, so that operators cannot get accounts there. The setting has no effect on SYSTEM, which has no registration.',
     ),
   limits: z
     .strictObject({
       address: anyAddress.optional(),
       groups: z
-        .partialRecord(z.enum(rateGroups), groupRules)
+        .record(z.string(), groupRules)
         .optional()
-        .describe('Limits per operation group, as in `limits.groups`.'),
+        .describe('Rate limits for this portal by operation group, with the same settings as `limits.groups`.'),
     })
     .optional()
-    .describe('Limits of this portal. Each one replaces the same limit in `limits`.'),
+    .describe('Rate limits for this portal. Each limit replaces the corresponding one in `limits`.'),
   channelMandatory: z
-    .array(z.enum(rateGroups))
+    .array(z.string())
     .describe(
-      'Operation groups whose request bodies must be encrypted by the secure channel. `/openapi.json` lists the group of each operation.',
+      'Operation groups whose request bodies must be encrypted with the secure channel. `/openapi.json` contains the group of each operation.',
     ),
   compatibility: z
     .strictObject({
       observedErrors: z
         .boolean()
         .describe(
-          'Whether two kinds of invalid requests get the 500 that the interface documents (`true`), or 400 (`false`).',
+          'Whether two invalid requests get 500, as the interface documents, or 400 (`false`). The requests are listing transfers without a query, and closing a channel without a session.',
         ),
     })
-    .describe('Deviations from the usual status codes that the interface documents.'),
+    .describe('Compatibility with unusual status codes that the interface documents.'),
+  mfa: z
+    .strictObject({
+      mailCodes: z
+        .enum(['always', 'untilAuthenticator', 'never'])
+        .describe(
+          'Whether an emailed code is accepted as the second factor. `always` accepts it, `untilAuthenticator` accepts it until the account has an authenticator, and `never` rejects it. With `never`, operators without an approve, confirm, verify, settle or manage permission can use emailed codes until they have an authenticator.',
+        ),
+    })
+    .describe('Second factors for sign-ins and step-ups.'),
   links: links,
 })
 
@@ -99,40 +145,61 @@ export const limitSettings = z.strictObject({
   scale: z
     .number()
     .positive()
-    .describe('Factor by which every limit is multiplied, for load tests. In production, it is at most 1.'),
+    .describe('Factor by which every rate limit is multiplied, for load tests. In production, it must be at most 1.'),
   address: anyAddress,
   groups: z
-    .record(z.enum(rateGroups), groupRules)
-    .describe('Limits per operation group. A group without an `account` limit uses that of `general`.'),
-  ipv6Prefix: z.int().min(32).max(64).describe('Length in bits of the IPv6 prefix that counts as one client.'),
+    .record(z.string(), groupRules)
+    .describe(
+      'Rate limits by operation group. Domains declare the defaults of their own groups. A group without an `account` limit uses the `account` limit of `general`.',
+    ),
+  ipv6Prefix: z
+    .int()
+    .min(32)
+    .max(64)
+    .describe('Length in bits of the IPv6 prefix whose addresses count as one client in rate limits.'),
 })
 
 export type PortalConfiguration = z.output<typeof portal>
 export type LimitRule = z.output<typeof limitRule>
 type GroupRules = z.output<typeof groupRules>
 
-/** The limits that apply at one portal. */
 export interface PortalLimits {
-  /** The limit per client address over all operations. */
   address: LimitRule
-  /** Whether the rule belongs to this portal and is therefore counted separately. */
+  /** The portal's own address limit is counted separately. */
   isAddressOwn: boolean
   groups: ReadonlyMap<RateGroup, GroupRules>
 }
 
-/**
- * Returns the limits of a portal: its own rules, or else those of `limits`. Without a portal, returns those of
- * `limits`.
- */
-export const limitsOf = (
-  { limits, portals }: { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> },
-  portal: Portal | null,
-): PortalLimits => {
+type Limits = { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> }
+
+export const rateGroupErrors = ({ limits, portals }: Limits, known: ReadonlySet<string>): string[] => {
+  const places: [path: string, groups: readonly string[]][] = [
+    ['limits.groups', Object.keys(limits.groups)],
+    ...Object.entries(portals).flatMap(([name, { limits: own, channelMandatory }]): [string, readonly string[]][] => [
+      [`portals.${name}.limits.groups`, Object.keys(own?.groups ?? {})],
+      [`portals.${name}.channelMandatory`, channelMandatory],
+    ]),
+  ]
+  return places.flatMap(([path, groups]) =>
+    groups.filter((group) => !known.has(group)).map((group) => `${path}: no rate limit group has the name ${group}`),
+  )
+}
+
+export const withRateGroups = <Settings extends Pick<Limits, 'limits'>>(
+  settings: Settings,
+  declared: RateGroups,
+): Settings => {
+  const { groups } = settings.limits
+  const merged = Object.entries(declared).map(([name, rules]) => [name, { ...rules, ...groups[name] }] as const)
+  return { ...settings, limits: { ...settings.limits, groups: { ...groups, ...Object.fromEntries(merged) } } }
+}
+
+export const limitsOf = ({ limits, portals }: Limits, portal: Portal | null): PortalLimits => {
   const own = portal === null ? undefined : portals[portal].limits
   const rules = (group: RateGroup): GroupRules => ({ ...limits.groups[group], ...own?.groups?.[group] })
   return {
     address: own?.address ?? limits.address,
     isAddressOwn: own?.address !== undefined,
-    groups: new Map(rateGroups.map((group) => [group, rules(group)])),
+    groups: new Map(Object.keys(limits.groups).map((group) => [group, rules(group)])),
   }
 }

@@ -1,36 +1,34 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { settingName, type Variables } from './env.ts'
-import { isHttps } from './values.ts'
+import { isVariableName, settingName, type Variables } from './env.ts'
+import { isLocal, productionServerErrors } from './environment/server-urls.ts'
+import { isHttps, isWideRange } from './values.ts'
 
-/* Public values of the development profile and of the examples. Production refuses each of them. */
+/* Production rejects these public values of the development profile and the examples. */
 const sha256 = (text: string): string => hash('sha256', text)
 
 const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
 
-/** The access codes of config/production.example.yaml and deploy/kubernetes. */
+/** From config/production.example.yaml and deploy/kubernetes. */
 const exampleAccessCodes = ['test', 'test2']
 export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAccessCodes.map(sha256))
 
-/** Returns the key of the development profile. It is public. */
+/** The development profile's key, which is public. */
 export const developmentKey = (): Uint8Array<ArrayBuffer> =>
   new Uint8Array(hash('sha256', 'portico development key', 'buffer'))
 
 /*
- * Minimum number of distinct bytes. A random key fails one of these checks with a probability below 1e-10: 18 or fewer
- * distinct bytes of 32 have 4.6e-12, as few distinct differences of 31 have 4.8e-11, 16 or fewer distinct characters of
- * 42 in base64 have 7.7e-12, and only printable ASCII has 1.7e-14.
+ * A random key fails one of these checks with a probability below 1e-10: 4.6e-12 for 18 or fewer distinct bytes of 32,
+ * 4.8e-11 for 18 or fewer distinct differences of 31, 7.7e-12 for 16 or fewer distinct base64 characters of 42, and
+ * 1.7e-14 for only printable ASCII.
  */
 const minDistinctBytes = 19
 const minDistinctCharacters = 17
 
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
 
-/**
- * Whether a key of 32 bytes in base64 is visibly not random: repeated bytes, consecutive bytes, text, hexadecimal
- * digits, or a short pattern of base64. A key that passes can still be a bad one.
- */
+/** A key that passes may still be predictable. */
 export const isPredictableKey = (base64: string): boolean => {
   const bytes = [...Buffer.from(base64, 'base64')]
   const steps = bytes.slice(1).map((byte, index) => (byte - (bytes[index] ?? 0)) & 0xff)
@@ -42,36 +40,105 @@ export const isPredictableKey = (base64: string): boolean => {
   )
 }
 
-/** The settings that production checks. Malformed ones are reported by the schema. */
+const CheckedEdge = z.object({
+  kind: z.string().optional(),
+  trustedProxies: z.array(z.string()).catch([]),
+  acceptWideRanges: z.boolean().catch(false),
+  cloudflareRanges: z.array(z.unknown()).catch([]),
+  secretHeader: z.unknown().optional(),
+})
+type CheckedEdge = z.output<typeof CheckedEdge>
+const noEdge: CheckedEdge = {
+  trustedProxies: [],
+  acceptWideRanges: false,
+  cloudflareRanges: [],
+  secretHeader: undefined,
+}
+
+const edgeErrors = (name: string, edge: CheckedEdge): string[] => {
+  const path = `portals.${name}.edge`
+  const wide = edge.acceptWideRanges ? [] : edge.trustedProxies.filter(isWideRange)
+  const isUnchecked = edge.kind === 'cloudflare' && edge.cloudflareRanges.length === 0 && !edge.secretHeader
+  return [
+    ...wide.map(
+      (range) =>
+        `${path}.trustedProxies: ${range} is wider than /16 (IPv4) or /32 (IPv6); name the proxies, or set acceptWideRanges`,
+    ),
+    ...(isUnchecked && edge.trustedProxies.length > 0
+      ? [`${path}: cloudflare needs cloudflareRanges or secretHeader in production`]
+      : []),
+  ]
+}
+
+const Upstream = z.object({ url: z.string(), acceptPlain: z.boolean().optional() })
+const KeySource = z.object({ jwksUrl: z.string(), acceptPlain: z.boolean().optional() })
+
+/** Malformed settings get defaults here, because the schema reports them. */
 const CheckedSettings = z.object({
   profile: z.unknown(),
   publicUrl: z.string().nullable().catch(null),
   mail: z.object({ from: z.string() }).catch({ from: '' }),
   database: z.object({ acceptEmbedded: z.boolean() }).catch({ acceptEmbedded: false }),
   limits: z.object({ scale: z.number() }).catch({ scale: 1 }),
+  backends: z.record(z.string(), z.unknown()).catch({}),
+  passThrough: z.array(z.unknown()).catch([]),
+  assertion: KeySource.catch({ jwksUrl: '' }),
   portals: z
     .record(
       z.string(),
       z
-        .object({ accessCodes: z.array(z.string()).catch([]), links: z.record(z.string(), z.string()).catch({}) })
-        .catch({ accessCodes: [], links: {} }),
+        .object({
+          accessCodes: z.array(z.string()).catch([]),
+          links: z.record(z.string(), z.string()).catch({}),
+          edge: CheckedEdge.catch(noEdge),
+        })
+        .catch({ accessCodes: [], links: {}, edge: noEdge }),
     )
     .catch({}),
 })
 
-/** Whether a page is served without TLS, so that a reset token could be stolen. Paths are below `publicUrl`. */
+/** A page without TLS would expose reset tokens. Paths are below `publicUrl`. */
 const isWithoutTls = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
 
-/**
- * Whether a URL allows mail without TLS. An attacker in the middle can remove STARTTLS, so the URL must say whether to
- * continue without TLS.
- */
-const leavesTlsOpen = (mailServer: string): boolean => {
-  const url = URL.parse(mailServer)
-  return url?.protocol === 'smtp:' && !/^(true|false)$/.test(url.searchParams.getAll('requireTLS').join())
+const isPlain = ({ url, acceptPlain }: Partial<z.output<typeof Upstream>>): boolean => {
+  const parsed = url === undefined ? null : URL.parse(url)
+  return parsed?.protocol === 'http:' && !isLocal(parsed) && acceptPlain !== true
 }
 
-/** Returns the errors that keep a production deployment from starting. Each one names its setting. */
+const plainErrors = ({ backends, passThrough, assertion }: z.output<typeof CheckedSettings>): string[] =>
+  [
+    ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, 'url', place] as const),
+    ...passThrough.map((place, index) => [`passThrough.${index}`, 'url', place] as const),
+    ['assertion', 'jwksUrl', { ...assertion, url: assertion.jwksUrl }] as const,
+  ].flatMap(([path, setting, place]) =>
+    isPlain(Upstream.safeParse(place).data ?? {})
+      ? [`${path}.${setting}: must be https in production, or ${path}.acceptPlain must be true`]
+      : [],
+  )
+
+/** Variables that Kubernetes sets in each pod for a service whose name begins with `portico`. */
+const serviceLink = /^PORTICO_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/
+
+const unknownVariableErrors = (variables: Variables): string[] =>
+  Object.keys(variables)
+    .filter((name) => name.startsWith('PORTICO_') && !isVariableName(name) && !serviceLink.test(name))
+    .map((name) => `${name}: is not a variable of Portico`)
+
+/** Without a profile, the development profile would apply to a deployment that looks like production. */
+export const missingProfileErrors = (profile: string | undefined, tree: unknown, variables: Variables): string[] => {
+  if (profile !== undefined) return []
+  const { portals } = CheckedSettings.parse(tree)
+  const codes = Object.values(portals).flatMap(({ accessCodes }) => accessCodes)
+  const isOwn = codes.length > 0 && !codes.some((code) => developmentAccessCodeHashes.has(code))
+  const reason =
+    variables.NODE_ENV === 'production'
+      ? 'NODE_ENV is production'
+      : variables.DATABASE_URL && isOwn
+        ? 'DATABASE_URL is set, and no access code is a development code'
+        : undefined
+  return reason === undefined ? [] : [`PORTICO_PROFILE: must be set to production or development: ${reason}`]
+}
+
 export const productionErrors = (tree: unknown, variables: Variables): string[] => {
   const settings = CheckedSettings.parse(tree)
   if (settings.profile !== 'production') return []
@@ -81,6 +148,7 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
       errors.push(`portals.${name}.accessCodes: contains a development code`)
     if (portal.accessCodes.some((code) => exampleAccessCodeHashes.has(code)))
       errors.push(`portals.${name}.accessCodes: contains a code from an example`)
+    errors.push(...edgeErrors(name, portal.edge))
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
   }
@@ -90,6 +158,13 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
     errors.push('PORTICO_SECRET_KEY: is the development key')
   else if (isPredictableKey(key))
     errors.push('PORTICO_SECRET_KEY: is not random; generate a key with `openssl rand -base64 32`')
+  const previous = variables.PORTICO_SECRET_KEY_PREVIOUS?.split(',') ?? []
+  if (previous.some((each) => Buffer.from(each, 'base64').equals(developmentKey())))
+    errors.push('PORTICO_SECRET_KEY_PREVIOUS: contains the development key')
+  else if (previous.some(isPredictableKey))
+    errors.push(
+      'PORTICO_SECRET_KEY_PREVIOUS: contains a key that is not random; generate keys with `openssl rand -base64 32`',
+    )
   if (!variables.DATABASE_URL && !settings.database.acceptEmbedded)
     errors.push(
       'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
@@ -98,10 +173,7 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
   const { publicUrl } = settings
   if (publicUrl !== null && !isHttps(publicUrl)) errors.push('publicUrl: must be https in production')
   if (!variables.SMTP_URL) errors.push('SMTP_URL: must be set in production; codes are sent by mail')
-  else if (leavesTlsOpen(variables.SMTP_URL))
-    errors.push(
-      'SMTP_URL: smtp:// needs ?requireTLS=true in production, or ?requireTLS=false to send codes and links without encryption',
-    )
+  errors.push(...productionServerErrors(variables), ...plainErrors(settings), ...unknownVariableErrors(variables))
   if (settings.mail.from.includes('portico.test')) errors.push('mail.from: is the development address')
   return errors
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { isSender } from '../kernel/index.ts'
-import { backendSettings } from './backends.ts'
+import { isSender, portals } from '../kernel/index.ts'
+import { backendSettings, passThroughSettings } from './backends.ts'
+import type { SecretKeys } from './environment/secret-keys.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
 import { accessSettings } from './identity.ts'
@@ -14,29 +15,62 @@ import {
 } from './infrastructure.ts'
 import { moneySettings } from './money.ts'
 import { limitSettings, portalSettings } from './portals.ts'
-import { baseUrl, host, httpUrl, lifetimeMs, type Secret, timeoutMs } from './values.ts'
+import { streamSettings } from './streams.ts'
+import { baseUrl, host, hostName, httpUrl, lifetimeMs, type Secret, timeoutMs } from './values.ts'
 
 const port = z.int().min(0).max(65_535)
-/** The whole configuration. Unknown keys are refused. Durations are in milliseconds, sizes in bytes. */
+/** Unknown keys are rejected. Durations are in milliseconds, sizes in bytes. */
 export const schema = z.strictObject({
   profile: z
     .enum(['development', 'production'])
     .describe(
-      'Profile of the deployment. `production` does not start with development codes, keys and addresses, with predictable keys, with raised limits, or without required settings.',
+      'Profile of the deployment. In `production`, Portico refuses to start with development codes, keys or addresses, with predictable keys, with increased limits, or without required settings.',
     ),
-  publicUrl: baseUrl.describe('Public base URL of this deployment. Links in mails are built from it.'),
+  publicUrl: baseUrl.describe('Public base URL of this deployment, on which links in emails are based.'),
   listen: z
     .strictObject({
-      host: host.describe('Address or host name that both listeners bind to.'),
+      host: host.describe('Address or host name to which the listeners bind.'),
       port: port.describe('Port of the portal listener. 0 selects a free port.'),
       operationsPort: port.describe('Port of the operations listener. 0 selects a free port.'),
+      operationsHost: host
+        .nullable()
+        .describe('Address or host name to which the operations listener binds. `null` selects `listen.host`.'),
+      operationsAllowedHosts: z
+        .array(hostName)
+        .describe(
+          'Host names, without a port, under which clients can reach the operations listener. IP addresses are always allowed. Requests with any other name in `Host` get 421, so that no web page can read the listener through DNS rebinding. In development, this also applies to the sign-in codes of `/docs`.',
+        ),
     })
-    .describe('Addresses of the portal listener and of the operations listener, which belongs in a private network.'),
+    .describe(
+      'Addresses of the portal listener and of the operations listener. The operations listener must be reachable only from a private network.',
+    ),
   log: z
     .strictObject({
-      level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).describe('Minimum log level.'),
+      level: z
+        .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+        .describe('Minimum level of log lines. Lines below this level are not written.'),
+      format: z
+        .enum(['auto', 'json', 'pretty'])
+        .describe(
+          '`json` writes one JSON object per line. `pretty` writes lines for people, in color if standard output is a terminal and `NO_COLOR` is not set. `auto` selects `pretty` on a terminal and `json` elsewhere.',
+        ),
     })
-    .describe('Log output: one JSON line per request at `info`, server errors at `error`.'),
+    .describe(
+      'Log on standard output. Each request is logged at level `info`, and each server error at level `error`.',
+    ),
+  reference: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .describe(
+          'Whether the portal listener serves `/docs` and `/openapi.json`. With `false`, requests for them get 404.',
+        ),
+      portal: z
+        .enum(portals)
+        .nullable()
+        .describe('Portal whose operations `/docs` and `/openapi.json` describe. `null` describes both portals.'),
+    })
+    .describe('The reference pages of the portal listener. They need no sign-in.'),
   portals: portalSettings,
   limits: limitSettings,
   requests: z.strictObject({
@@ -44,12 +78,14 @@ export const schema = z.strictObject({
       .int()
       .min(1_024)
       .describe(
-        'Maximum size of a JSON body in bytes. Larger bodies get 413. Uploads have the limit of their purpose.',
+        'Maximum size of a JSON body in bytes. Larger bodies get 413. The size of uploads is limited by `files.purposes`.',
       ),
     bodyTimeoutMs: timeoutMs(100).describe(
-      'Time limit in milliseconds for sending a JSON body. Slower requests get 408.',
+      'Time limit in milliseconds for receiving a JSON body. Slower requests get 408.',
     ),
-    headersTimeoutMs: timeoutMs(100).describe('Time limit in milliseconds for sending the headers of a request.'),
+    headersTimeoutMs: timeoutMs(100).describe(
+      'Time limit in milliseconds for receiving the headers of a request. Slower requests get 408.',
+    ),
     uploadBytesPerSecond: z
       .int()
       .min(1)
@@ -57,44 +93,73 @@ export const schema = z.strictObject({
         'Minimum speed of an upload in bytes per second, measured over `bodyTimeoutMs`. Slower uploads get 408.',
       ),
     downloadStallMs: timeoutMs(100).describe(
-      'Time in milliseconds after which a response is aborted if the client reads nothing of it.',
+      'Maximum time in milliseconds for which a client can stop reading a response. After this time, the gateway aborts the response.',
     ),
+    downloadBytesPerSecond: z
+      .int()
+      .min(1)
+      .describe(
+        'Minimum speed in bytes per second at which a client must read a streamed response, measured over `downloadStallMs`. The gateway aborts slower downloads.',
+      ),
+    maxTransfersPerAccount: z
+      .int()
+      .min(1)
+      .describe(
+        'Maximum number of open uploads and downloads per account and replica. Further uploads and downloads get 429.',
+      ),
     uploadTimeoutMs: timeoutMs(1_000).describe(
-      'Total time limit in milliseconds for sending a request, including uploads.',
+      'Time limit in milliseconds for receiving a complete request, including an upload. Slower requests get 408.',
     ),
-    maxHeaders: z.int().min(20).describe('Maximum number of header fields in a request.'),
-    maxDepth: z.int().min(4).describe('Maximum nesting depth of a JSON body.'),
+    maxHeaders: z.int().min(20).describe('Maximum number of header fields in a request. Requests with more get 431.'),
+    maxDepth: z.int().min(4).describe('Maximum nesting depth of a JSON body. Deeper bodies are rejected as invalid.'),
+    maxListDepth: z
+      .int()
+      .min(100)
+      .describe(
+        'Maximum value of `currentPage` times `pageSize` in a list. Deeper pages get 400. To read further records, a client narrows the list with `startTime`, `endTime` or a filter.',
+      ),
+    handlerTimeoutMs: timeoutMs(10).describe(
+      'Time limit in milliseconds for a handler of an extension in this process. If it does not reply in time, the client gets 504. For a service, `backends.<name>.timeoutMs` applies instead.',
+    ),
   }),
   tokens: identity.tokens,
   sessions: identity.sessions,
   login: identity.login,
   access: accessSettings,
+  notices: identity.notices,
   passwords: identity.passwords,
   mfa: identity.mfa,
   turnstile: identity.turnstile,
   background: identity.background,
   identity: identity.identity,
   secureChannel: z.strictObject({
-    sessionTtlMs: lifetimeMs(1_000).describe('Lifetime of a channel session in milliseconds.'),
+    sessionTtlMs: lifetimeMs(1_000).describe(
+      'Lifetime of a secure channel session in milliseconds. When a session expires, the client must open a new one.',
+    ),
     maxSessions: z
       .int()
       .min(1)
       .describe(
-        'Maximum number of channel sessions per portal. Each minute of `sessionTtlMs` has an equal share. Further openings get 429 until the next minute. A session in use takes up to 400 bytes of Redis, or of memory without Redis.',
+        'Maximum number of secure channel sessions per portal. The maximum is divided evenly over the minutes of `sessionTtlMs`. Once the share of a minute is used up, opening a session gets 429 until the next minute. A session in use takes up to 400 bytes in Redis, or in memory if there is no Redis.',
       ),
-    keyTtlMs: lifetimeMs(1_000).describe('Lifetime of a public key of the secure channel in milliseconds.'),
+    keyTtlMs: lifetimeMs(1_000).describe(
+      'Lifetime in milliseconds of a public key that the secure channel offers to clients.',
+    ),
     keyOverlapMs: lifetimeMs(0).describe(
-      'Time in milliseconds before a public key expires. During this time, clients get its successor.',
+      'Time in milliseconds before the current public key of the secure channel expires at which clients start to get the next key. It must be less than `keyTtlMs`.',
     ),
   }),
   mail: z.strictObject({
     from: z
       .string()
       .refine(isSender, 'a sender such as Portal <no-reply@portal.example>')
-      .describe('Sender of every mail, such as `Portal <no-reply@portal.example>`.'),
-    outboxSize: z.int().min(1).describe('Number of mails that the development outbox shows. Older mails are deleted.'),
+      .describe('Sender of all emails, such as `Portal <no-reply@portal.example>`.'),
+    outboxSize: z
+      .int()
+      .min(1)
+      .describe('Maximum number of emails in the development outbox. Beyond it, the oldest emails are deleted.'),
     timeoutMs: timeoutMs(100).describe(
-      'Time limit in milliseconds for the mail server to accept a mail. Five mails are sent in parallel.',
+      'Time limit in milliseconds for the mail server to accept an email, including the wait for one of five connections. When it expires, the attempt to send the email fails.',
     ),
   }),
   database: databaseSettings,
@@ -109,13 +174,17 @@ export const schema = z.strictObject({
   explain: explainSettings,
   tracing: tracingSettings,
   backends: backendSettings,
+  passThrough: passThroughSettings,
+  streams: streamSettings.describe('Limits for event streams and WebSockets that are passed through to services.'),
   extensions: z
     .array(z.string().min(1))
-    .describe('JavaScript modules whose domains the gateway adds. A relative path starts at the working directory.'),
+    .describe(
+      'JavaScript modules whose domains the gateway adds: packages in `node_modules` of the working directory, such as `@acme/loans`, or paths that begin with `./`, `../` or `/`.',
+    ),
   operations: z
     .array(z.string().min(1))
     .describe(
-      'OpenAPI 3.1 documents with `x-portico` whose operations the gateway adds. `backends.<domain>` names the service that handles them.',
+      'OpenAPI 3.1 documents with `x-portico` whose operations are added to the gateway. `backends.<domain>` must specify the service that handles them.',
     ),
   domains: z
     .record(
@@ -129,24 +198,33 @@ export const schema = z.strictObject({
           ],
           { error: '`off`, or settings of the domain' },
         )
-        .describe('Settings of the domain with this name, or `off` to remove it.'),
+        .describe('Settings of the domain with this name, or `off` to remove the domain.'),
     )
-    .describe('Settings of domains by name. `off` removes a domain with its operations, permissions and jobs.'),
+    .describe(
+      'Settings of domains, by domain name. `off` removes a domain together with its operations, permissions and jobs.',
+    ),
   assertion: z.strictObject({
-    ttlMs: lifetimeMs(1_000).describe('Lifetime of a call assertion in milliseconds.'),
+    ttlMs: lifetimeMs(1_000).describe(
+      'Lifetime in milliseconds of a call assertion, the token that the gateway sends to an upstream.',
+    ),
     jwksUrl: httpUrl.describe('URL from which `serve --role domains` fetches the public keys of the gateway.'),
-    audience: z.string().min(1).describe('Audience that `serve --role domains` expects in call assertions.'),
+    acceptPlain: z
+      .boolean()
+      .describe(
+        'Whether production can fetch the public keys over `http`. Without it, production requires `https`, except on a loopback address.',
+      ),
+    audience: z.string().min(1).describe('The `aud` claim that `serve --role domains` requires in call assertions.'),
   }),
   codedValues: z
-    .record(z.string(), z.record(z.string(), z.int()).describe('Numbers by code.'))
-    .describe('Numbers that replace those of coded values, by family and code.'),
+    .record(z.string(), z.record(z.string(), z.int()).describe('Numbers for the coded values of one family, by code.'))
+    .describe('Replaces the default numbers of coded values, by family and code.'),
 })
 
 export type Settings = z.output<typeof schema>
 
 export interface Configuration extends Settings {
   dataDirectory: string
-  secretKey: Secret<Uint8Array<ArrayBuffer>>
+  secretKeys: Secret<SecretKeys>
   databaseUrl: Secret<string> | null
   redisUrl: Secret<string> | null
   smtpUrl: Secret<string> | null

@@ -1,0 +1,27 @@
+import { accessible } from './accessible.js'
+import { folded } from './folded.js'
+import './dialog.js'
+
+/** The example id in the document. Requests with it get a random id. */
+const exampleId = '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11'
+
+/** Without crypto.randomUUID, which requires https or localhost. */
+export const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
+export const showReference = (plugins) =>
+  window.SwaggerUIBundle({
+    url: '/openapi.json',
+    dom_id: '#reference',
+    deepLinking: true,
+    plugins: [accessible, folded, ...plugins],
+    docExpansion: 'none',
+    filter: true,
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    validatorUrl: null,
+    requestInterceptor: (request) => {
+      for (const [name, value] of Object.entries(request.headers ?? {}))
+        if (name.toLowerCase() === 'x-request-id' && value === exampleId) request.headers[name] = randomId()
+      return request
+    },
+  })

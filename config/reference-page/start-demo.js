@@ -1,0 +1,5 @@
+/* The development profile serves this file as start.js. */
+import { demoSignIn } from './demo.js'
+import { showReference } from './reference.js'
+
+showReference([demoSignIn])
