@@ -1,23 +1,19 @@
 import { errorCode } from '../kernel/index.ts'
 
-/** Matches an SQLSTATE. Every SQLSTATE contains a digit; the Node.js error code EPIPE does not. */
+/** Every SQLSTATE contains a digit; the Node.js error code EPIPE does not. */
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** Returns the SQLSTATE of an error, or undefined if the error does not come from the database. */
+/** Undefined if the error does not come from the database. */
 export const sqlState = (error: unknown): string | undefined => {
   const code = errorCode(error)
   return code !== undefined && sqlStateText.test(code) ? code : undefined
 }
 
-/**
- * Whether a write failed because the database is read-only. Causes are a full disk, or a failover that made the server
- * a standby.
- */
+/** Possible causes are a full disk, and a failover that made the server a standby. */
 export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
 
 /**
- * SQLSTATE classes of temporary failures: connection, transaction rollback, resources, object state, operator
- * intervention, system error.
+ * Temporary failures: connection, transaction rollback, resources, object state, operator intervention, system error.
  */
 const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
 /** SQLSTATEs of idle_in_transaction_session_timeout and transaction_timeout. */
@@ -25,15 +21,13 @@ const endedTransactions = new Set(['25P03', '25P04'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
 const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
 const systemErrors = new Set([...broken, ...unreachable])
-/** Error message of the `pg` pool if no connection becomes free within the connection timeout. */
+/** The `pg` pool throws this if no connection becomes free in time. */
 const poolExhausted = 'timeout exceeded when trying to connect'
 const driverMessages = [poolExhausted, 'Connection terminated', 'Query read timeout', 'Client has encountered']
 
 const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
 
-/**
- * Thrown if no connection can be opened (network, certificate, password, file descriptors) or the pool is exhausted.
- */
+/** Includes an exhausted pool. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(
@@ -46,10 +40,7 @@ export class NoConnection extends Error {
   }
 }
 
-/**
- * Thrown after the embedded store panics, usually because PGlite cannot write its WAL. Committed transactions are
- * recovered when the process restarts and opens the store again.
- */
+/** Usually, PGlite could not write its WAL. A restart of the process recovers committed transactions. */
 export class EmbeddedStoreFailed extends Error {
   constructor(cause: unknown) {
     super('the embedded store has failed; restart the process', { cause })
@@ -57,7 +48,7 @@ export class EmbeddedStoreFailed extends Error {
   }
 }
 
-/** Whether an error means that the database is unavailable. The client then receives a 503 response. */
+/** The client then gets 503. */
 export const isDatabaseUnavailable = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))

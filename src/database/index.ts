@@ -1,13 +1,12 @@
 /**
- * Access to the database, which is either PGlite in this process (`embedded/`) or a PostgreSQL server (`postgres/`).
- * The schema is the same on either store. `openDatabase` returns the configured store as an `OpenDatabase` (port.ts).
- * `inTransaction` runs a function in a transaction. Each owner of tables declares their types in `Tables` and passes
- * its migrations to the migrator (`migrator/`). Stores build SQL statements with Kysely and with the helpers in
- * predicates.ts and queries.ts. This folder depends on the kernel only. Start reading at open-database.ts.
+ * The database: PGlite in this process (`embedded/`) or a PostgreSQL server (`postgres/`), with the same schema. Start
+ * with open-database.ts, which returns an `OpenDatabase` (port.ts). Owners of tables declare their types in `Tables`
+ * and pass their migrations to the migrator (`migrator/`). Stores build SQL with Kysely, predicates.ts and queries.ts.
+ * Depends on the kernel only.
  */
 
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
-export { vacuum } from './embedded/disk-space.ts'
+export { freeBytes, vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
 export { hasSchema } from './migrator/migrate.ts'
 export { assertNumbered, type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
@@ -18,17 +17,22 @@ export {
   containsEmail,
   containsText,
   differsByAtLeast,
+  inWorkspace,
   isValidAt,
   timestamptz,
+  trigramIndexes,
   type Validity,
   validAt,
 } from './predicates.ts'
-export { countQuery, type Param, readPage, statement } from './queries.ts'
+export { type Param, readByKeys, readPage, readTotal, statement } from './queries.ts'
 export type { Database, Json, Minor, NullableTimestamp, Tables, Timestamp, Tx } from './tables.ts'
 export {
+  allInOrder,
   createSnapshotReader,
+  inOneRoundTrip,
   inTransaction,
   type ReadSnapshot,
   retryOnConflict,
+  type SendWithCommit,
   type Snapshot,
 } from './transaction.ts'

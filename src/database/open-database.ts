@@ -5,19 +5,15 @@ import type { OpenDatabase } from './port.ts'
 import type { PostgresTarget } from './postgres/open-postgres.ts'
 import type { Database } from './tables.ts'
 
-/** The database to open: the embedded store or a PostgreSQL server. */
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
-/** Opens the configured database. Imports only the driver for that database. */
+/** Imports only the driver for that database. */
 export const openDatabase = async (target: DatabaseTarget): Promise<OpenDatabase> => {
   if (target.kind === 'embedded') return (await import('./embedded/open-embedded.ts')).openEmbedded(target)
   return (await import('./postgres/open-postgres.ts')).openPostgres(target)
 }
 
-/**
- * Throws if the database is read-only. `portico audit verify` does not call this function, because the command can run
- * on a standby.
- */
+/** Throws if the database is read-only. `portico audit verify` does not call this, because it can run on a standby. */
 export const assertWritable = async (database: Database): Promise<void> => {
   const { rows } = await sql<{ readOnly: boolean; standby: boolean }>`
     SELECT current_setting('transaction_read_only')::boolean AS "readOnly", pg_is_in_recovery() AS standby`.execute(
@@ -31,10 +27,7 @@ export const assertWritable = async (database: Database): Promise<void> => {
   )
 }
 
-/**
- * Returns the difference between the database's clock and this process's clock, in milliseconds. A negative result
- * means that the database's clock is behind. Returns 0 if the difference is within the round-trip time of the query.
- */
+/** In milliseconds; negative if the database's clock is behind. Returns 0 within the round-trip time of the query. */
 export const measureClockSkew = async (database: Database, clock: Clock): Promise<number> => {
   const sentAt = clock.now()
   const { rows } = await sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`.execute(

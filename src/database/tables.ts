@@ -5,18 +5,21 @@ import { type Instant, toInstant } from '../kernel/index.ts'
 export type Timestamp = ColumnType<Instant, Date, Date>
 export type NullableTimestamp = ColumnType<Instant | null, Date | null | undefined, Date | null>
 
-/** Column type of minor_units. Kysely returns a BigInt and accepts a string of decimal digits. */
+/** Column type of minor_units: reads a BigInt, writes a string of decimal digits. */
 export type Minor = ColumnType<bigint, string, string>
 
 /**
- * Column type of jsonb. Kysely returns the parsed value and accepts JSON text. Values are serialized before they reach
- * the driver, because PGlite and `pg` encode arrays differently.
+ * Column type of jsonb: reads the parsed value, writes JSON text, because PGlite and `pg` encode arrays differently.
  */
 export type Json = ColumnType<unknown, string, string>
 
+declare global {
+  /** The tables of domains outside this package, by name: `declare global { interface PorticoTables { ... } }`. */
+  interface PorticoTables {}
+}
+
 /**
- * All tables by name, as Kysely types. The owner of a table adds the table from its own `schema.ts`, which also contains
- * the SQL that creates the table:
+ * All tables by name. An owner adds its tables in its own `schema.ts`, next to the SQL that creates them:
  *
  *     declare module '../../database/tables.ts' {
  *       interface Tables {
@@ -24,7 +27,7 @@ export type Json = ColumnType<unknown, string, string>
  *       }
  *     }
  */
-export interface Tables {
+export interface Tables extends PorticoTables {
   portico_migrations: MigrationsTable
 }
 
@@ -34,9 +37,9 @@ interface MigrationsTable {
   applied_at: Generated<Timestamp>
 }
 
-/** A Kysely instance with all tables, on a connection or a connection pool. */
+/** A Kysely instance with all tables. */
 export type Database = Kysely<Tables>
-/** An open transaction. A caller passes it to every store that must write in the same transaction. */
+/** An open transaction. Pass it to every store that must write in it. */
 export type Tx = Transaction<Tables>
 
 const toSafeInteger = (text: string): number => {
@@ -45,11 +48,7 @@ const toSafeInteger = (text: string): number => {
   return value
 }
 
-/**
- * Value parsers by type OID, for PGlite and for `pg`. int8 becomes a number, because int8 columns hold counts and
- * sequences. numeric becomes a BigInt, because numeric columns hold whole minor units. timestamptz becomes an
- * `Instant`.
- */
+/** By type OID, for PGlite and `pg`. int8 columns hold counts and sequences. numeric columns hold whole minor units. */
 export const valueParsers: Record<number, (text: string) => unknown> = {
   20: toSafeInteger,
   1700: BigInt,

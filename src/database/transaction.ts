@@ -1,21 +1,16 @@
-import { sql } from 'kysely'
+import { AbortedTransactionError, sql } from 'kysely'
 import { addMs, type Clock, type Instant } from '../kernel/index.ts'
 import { sqlState } from './errors.ts'
 import type { OpenDatabase } from './port.ts'
+import { isPipelining, withPipeline, withPipelinedTransaction } from './postgres/pipelining.ts'
 import { setIdleTimeout } from './postgres/session.ts'
 import type { Database, Tx } from './tables.ts'
 
 const maxAttempts = 5
-/**
- * SQLSTATEs serialization_failure and deadlock_detected. PostgreSQL has rolled the transaction back, so a retry is
- * safe.
- */
+/** serialization_failure and deadlock_detected: PostgreSQL has rolled the transaction back, so a retry is safe. */
 const conflicts = new Set(['40001', '40P01'])
 
-/**
- * Runs `work`, and retries it after a serialization failure or a deadlock, up to 5 attempts in total. Each attempt
- * calls `work` from the beginning.
- */
+/** Calls `work` again after a serialization failure or a deadlock, up to 5 attempts in total. */
 export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -26,28 +21,113 @@ export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => 
   }
 }
 
-/** Runs `work` in a transaction. Retries the whole transaction after a serialization failure or a deadlock. */
-export const inTransaction = <T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> =>
-  retryOnConflict(() => database.transaction().execute(work))
+/**
+ * Waits for all statements. If several fail, rejects with the error of the first one in the list, which can be the
+ * reason for the others.
+ */
+export const allInOrder = async <const Statements extends readonly Promise<unknown>[]>(
+  statements: Statements,
+): Promise<{ -readonly [Index in keyof Statements]: Awaited<Statements[Index]> }> => {
+  await Promise.allSettled(statements)
+  return Promise.all(statements)
+}
 
-/** A consistent view of the database. If `asOf` is not null, the reader must ignore rows written after `asOf`. */
+/**
+ * Sends concurrent statements in order over one connection. PostgreSQL gets them in one round trip. Each statement is
+ * its own transaction. `work` must use only the passed database, and must not return before its statements end.
+ */
+export const inOneRoundTrip = <T>(database: Database, work: (database: Database) => Promise<T>): Promise<T> =>
+  isPipelining(database) ? withPipeline(database, work) : work(database)
+
+/** Sends the writes together with COMMIT. If one fails, the transaction is rolled back, and rejects with its error. */
+export type SendWithCommit = (...writes: Promise<unknown>[]) => void
+
+/**
+ * Runs after all microtasks, and thus after the rejection of a statement that the driver could not send. The server
+ * does not know of it, and would commit the rest.
+ */
+const untilSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
+
+class CommittedWrites {
+  readonly #writes: Promise<unknown>[] = []
+  #failure: { error: unknown } | undefined
+
+  readonly send: SendWithCommit = (...writes) => {
+    for (const write of writes) {
+      this.#writes.push(write)
+      write.catch((error: unknown) => {
+        this.#failure ??= { error }
+      })
+    }
+  }
+
+  /** Rejects with the error of the first write that failed. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#writes)
+    this.throwFailure()
+  }
+
+  async sent(): Promise<void> {
+    if (this.#writes.length === 0) return
+    await untilSent()
+    this.throwFailure()
+  }
+
+  throwFailure(): void {
+    if (this.#failure) throw this.#failure.error
+  }
+}
+
+const runOnce = async <T>(
+  database: Database,
+  work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
+): Promise<T> => {
+  const writes = new CommittedWrites()
+  try {
+    const result = await database.transaction().execute(async (tx) => {
+      if (isPipelining(tx))
+        return withPipelinedTransaction(tx, async (pipeline) => {
+          const done = await work(pipeline, writes.send)
+          await writes.sent()
+          return done
+        })
+      const done = await work(tx, writes.send)
+      await writes.settled()
+      return done
+    })
+    await writes.settled()
+    return result
+  } catch (error) {
+    // The failed write is the reason for the failed COMMIT.
+    if (error instanceof AbortedTransactionError) await writes.settled()
+    throw error
+  }
+}
+
+/**
+ * Retries `work` after a serialization failure or a deadlock. On PostgreSQL, statements that `work` starts concurrently
+ * leave in one round trip, in order.
+ */
+export const inTransaction = <T>(
+  database: Database,
+  work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
+): Promise<T> => retryOnConflict(() => runOnce(database, work))
+
+/** If `asOf` is not null, readers must ignore rows written after it. */
 export interface Snapshot {
   store: Database
   asOf: Instant | null
 }
 
-/** Runs `work` on a snapshot, and releases the snapshot when `work` settles. */
+/** Releases the snapshot when `work` settles. */
 export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
 
 /**
- * Returns a function that reads many pages as of the same instant.
+ * Reads many pages as of the same instant, on PostgreSQL in one REPEATABLE READ transaction.
  *
- * On PostgreSQL, the reads share one REPEATABLE READ transaction, which does not block other transactions.
- *
- * PGlite has only one connection, and a transaction would block all other statements until it ends. Each page is
- * therefore a separate statement, and the reader selects only rows up to `asOf`. The result is exact because PGlite
- * executes statements in the order in which they are queued. The awaited SELECT below completes only after every
- * statement that could write a row with an earlier timestamp.
+ * On PGlite, a transaction would block all other statements. Each page is therefore a separate statement that selects
+ * only rows up to `asOf`. The result is exact, because PGlite executes statements in order: the awaited SELECT
+ * completes after every statement that could write an earlier row.
  */
 export const createSnapshotReader =
   ({ database, kind }: Pick<OpenDatabase, 'database' | 'kind'>, clock: Clock): ReadSnapshot =>
@@ -55,8 +135,7 @@ export const createSnapshotReader =
     if (kind === 'postgres') {
       const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       return transaction.execute(async (store) => {
-        // The transaction is idle while the client downloads a page. Disable the idle timeout, because the transaction
-        // holds no locks that block writers.
+        // The transaction is idle while the client downloads a page, and holds no locks that block writers.
         await sql.raw(setIdleTimeout(0)).execute(store)
         return work({ store, asOf: null })
       })

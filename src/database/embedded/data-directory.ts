@@ -3,10 +3,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Returns the path of PGlite's folder in a data directory. */
 export const embeddedStorePath = (directory: string): string => join(directory, 'pg')
 
-/** Whether a data directory contains an embedded store. */
 export const hasEmbeddedStore = (directory: string): boolean => existsSync(embeddedStorePath(directory))
 
 const isDirectory = async (path: string): Promise<boolean> =>
@@ -16,9 +14,8 @@ const isDirectory = async (path: string): Promise<boolean> =>
   )
 
 /**
- * Creates a directory with access for the current user only. Creates missing parent directories, too. Node's
- * `recursive` option is not used, because it loops forever if an existing parent directory reports ENOENT, as /proc
- * does.
+ * Creates a directory that only the current user can access. Does not use Node's `recursive` option, which loops
+ * forever if an existing parent directory reports ENOENT, as /proc does.
  */
 export const makeDirectory = async (path: string): Promise<void> => {
   if (await isDirectory(path)) return
@@ -26,7 +23,7 @@ export const makeDirectory = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    // Another process may have created the directory in the meantime.
+    // Another process may have created it in the meantime.
     if (!(await isDirectory(path))) throw error
   }
 }
@@ -42,10 +39,7 @@ const lockFile = (directory: string): DatabaseSync => {
   }
 }
 
-/**
- * Throws if the lock file is read-only. SQLite opens a read-only file without an exclusive lock, so this function tries
- * to write to the file.
- */
+/** SQLite opens a read-only file without an exclusive lock, so this function tests a write. */
 const assertWritableLock = (directory: string, file: DatabaseSync): void => {
   try {
     file.exec('PRAGMA user_version = 1')
@@ -56,8 +50,8 @@ const assertWritableLock = (directory: string, file: DatabaseSync): void => {
 }
 
 /**
- * Acquires an exclusive lock on a directory. Throws if another process holds the lock. The operating system releases
- * the lock when the process ends. Node.js has no flock, so an SQLite transaction on an empty file provides the lock.
+ * Throws if another process holds the lock. The operating system releases it when the process ends. The lock is an
+ * SQLite transaction on an empty file, because Node.js has no flock.
  */
 export const lockDirectory = (directory: string): { release(): void } => {
   const file = lockFile(directory)

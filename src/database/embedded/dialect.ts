@@ -14,10 +14,11 @@ import {
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { EmbeddedStoreFailed } from '../errors.ts'
+import { isListQuery } from '../queries.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
-/** Formats an array as PostgreSQL array text (PostgreSQL documentation, "Array Input and Output Syntax"). */
+/** See "Array Input and Output Syntax" in the PostgreSQL documentation. */
 const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
 
 const elementText = (value: unknown): string => {
@@ -30,10 +31,7 @@ const elementText = (value: unknown): string => {
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-/**
- * Formats a parameter as node-postgres does. Binary data is sent as bytes. Any other value is sent as text, which
- * PostgreSQL converts to the parameter's type.
- */
+/** Formats a parameter as node-postgres does. */
 const wireValue = (value: unknown): string | ArrayBufferView | null => {
   if (value === null || value === undefined) return null
   if (ArrayBuffer.isView(value)) return value
@@ -44,33 +42,31 @@ const wireValue = (value: unknown): string | ArrayBufferView | null => {
 
 const { serialize } = protocol
 
-/** Maximum number of prepared statements. A prepared statement uses tens of kilobytes of memory. */
+/** The next statement replaces it. */
+const unnamed = ''
+
+/** A prepared statement uses tens of kilobytes of memory. */
 const maxStatements = 250
 
-/** Called once, when PGlite panics for the first time. */
+/** Called once, at the first panic. */
 export type OnPanic = (panicked: EmbeddedStoreFailed) => void
 
 const isPanic = (error: unknown): boolean => error instanceof Error && 'severity' in error && error.severity === 'PANIC'
 
 /**
- * The only connection to PGlite. PGlite's `query` method calls WebAssembly five times per statement, and parses and
- * plans the statement each time. This class sends all messages of the extended query protocol (PostgreSQL
- * documentation, "Message Flow") in one batch and reuses prepared statements. A statement then takes a quarter of the
- * time.
+ * PGlite's `query` method makes five WebAssembly calls per statement, and parses and plans the statement on every
+ * execution. One batch of the extended query protocol (PostgreSQL documentation, "Message Flow") with a prepared
+ * statement takes a quarter of the time.
  */
 class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
   readonly #onPanic: OnPanic
   readonly #names = new LRUCache<string, string>({ max: maxStatements, dispose: (name) => this.#unused.push(name) })
-  /** Names of prepared statements to close when the next statement is sent. */
   readonly #unused: string[] = []
   #nameCount = 0
-  /**
-   * Set after a panic. A PostgreSQL server would restart. PGlite would keep its locks, and the next statement would
-   * block this thread forever.
-   */
+  /** After a panic, PGlite keeps its locks, and the next statement would block this thread forever. */
   #panicked: EmbeddedStoreFailed | undefined
-  /** The BEGIN statement of a new transaction. It is sent in one batch with the first statement of the transaction. */
+  /** Sent in one batch with the first statement of the transaction. */
   #pendingBegin = ''
 
   constructor(pglite: PGlite, onPanic: OnPanic) {
@@ -80,7 +76,7 @@ class EmbeddedConnection implements DatabaseConnection {
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, affectedRows = 0 } = await this.#run(sql, parameters)
-    // Kysely's driver interface lets the caller declare the row type without a check.
+    // Kysely does not check the row type that its caller declares.
     return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
   }
 
@@ -88,10 +84,7 @@ class EmbeddedConnection implements DatabaseConnection {
     this.#pendingBegin = statement
   }
 
-  /**
-   * Ends the transaction and returns PGlite's command tag. A COMMIT returns `ROLLBACK` if a statement in the
-   * transaction failed.
-   */
+  /** The tag of a COMMIT is `ROLLBACK` if a statement in the transaction failed. */
   async end(statement: 'COMMIT' | 'ROLLBACK'): Promise<string | undefined> {
     const isEmpty = this.#pendingBegin !== ''
     this.#pendingBegin = ''
@@ -112,7 +105,7 @@ class EmbeddedConnection implements DatabaseConnection {
     if (this.#panicked) throw this.#panicked
     const values = parameters.map(wireValue)
     const known = this.#names.get(sql)
-    const name = known ?? `s${this.#nameCount++}`
+    const name = known ?? (isListQuery(sql) ? unnamed : `s${this.#nameCount++}`)
     const bytes = Buffer.concat([
       ...(this.#pendingBegin === '' ? [] : [serialize.query(this.#pendingBegin)]),
       ...this.#unused.splice(0).map((each) => serialize.close({ type: 'S', name: each })),
@@ -126,22 +119,18 @@ class EmbeddedConnection implements DatabaseConnection {
     // PGlite writes directly to files, so `syncToFs` has no work to do.
     const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       if (isPanic(error)) throw this.#panic(error)
-      // PGlite may have prepared the statement before the statement failed. Closing an unknown name has no effect.
-      if (known === undefined) this.#unused.push(name)
+      // PGlite may have prepared the failed statement.
+      if (known === undefined && name !== unnamed) this.#unused.push(name)
       throw error
     })
-    if (known === undefined) this.#names.set(sql, name)
+    if (known === undefined && name !== unnamed) this.#names.set(sql, name)
     return parse.parseResults(messages, this.#pglite.parsers).at(-1) ?? { rows: [], fields: [] }
   }
 }
 
-/** Maximum time between two yields to the event loop, in milliseconds. */
 const yieldAfterMs = 20
 
-/**
- * Gives the only connection to one caller at a time, in the order of the calls. A caller keeps the connection for one
- * statement or for a whole transaction.
- */
+/** Callers get the only connection in the order of their calls, for one statement or a whole transaction. */
 class EmbeddedDriver implements Driver {
   readonly #connection: EmbeddedConnection
   #last: Promise<void> = Promise.resolve()
@@ -159,7 +148,7 @@ class EmbeddedDriver implements Driver {
     const before = this.#last
     this.#last = turn.promise
     await before
-    // PGlite runs in this thread. Without a yield, a caller with many statements would block all incoming requests.
+    // PGlite runs in this thread. Without a yield, many statements would block all requests.
     if (performance.now() - this.#yieldedAt >= yieldAfterMs) {
       await nextLoopTurn()
       this.#yieldedAt = performance.now()
@@ -188,10 +177,7 @@ class EmbeddedDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/**
- * Returns a Kysely dialect for PGlite. The caller opens and closes PGlite. Do not close PGlite after a panic, because
- * `close` would hang.
- */
+/** The caller opens and closes PGlite, but must not close it after a panic: `close` would hang. */
 export const embeddedDialect = (pglite: PGlite, onPanic: OnPanic = () => undefined): Dialect => ({
   createAdapter: () => new PostgresAdapter(),
   createDriver: () => new EmbeddedDriver(pglite, onPanic),

@@ -6,12 +6,12 @@ import type { Database, Tables } from '../tables.ts'
 const intervalMs = 250
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`
 
-const freeBytes = async (directory: string): Promise<number> => {
+/** Counts only the space that unprivileged processes can use. */
+export const freeBytes = async (directory: string): Promise<number> => {
   const { bavail, bsize } = await statfs(directory)
   return bavail * bsize
 }
 
-/** Throws if the disk of `directory` has less than `minimum` bytes free. */
 export const assertFreeSpace = async (directory: string, minimum: number): Promise<void> => {
   const free = await freeBytes(directory)
   if (free < minimum)
@@ -21,8 +21,8 @@ export const assertFreeSpace = async (directory: string, minimum: number): Promi
 }
 
 /**
- * Makes the store read-only while the disk has less than `minimum` bytes free. Reads succeed, and writes fail with 503.
- * PGlite survives a full disk when it writes table files, but panics when it cannot write its WAL.
+ * Makes the store read-only while less than `minimum` bytes are free, so that writes fail with 503. PGlite survives a
+ * full disk when it writes table files, but panics when it cannot write its WAL.
  */
 export const watchFreeSpace = (
   database: Kysely<Tables>,
@@ -52,9 +52,8 @@ export const watchFreeSpace = (
 }
 
 /**
- * Vacuums all tables of the embedded store, because PGlite has no autovacuum. Yields to the event loop after each
- * table, because PGlite runs in this thread. Does not run ANALYZE, which would cost 20 MB of memory. Portico's
- * statements look rows up by key and do not need statistics.
+ * PGlite has no autovacuum. It runs in this thread, so this function yields after each table. ANALYZE would use 20 MB
+ * of memory, and lookups by key need no statistics.
  */
 export const vacuum = async (database: Database, signal: AbortSignal): Promise<void> => {
   const { rows } = await sql<{ name: string }>`

@@ -5,9 +5,8 @@ import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { isRecord } from '../../kernel/index.ts'
 
 /**
- * Start parameters for a PGlite store whose commits survive a power failure. PGlite's default parameters include `-F`,
- * which disables fsync. `wal_sync_method` must be `fsync`, because PGlite's libc ignores the default method
- * `fdatasync`.
+ * PGlite's default parameters include `-F`, which disables fsync. Its libc ignores the default `wal_sync_method`, which
+ * is fdatasync.
  */
 export const durableStartParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -17,10 +16,10 @@ export const durableStartParams = [
   ]),
 ]
 
-/** The WASI error number of EIO. PostgreSQL panics without a retry if flushing its WAL fails with EIO. */
+/** The WASI number of EIO, after which PostgreSQL panics without a retry. */
 const ioError = 29
 
-/** PGlite's file system with a working `fsync`. The `fsync` of Emscripten reports success without flushing the file. */
+/** The `fsync` of Emscripten reports success without flushing the file. */
 export class DurableNodeFS extends NodeFS {
   override async init(...[pglite, options]: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
     const { emscriptenOpts } = await super.init(pglite, options)
@@ -41,7 +40,6 @@ export class DurableNodeFS extends NodeFS {
   }
 }
 
-/** Flushes one file or directory to disk. */
 export const syncPath = (path: string): void => {
   const descriptor = openSync(path, 'r')
   try {
@@ -51,9 +49,7 @@ export const syncPath = (path: string): void => {
   }
 }
 
-/**
- * Flushes a folder and its contents to disk. Also flushes the two parent folders, which contain its directory entries.
- */
+/** Also syncs the parent folders, because a folder's own directory entry is stored in its parent. */
 export const syncFolder = (folder: string): void => {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile() || entry.isDirectory()) syncPath(join(entry.parentPath, entry.name))

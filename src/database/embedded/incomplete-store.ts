@@ -3,23 +3,14 @@ import { dirname, join } from 'node:path'
 import { embeddedStorePath } from './data-directory.ts'
 import { syncPath } from './durable-files.ts'
 
-/**
- * Returns the path of the file that marks a store as opened before. The file is inside the store's folder, so backups
- * and restores include the file.
- */
+/** Marks a store as opened before. The file is inside the store's folder, so that backups and restores include it. */
 const openedMark = (directory: string): string => join(embeddedStorePath(directory), 'portico.opened')
-/**
- * Returns the path of PG_VERSION. If the file is missing, PGlite treats the folder as empty and overwrites it with a
- * new store.
- */
+/** Without this file, PGlite overwrites the folder with a new store. */
 const versionFile = (directory: string): string => join(embeddedStorePath(directory), 'PG_VERSION')
-/**
- * Returns the path of the file that exists while a store is being created. PG_VERSION cannot show that the creation is
- * complete, because PGlite writes other files after PG_VERSION.
- */
+/** Exists while a store is being created. PG_VERSION cannot show that, because PGlite writes other files after it. */
 const creationMark = (directory: string): string => join(directory, 'pg.making')
 
-/** Writes an empty file and flushes it to disk, because the file must survive a power failure. */
+/** The file must survive a power failure. */
 const writeMark = (file: string): void => {
   writeFileSync(file, '')
   syncPath(file)
@@ -27,8 +18,8 @@ const writeMark = (file: string): void => {
 }
 
 /**
- * Deletes a store whose creation was interrupted. PGlite then creates a new store. Throws if the store was opened
- * before and its PG_VERSION file is missing. Call this function before PGlite opens the folder.
+ * Deletes a store whose creation was interrupted. Throws if an opened store has no PG_VERSION. Call this before PGlite
+ * opens the folder.
  */
 export const recoverIncompleteStore = (directory: string): void => {
   const isCreated = existsSync(versionFile(directory))
@@ -39,7 +30,6 @@ export const recoverIncompleteStore = (directory: string): void => {
   else if (!isCreated) writeMark(creationMark(directory))
 }
 
-/** Records that the store was opened and can contain data. */
 export const markStoreOpened = (directory: string): void => {
   const mark = openedMark(directory)
   if (!existsSync(mark)) writeMark(mark)

@@ -10,24 +10,15 @@ import { assertFreeSpace, watchFreeSpace } from './disk-space.ts'
 import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
 import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
 
-/**
- * PostgreSQL settings of a new store. The values are small, because the store has one connection and PGlite's main cost
- * is memory.
- */
+/** The values are small: the store has one connection, and PGlite's main cost is memory. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
 
-/** Where and how to open the embedded store. */
 export interface EmbeddedTarget {
   kind: 'embedded'
   directory: string
-  /** Whether to flush each commit to disk before acknowledging it, as a PostgreSQL server does. */
   isDurable: boolean
-  /** Minimum free disk space in bytes. The store is read-only while the disk has less free space. */
+  /** In bytes. Below it, the store is read-only. */
   minimumFreeBytes: number
-  /**
-   * Called with true when the store becomes read-only because the disk is full, and with false when it is writable
-   * again.
-   */
   onDiskFull(isFull: boolean): void
 }
 
@@ -39,10 +30,7 @@ const createDataDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/**
- * Converts a plain object from PGlite's file system into an Error. PGlite throws objects with a WASI error number, such
- * as 2 for EACCES.
- */
+/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
 const toError = (error: unknown): unknown =>
   isRecord(error) && !(error instanceof Error) && 'errno' in error
     ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
@@ -52,16 +40,14 @@ const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> =
   const options = { parsers: valueParsers, postgresqlconf: settings }
   if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
   const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
-  // Flush all files once: PGlite does not flush a new store, and an earlier process may have run with `isDurable`
-  // false.
+  // PGlite does not flush a new store, and an earlier process may have run with `isDurable` false.
   syncFolder(folder)
   return pglite
 }
 
 /**
- * Opens PGlite with its files on disk. Committed data survives a killed process. With `isDurable`, committed data also
- * survives a power failure. PGlite does not lock its files, so this function locks the directory. Throws if another
- * process holds that lock.
+ * Committed data survives a killed process, and with `isDurable` also a power failure. PGlite does not lock its files,
+ * so this function locks the directory.
  */
 export const openEmbedded = async ({
   directory,

@@ -5,10 +5,7 @@ import type { Database, Tx } from '../tables.ts'
 import { inTransaction } from '../transaction.ts'
 import { type AppliedMigration, pendingMigrations, type SchemaOwner } from './migration.ts'
 
-/**
- * Key of the advisory lock, an arbitrary number. The lock belongs to the transaction, so it also works behind a pooler
- * in transaction mode.
- */
+/** The lock belongs to the transaction, so it also works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
 const lockNotAvailable = '55P03'
 const maxAttempts = 30
@@ -24,7 +21,6 @@ const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> =>
   return store.selectFrom('portico_migrations').select(['owner', 'name']).execute()
 }
 
-/** Whether the database contains at least one applied migration. */
 export const hasSchema = async (database: Database): Promise<boolean> => (await readApplied(database)).length > 0
 
 const createMigrationTable = async (tx: Tx): Promise<void> => {
@@ -40,8 +36,8 @@ const createMigrationTable = async (tx: Tx): Promise<void> => {
 
 const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<string[]> => {
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
-  // Give up early, because a statement that waits for a table lock blocks all later statements on that table. Other
-  // replicas must be able to handle requests in the meantime.
+  // A statement that waits for a table lock blocks all later statements on that table. Give up early, so that other
+  // replicas can handle requests.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
   await createMigrationTable(tx)
   const pending = pendingMigrations(owners, await readApplied(tx))
@@ -53,12 +49,8 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<strin
 }
 
 /**
- * Runs all pending migrations in one transaction, owner by owner, and returns their names. An advisory lock makes
- * replicas that start at the same time migrate one after another.
- *
- * If a migration cannot lock a busy table within 2 s, the transaction rolls back. It is retried for about a minute in
- * total. After a deadlock, the transaction is attempted up to five times in total. If no migration is pending, this
- * function runs one query and acquires no lock.
+ * All pending migrations share one transaction. Replicas that start at the same time migrate one after another. If a
+ * table stays busy for 2 s, rolls back and retries for about a minute.
  */
 export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {

@@ -1,21 +1,21 @@
 import { sql } from 'kysely'
 import type { Tx } from '../tables.ts'
 
-/** One change of a schema. Never edit a released migration. Add a new migration that alters the tables instead. */
+/** One change of a schema. Never edit a released migration; add a new one instead. */
 export interface Migration {
   /** A three-digit number and a name, such as `002-loan-terms`. Numbers ascend within an owner. */
   name: string
   up(tx: Tx): Promise<void>
 }
 
-/** An owner of tables: a domain, identity, the ledger or a part of the platform. */
+/** A domain, identity, the ledger or a part of the platform. */
 export interface SchemaOwner {
-  /** Name of the owner, stored with each applied migration. Never change the name. */
+  /** Stored with each applied migration. Never change it. */
   owner: string
   migrations: readonly Migration[]
 }
 
-/** Returns a migration that executes SQL statements in order. */
+/** Executes SQL statements in order. */
 export const sqlMigration = (name: string, statements: readonly string[]): Migration => ({
   name,
   up: async (tx) => {
@@ -23,13 +23,11 @@ export const sqlMigration = (name: string, statements: readonly string[]): Migra
   },
 })
 
-/** A row of `portico_migrations`: a migration that the database has applied. */
 export interface AppliedMigration {
   owner: string
   name: string
 }
 
-/** A migration that the database has not applied yet. */
 export interface PendingMigration extends Migration {
   owner: string
 }
@@ -37,7 +35,6 @@ export interface PendingMigration extends Migration {
 const migrationName = /^\d{3}-[a-z0-9-]+$/
 const numberOf = (name: string): string => name.slice(0, 3)
 
-/** Throws if a migration has no number, or a lower one than the migration before it. */
 export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
   for (const [index, { name }] of migrations.entries()) {
     if (!migrationName.test(name)) throw new Error(`migration ${owner}/${name} is not named like 001-baseline`)
@@ -48,9 +45,8 @@ export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
 }
 
 /**
- * Returns the migrations of an owner that the database has not applied. The database may contain migrations of a newer
- * version, because old and new replicas run side by side during a rollout. Throws if a migration was removed, renamed
- * or inserted between applied migrations.
+ * During a rollout, the database may contain migrations of a newer version. Throws if a migration was removed, renamed
+ * or inserted between applied ones.
  */
 const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[]): PendingMigration[] => {
   for (const [index, { name }] of migrations.entries()) {
@@ -61,9 +57,6 @@ const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[
   return migrations.slice(applied.length).map((migration) => ({ ...migration, owner }))
 }
 
-/**
- * Returns the pending migrations in order. Throws if an owner's list is invalid or contradicts the applied migrations.
- */
 export const pendingMigrations = (
   owners: readonly SchemaOwner[],
   applied: readonly AppliedMigration[],

@@ -1,28 +1,15 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { isReadOnly, NoConnection, sqlState } from '../errors.ts'
+import { isListQuery } from '../queries.ts'
+import { PipeliningClient } from './client.ts'
 import { Failover } from './failover.ts'
 import { defaultBegin } from './session.ts'
 
-/**
- * Maximum number of prepared statements per connection. A prepared statement uses about 20 KB in the server process of
- * the connection.
- */
+/** A prepared statement uses about 20 KB in the server process of the connection. */
 const maxNames = 300
 
-/**
- * Whether a query reads a page of a list or counts a list. PostgreSQL must plan such a query for the workspace and page
- * at hand. A prepared statement can use a generic plan, which suits the average workspace. A generic plan for a page of
- * twenty rows read half a million rows of a large workspace.
- */
-const isListQuery = (text: string): boolean =>
-  text.includes(' offset $') || text.startsWith('select count(*) as "total"')
-
-/**
- * Assigns names to prepared statements. A connection parses a named statement once and can reuse its plan (PostgreSQL
- * documentation, PREPARE). List queries, and statements beyond the maximum, get no name. PostgreSQL plans them each
- * time.
- */
+/** A connection parses a named statement once and can reuse its plan (PostgreSQL documentation, PREPARE). */
 class StatementNames {
   readonly #names = new Map<string, string>()
 
@@ -36,14 +23,10 @@ class StatementNames {
 }
 
 const begins = /^(begin|start transaction)\b/i
-/** Matches a BEGIN without an isolation level. */
 const isDefaultBegin = /^begin$/i
 const ends = /^(commit|rollback)$/i
 
-/**
- * SQLSTATE feature_not_supported. PostgreSQL returns it if a migration changed the columns of a statement that this
- * connection has already prepared.
- */
+/** feature_not_supported: a migration changed the columns of a statement that this connection has prepared. */
 const outdatedPlan = '0A000'
 
 const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
@@ -51,26 +34,34 @@ const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
   return settled.value
 }
 
+const resultWithoutQuery = <R>(command: PostgresQueryResult<R>['command']): PostgresQueryResult<R> => ({
+  command,
+  rowCount: 0,
+  rows: [],
+})
+
 interface Shared {
-  /** `SET LOCAL …` statements to send at the start of each transaction behind a pooler. Null on a direct connection. */
+  /** `SET LOCAL …` statements of each transaction behind a pooler. Null on a direct connection. */
   preamble: string | null
   names: StatementNames | null
   failover: Failover
 }
 
 /**
- * A pooled connection. After a failure that the server did not report, such as a timeout, the connection is unsafe to
- * reuse. The next caller could receive the late response to the failed query. `release` therefore closes the
- * connection. If the server reports that it is read-only, all other pooled connections are retired, too.
+ * After a failure that the server did not report, such as a timeout, the next caller could receive the late response.
+ * `release` therefore closes the connection.
  *
- * Behind a pooler, every transaction starts with the preamble, because a pooler can run each transaction in a different
- * session. A statement outside a transaction is sent in one batch with BEGIN, the preamble and COMMIT.
+ * Sends BEGIN together with the first statement of a transaction, which saves a round trip.
+ *
+ * Behind a pooler, each transaction can run in a different session and therefore starts with the preamble.
  */
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient
   readonly #shared: Shared
   #isBroken = false
   #isInTransaction = false
+  /** Null if the server knows of the transaction. */
+  #pendingBegin: string | null = null
 
   constructor(client: PoolClient, shared: Shared) {
     this.#client = client
@@ -84,7 +75,7 @@ class GuardedClient implements PostgresPoolClient {
     values: readonly unknown[] = [],
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof text !== 'string') throw new Error('cursors are not supported')
-    return this.#shared.preamble === null ? this.#send<R>(text, values) : this.#sendWithPreamble<R>(text, values)
+    return this.#run<R>(text, values)
   }
 
   release(destroy?: boolean): void {
@@ -92,7 +83,8 @@ class GuardedClient implements PostgresPoolClient {
   }
 
   #send<R>(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
-    // PostgreSQL accepts several statements in one query only if the query has no parameters.
+    if (this.#client instanceof PipeliningClient) this.#client.batch()
+    // Only a query without parameters can contain several statements.
     const sent =
       values.length === 0
         ? this.#client.query(text)
@@ -105,35 +97,44 @@ class GuardedClient implements PostgresPoolClient {
     }) as Promise<PostgresQueryResult<R>>
   }
 
-  async #sendWithPreamble<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+  /** Sends all messages before the first `await`, so that the caller can send the next statement. */
+  async #run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     const { preamble } = this.#shared
-    if (this.#isInTransaction) {
-      this.#isInTransaction = !ends.test(text)
-      return this.#send(text, values)
-    }
     if (begins.test(text)) {
       this.#isInTransaction = true
-      return this.#send(`${isDefaultBegin.test(text) ? defaultBegin : text}; ${preamble}`)
+      this.#pendingBegin = preamble === null ? text : `${isDefaultBegin.test(text) ? defaultBegin : text}; ${preamble}`
+      return resultWithoutQuery('SELECT')
     }
-    const [begun, result, committed] = await Promise.allSettled([
-      this.#send(`${defaultBegin}; ${preamble}`),
+    const isInTransaction = this.#isInTransaction
+    if (ends.test(text)) this.#isInTransaction = false
+    const begin = this.#pendingBegin
+    this.#pendingBegin = null
+    if (begin !== null && ends.test(text)) return resultWithoutQuery(/^commit$/i.test(text) ? 'COMMIT' : 'ROLLBACK')
+    if (begin !== null) return this.#sendAll(begin, text, values)
+    if (isInTransaction || preamble === null) return this.#send(text, values)
+    return this.#sendAll(`${defaultBegin}; ${preamble}`, text, values, 'COMMIT')
+  }
+
+  async #sendAll<R>(
+    begin: string,
+    text: string,
+    values: readonly unknown[],
+    ...commit: string[]
+  ): Promise<PostgresQueryResult<R>> {
+    const [begun, result, ...committed] = await Promise.allSettled([
+      this.#send(begin),
       this.#send<R>(text, values),
-      this.#send('COMMIT'),
+      ...commit.map((each) => this.#send(each)),
     ])
     valueOrThrow(begun)
     const rows = valueOrThrow(result)
-    valueOrThrow(committed)
+    committed.forEach(valueOrThrow)
     return rows
   }
 }
 
-/**
- * Returns a `pg` pool as the pool interface of Kysely's dialect. `connect` rejects with `NoConnection` if no connection
- * is available.
- */
 export const createGuardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
-  // Do not prepare statements behind a pooler. The pooler may run the next transaction in another session, which does
-  // not have the prepared statements.
+  // A pooler may run the next transaction in another session, which lacks the prepared statements.
   const names = preamble === null ? new StatementNames() : null
   const shared = { preamble, names, failover: new Failover(pool) }
   return {

@@ -6,7 +6,7 @@ import { valueParsers } from '../tables.ts'
 import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
-/** Where and how to open a PostgreSQL database. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface PostgresTarget {
   kind: 'postgres'
   url: string
@@ -14,17 +14,13 @@ export interface PostgresTarget {
   connectTimeoutMs: number
   statementTimeoutMs: number
   lockTimeoutMs: number
-  /** Called when a connection breaks. The pool opens a new connection when it needs one. */
   onConnectionBroken(error: Error): void
 }
 
-/**
- * Whether the server accepts timeouts as connection parameters. A pooler such as PgBouncer rejects or ignores them. In
- * that case, each transaction sets the timeouts.
- */
+/** A pooler such as PgBouncer rejects or ignores timeouts as connection parameters. Each transaction then sets them. */
 const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> => {
   try {
-    // The constructor reads the certificate files that the URL names, and throws if it cannot read them.
+    // The constructor throws if it cannot read the certificate files of the URL.
     const client = new Client(config)
     client.on('error', () => undefined)
     try {
@@ -42,9 +38,7 @@ const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> 
   }
 }
 
-/**
- * Throws if the database encoding is not UTF8. Names and remarks in some scripts cannot be stored in other encodings.
- */
+/** Other encodings cannot store names and remarks in some scripts. */
 const assertEncoding = async (pool: Pool): Promise<void> => {
   const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
   const encoding = rows[0]?.server_encoding
@@ -54,10 +48,7 @@ const assertEncoding = async (pool: Pool): Promise<void> => {
     )
 }
 
-/**
- * Opens a connection pool of limited size with statement timeouts. The URL can point to the server or to a pooler in
- * transaction mode.
- */
+/** The URL can name the server or a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
   const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
   const base = {
@@ -77,11 +68,11 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
     setIdleTimeout(maxIdleMs),
   ].join('; ')
-  // Set a timeout in the client, too, because a server that stops responding cannot enforce `statement_timeout`.
+  // A server that stops responding cannot enforce `statement_timeout`.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
   const { pool, database } = direct
     ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
-    : openPool({ ...config, pipeline: true }, preamble, onConnectionBroken)
+    : openPool(config, preamble, onConnectionBroken)
   try {
     await assertEncoding(pool)
   } catch (error) {
@@ -93,7 +84,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   return {
     database,
     kind: 'postgres',
-    // Subtract idle connections, because the pool hands an idle connection to a waiting caller within the same tick.
+    // The pool hands an idle connection to a waiting caller within the same tick.
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
     check: async () => void (await pool.query('SELECT 1')),
     withoutTimeouts,

@@ -1,53 +1,30 @@
 import { Socket } from 'node:net'
-import { Kysely, PostgresDialect } from 'kysely'
-import { Client, type ClientConfig, Pool } from 'pg'
+import { Kysely } from 'kysely'
+import { type ClientConfig, Pool } from 'pg'
 import type { Database, Tables } from '../tables.ts'
+import { PipeliningClient } from './client.ts'
 import { createGuardedPool } from './guarded-pool.ts'
+import { PipeliningDialect } from './pipelining.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
-/**
- * A client that closes its socket if `connect` fails. The `pg` pool discards such a client, but leaves the socket open.
- * A server that waits for a password closes the socket only after a minute, and could run out of connections until
- * then.
- */
-class ClosingClient extends Client {
-  override connect(): Promise<Client>
-  override connect(callback: (error: Error | null) => void): void
-  override connect(callback?: (error: Error | null) => void): Promise<Client> | undefined {
-    if (!callback) return super.connect()
-    super.connect((error: Error | null) => {
-      if (error) void this.end()
-      callback(error)
-    })
-    return undefined
-  }
-}
-
-/**
- * Opens a pool of up to `max` connections. `preamble` is null on a direct connection. Behind a pooler, every
- * transaction starts with `preamble`.
- */
+/** `preamble` is null on a direct connection. */
 export const openPool = (
   config: ClientConfig & { max: number },
   preamble: string | null,
   onConnectionBroken: (error: Error) => void,
 ) => {
-  const all = { ...config, Client: ClosingClient }
+  const all = { ...config, Client: PipeliningClient, pipeline: true }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
-  // Ignore errors of the pool. Each connection reports its errors below, and the pool would repeat the errors of idle
-  // connections.
+  // The pool would report the errors of idle connections a second time.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
-  const dialect = new PostgresDialect({
+  const dialect = new PipeliningDialect({
     pool: createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`),
   })
   return { pool, database: new Kysely<Tables>({ dialect }) }
 }
 
-/**
- * Delay before the first TCP keepalive probe, in milliseconds. Only keepalive can detect a dead server, because the
- * server also sends nothing during a long-running statement.
- */
+/** Only TCP keepalive can detect a dead server, because a live one also sends nothing during a long statement. */
 const keepAliveInitialDelayMillis = 10_000
 
 interface Server {
@@ -55,10 +32,7 @@ interface Server {
   onConnectionBroken(error: Error): void
 }
 
-/**
- * Runs `work` on a dedicated connection without statement timeouts, and closes the connection afterwards. If the signal
- * is aborted, closes the socket and rejects with the signal's reason.
- */
+/** Uses a dedicated connection. An aborted signal closes its socket. */
 export const runWithoutTimeouts = async <T>(
   { config, onConnectionBroken }: Server,
   work: (database: Database) => Promise<T>,
@@ -71,7 +45,7 @@ export const runWithoutTimeouts = async <T>(
     return socket
   }
   const cut = () => void socket?.destroy()
-  const single = { ...config, max: 1, pipeline: true, keepAliveInitialDelayMillis, stream }
+  const single = { ...config, max: 1, keepAliveInitialDelayMillis, stream }
   const { pool, database } = openPool(single, withoutTimeoutsPreamble, (error) => {
     if (!signal?.aborted) onConnectionBroken(error)
   })

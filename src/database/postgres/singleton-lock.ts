@@ -2,13 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { defaultBegin, maxIdleMs as defaultIdleMs, setIdleTimeout, withoutTimeoutsPreamble } from './session.ts'
 
-/** Key of the advisory lock, an arbitrary number that no other lock uses. */
+/** An arbitrary number that no other lock uses. */
 const lockKey = 7_095_213_844_127
-/** Maximum time to wait for another gateway that is shutting down, in milliseconds. */
+/** Maximum wait for a gateway that is shutting down. */
 const takeoverMs = 2_000
 const retryMs = 250
 
-/** A lock that only one gateway per database can hold. */
 export interface SingletonLock {
   /** Rejects if this process does not hold the lock. */
   check(): Promise<void>
@@ -18,19 +17,13 @@ export interface SingletonLock {
 interface Options {
   url: string
   connectTimeoutMs: number
-  /**
-   * Maximum idle time of the connection, in milliseconds. After that, the server ends the transaction and releases the
-   * lock.
-   */
+  /** After this idle time, the server ends the transaction and releases the lock. */
   maxIdleMs?: number
-  /**
-   * Called when the state of the lock changes. `lost`: the connection broke. `held`: this process acquired the lock
-   * again. `taken`: another process holds the lock.
-   */
+  /** `lost`: the connection broke. `held`: this process has the lock again. `taken`: another process has it. */
   onChange(state: 'lost' | 'held' | 'taken'): void
 }
 
-/** An advisory lock held by an open transaction. Acquires the lock again after the connection breaks. */
+/** Acquires the lock again after the connection breaks. */
 class AdvisoryLock implements SingletonLock {
   readonly #options: Required<Options>
   #holder: Client | undefined
@@ -42,13 +35,12 @@ class AdvisoryLock implements SingletonLock {
     this.#options = options
   }
 
-  /** Tries to acquire the lock once, on a new connection. */
   async tryAcquire(): Promise<boolean> {
     const { url, connectTimeoutMs, maxIdleMs } = this.#options
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
-      // Detect a lost connection well before the server releases the lock and another process can acquire it.
+      // Detect a lost connection well before the server releases the lock.
       query_timeout: maxIdleMs / 3,
       keepAlive: true,
       application_name: 'portico-singleton',
@@ -88,10 +80,7 @@ class AdvisoryLock implements SingletonLock {
     }
   }
 
-  /**
-   * Sends a query at intervals, so that neither the server nor a firewall closes the connection as idle. Closes the
-   * connection if the query fails.
-   */
+  /** Prevents the server and firewalls from closing the connection as idle. */
   startHeartbeat(): void {
     this.#heartbeat = setInterval(() => {
       const client = this.#holder
@@ -112,11 +101,8 @@ class AdvisoryLock implements SingletonLock {
 }
 
 /**
- * Acquires the lock that only one gateway per database can hold. Throws if another gateway still holds the lock after 2
- * seconds.
- *
- * The lock is an advisory lock of a transaction that stays open on a dedicated connection. A transaction-level lock
- * also works behind a pooler in transaction mode. The transaction reads no data and therefore does not delay VACUUM.
+ * Throws if another gateway still holds the lock after 2 seconds. The lock belongs to a transaction that stays open, so
+ * it also works behind a pooler in transaction mode. The transaction reads no data and does not delay VACUUM.
  */
 export const acquireSingletonLock = async (options: Options): Promise<SingletonLock> => {
   const lock = new AdvisoryLock({ ...options, maxIdleMs: options.maxIdleMs ?? defaultIdleMs })
