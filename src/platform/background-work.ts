@@ -3,34 +3,28 @@ import type { Logger } from 'pino'
 import { createConcurrencyLimiter, maxTimerMs, type Randomness } from '../kernel/index.ts'
 
 /**
- * Runs tasks in this process that no response waits for, such as a mail whose sending neither the content nor the timing
- * of a response may reveal. A task that must survive the process is a job (platform/jobs).
+ * Runs tasks without delaying a response, because its timing must not reveal whether a mail is sent. Use a job
+ * (platform/jobs) for a task that must survive the process.
  */
 export interface BackgroundWork {
-  /** Never throws. A task that exceeds the capacity or fails on every attempt is logged as an error. */
-  run(name: string, work: () => Promise<void>): void
-  /** Returns the number of tasks dropped since the start. */
+  /** Never throws. Dropped and failed tasks are logged as errors. Returns false if it drops the task. */
+  run(name: string, work: () => Promise<void>): boolean
   dropped(): number
-  /** Resolves once nothing is running or waiting. */
   idle(): Promise<void>
-  /** Accepts no more tasks, and waits up to `closeMs` for the running and waiting ones. */
+  /** Waits up to `closeMs` for the running and waiting tasks. */
   close(): Promise<void>
 }
 
-/** Limits and delays. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface BackgroundSettings {
-  /**
-   * Maximum number of running tasks, and maximum number of running and waiting tasks together. Further tasks are
-   * dropped.
-   */
   concurrency: number
+  /** Running and waiting tasks together. Further tasks are dropped. */
   capacity: number
-  /** Tasks start after a random delay up to this, so that response times do not reveal whether there was a task. */
+  /** Maximum random delay before a task starts, so that response times do not reveal it. */
   spreadMs: number
-  /** Maximum number of attempts, and the wait after the first one, which doubles each time. */
   attempts: number
+  /** Wait after the first failed attempt. Doubles each time. */
   retryMs: number
-  /** Maximum time that `close` waits. */
   closeMs: number
 }
 
@@ -39,14 +33,13 @@ interface Task {
   work(): Promise<void>
 }
 
-/** Creates a bounded queue of background tasks. */
 export const createBackgroundWork = (
   settings: BackgroundSettings,
   log: Pick<Logger, 'warn' | 'error'>,
   randomness: Pick<Randomness, 'integer'>,
 ): BackgroundWork => {
   const stopping = new AbortController()
-  // `run` limits the number of waiting tasks.
+  // `run` enforces `capacity`.
   const { runLimited } = createConcurrencyLimiter({
     concurrency: settings.concurrency,
     waiting: Number.POSITIVE_INFINITY,
@@ -54,12 +47,13 @@ export const createBackgroundWork = (
   const tasks = new Set<Promise<void>>()
   let dropped = 0
 
-  const drop = (fields: object, reason: string): void => {
+  const drop = (fields: object, reason: string): false => {
     dropped += 1
     log.error(fields, reason)
+    return false
   }
 
-  /** Ends early when the process shuts down. */
+  /** Shutdown ends the wait early. */
   const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal: stopping.signal }).catch(() => undefined)
 
   const runWithRetries = async ({ name, work }: Task): Promise<void> => {
@@ -67,8 +61,10 @@ export const createBackgroundWork = (
       try {
         return await work()
       } catch (error) {
-        if (attempt >= settings.attempts || stopping.signal.aborted)
-          return drop({ err: error, task: name, attempt }, 'background task failed; giving up')
+        if (attempt >= settings.attempts || stopping.signal.aborted) {
+          drop({ err: error, task: name, attempt }, 'background task failed; giving up')
+          return
+        }
         log.warn({ err: error, task: name, attempt }, 'background task failed; retrying')
         await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), maxTimerMs))
       }
@@ -90,6 +86,7 @@ export const createBackgroundWork = (
       if (tasks.size >= settings.capacity) return drop({ task: name }, 'background task dropped: queue full')
       const done = execute({ name, work }).finally(() => tasks.delete(done))
       tasks.add(done)
+      return true
     },
     dropped: () => dropped,
     idle,

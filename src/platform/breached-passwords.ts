@@ -2,30 +2,25 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { fetchText } from './http-client.ts'
 
-/** Checks passwords against known data breaches. */
 export interface BreachCheck {
-  /** Whether a data breach has disclosed a password. */
   isBreached(password: string): Promise<boolean>
 }
 
-/** The range service to query. */
 export interface BreachCheckSettings {
-  /** A range API such as https://api.pwnedpasswords.com/range/. Five hexadecimal digits are appended. */
+  /** Such as https://api.pwnedpasswords.com/range/. */
   url: string
   timeoutMs: number
 }
 
 const prefixDigits = 5
-/** In bytes. A response holds about 800 suffixes, a padded one 1,000, of about 40 bytes each. */
+/** In bytes. A padded response takes about 40,000. */
 const maxResponseBytes = 1_000_000
 
-/** Used in a deployment without a breach check. Every password passes. */
 export const noBreachCheck: BreachCheck = { isBreached: async () => false }
 
 /**
- * Checks passwords by k-anonymity range queries (haveibeenpwned.com/API/v3#PwnedPasswords), which send only the first
- * five digits of the SHA-1. If the service is unavailable, logs a warning and accepts the password, because the
- * strength estimate still applies.
+ * k-anonymity range queries (haveibeenpwned.com/API/v3#PwnedPasswords) send only the first five digits of the SHA-1. If
+ * the service is unavailable, accepts the password, because the strength estimate still applies.
  */
 export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck => {
   const range = async (prefix: string): Promise<string> => {

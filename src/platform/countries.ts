@@ -7,12 +7,10 @@ export interface Country {
   numeric: number
 }
 
-/** All countries of ISO 3166-1, from i18n-iso-countries. */
 export const countries: readonly Country[] = codes.flatMap(([alpha2, alpha3, numeric]) =>
   alpha2 && alpha3 && numeric ? [{ alpha2, alpha3, numeric: Number(numeric) }] : [],
 )
 
 const byAlpha2 = new Set(countries.map((country) => country.alpha2))
 
-/** Whether a country has this ISO 3166 alpha-2 code. */
 export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)

@@ -2,29 +2,27 @@ import { z } from 'zod'
 import { areWithin, type Clock, type Instant, isCurrency, isRate, toInstant } from '../kernel/index.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
-/** One exchange rate. */
 export interface Rate {
   source: string
   target: string
-  /** Units of target for one unit of source, a decimal string. */
+  /** Units of target per unit of source, a decimal string. */
   rate: string
   asOf: Instant
 }
 
-/** Current mid-market rates, without stale ones. */
+/** Mid-market rates, without stale ones. */
 export interface Rates {
   list(): readonly Rate[]
   close(): void
 }
 
-/** Rates from the configuration, which never become stale. */
 export const fixedRates = (rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): Rates => {
   const asOf = clock.now()
   const table = rates.map((rate) => ({ ...rate, asOf }))
   return { list: () => table, close: () => undefined }
 }
 
-/** The rate service to poll. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface ProviderSettings {
   url: string
   refreshMs: number
@@ -32,18 +30,20 @@ export interface ProviderSettings {
   timeoutMs: number
 }
 
-/** `{"asOf": ISO 8601, "rates": {"USD/EUR": "0.9215"}}`. Rates are strings, because JSON numbers are not exact. */
+/**
+ * Such as `{"asOf": ISO 8601, "rates": {"USD/EUR": "0.9215"}}`. Rates are strings, because JSON numbers are not exact.
+ */
 const RateResponse = z.object({
   asOf: z.iso.datetime({ offset: true }),
   rates: z.record(z.string(), z.string().refine(isRate)),
 })
 
-/** In bytes. The pairs of our currencies take a few hundred. */
+/** In bytes. All pairs of our currencies take a few hundred. */
 const maxResponseBytes = 1_000_000
 
 /**
- * Rejects if any rate is invalid. An `asOf` in the future counts as now. If a pair is listed in both directions, the first
- * one applies to both.
+ * Rejects if any rate is invalid. An `asOf` in the future counts as now. If a pair is listed in both directions, only
+ * the first rate is used.
  */
 const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
   const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
@@ -59,10 +59,7 @@ const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): P
   return [...rates.values()]
 }
 
-/**
- * Fetches rates from an HTTP service, at the start and then at intervals. While the service is unavailable, the last rates
- * apply until they are stale. After that the list is empty and quotes are refused.
- */
+/** Fetches rates at startup and then at intervals. If the service fails, the last rates apply until they are stale. */
 export const openRateProvider = async (
   settings: ProviderSettings,
   clock: Clock,
@@ -70,7 +67,7 @@ export const openRateProvider = async (
 ): Promise<Rates> => {
   let known: Rate[] = []
   let isFetching = false
-  /** Sends one request at a time, so that a late response cannot replace a newer one. */
+  /** A late response must not replace a newer one. */
   const refresh = async (): Promise<void> => {
     if (isFetching) return
     isFetching = true

@@ -1,18 +1,14 @@
 import { globalAgent } from 'node:https'
 import { setDeadline } from './runtime/index.ts'
 
-/** A request and the limits of its response. */
 export interface FetchOptions {
   method?: 'POST'
   headers?: Record<string, string>
   body?: URLSearchParams
-  /** Maximum time for the complete response. */
   timeoutMs: number
-  /** Maximum size of the response body, decompressed. */
   maxBytes: number
 }
 
-/** A response with its decoded body. */
 export interface TextResponse {
   status: number
   ok: boolean
@@ -21,9 +17,9 @@ export interface TextResponse {
 
 const loadUndici = async () => {
   const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
-  // An aborted HTTP/1 request closes its connection, so a dead one is replaced. HTTP/2 would only end the stream.
+  // Aborting an HTTP/1 request closes a dead connection. HTTP/2 would close only the stream.
   const options = { allowH2: false }
-  // Like Node's own fetch, uses the proxies of the environment if NODE_USE_ENV_PROXY is set.
+  // Like Node's fetch, obeys NODE_USE_ENV_PROXY.
   const dispatcher = globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options)
   return { fetch, dispatcher }
 }
@@ -31,8 +27,8 @@ const loadUndici = async () => {
 let undici: ReturnType<typeof loadUndici> | undefined
 
 /**
- * Sends one request to an external service and returns the response body as text. Follows no redirect. Rejects with a
- * TimeoutError after `timeoutMs`, and with an Error if the body is larger than `maxBytes`.
+ * Does not follow redirects. Rejects with a TimeoutError after `timeoutMs`, and with an Error if the body is larger
+ * than `maxBytes`.
  */
 export const fetchText = async (
   url: string,
@@ -40,7 +36,7 @@ export const fetchText = async (
 ): Promise<TextResponse> => {
   undici ??= loadUndici()
   const { fetch, dispatcher } = await undici
-  // Start the timer only now: loading undici must not count against the service.
+  // The time to load undici does not count.
   const timeout = new AbortController()
   const timer = setDeadline(
     () => timeout.abort(new DOMException(`no response within ${timeoutMs} ms`, 'TimeoutError')),
@@ -56,7 +52,7 @@ export const fetchText = async (
   }
 }
 
-/** Parses an external response as JSON. The error does not quote the text, because it would end up in the log. */
+/** The error does not quote the text, because errors are logged. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -65,7 +61,7 @@ export const parseJson = (text: string): unknown => {
   }
 }
 
-/** Reads a body into memory. Stops and throws `tooLarge()` once it exceeds `maxBytes`. */
+/** Throws `tooLarge()` once the body exceeds `maxBytes`. */
 export const readUpTo = async (
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,

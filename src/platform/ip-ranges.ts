@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js'
 
-/** A parsed IPv4 or IPv6 network. */
 export type IpRange = [network: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
 
 const mappedBits = 96
@@ -11,7 +10,7 @@ const parseAddressOrCidr = (text: string): IpRange => {
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** Parses an address or a CIDR range. IPv4-mapped IPv6 becomes IPv4. Throws if the text is neither. */
+/** IPv4-mapped IPv6 becomes IPv4. Throws if the text is neither an address nor a CIDR range. */
 export const parseRange = (text: string): IpRange => {
   const [address, bits] = parseAddressOrCidr(text)
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= mappedBits)
@@ -19,10 +18,8 @@ export const parseRange = (text: string): IpRange => {
   return [address, bits]
 }
 
-/** Returns the IP version of a range. */
 export const ipVersion = ([network]: IpRange): 4 | 6 => (network.kind() === 'ipv4' ? 4 : 6)
 
-/** Whether a range contains an address. Returns false if the text is not a valid address. */
 export const containsAddress = ([network, bits]: IpRange, address: string): boolean => {
   if (!ipaddr.isValid(address)) return false
   const ip = ipaddr.process(address)

@@ -1,7 +1,7 @@
 /**
- * The audit log. Start with record.ts: operations insert an entry in the transaction that they record. A background job
- * seals committed entries into a hash chain (seal.ts), and verify.ts checks the chain. schema.ts has the tables and the
- * triggers that make them append-only. Depends on the kernel and the database.
+ * The audit log. Start with record.ts: operations insert entries in their own transaction. A job seals committed
+ * entries into a hash chain (seal.ts), which verify.ts checks. Triggers in schema.ts make the tables append-only.
+ * Depends on the kernel and the database.
  */
 
 export {
@@ -12,5 +12,6 @@ export {
   unauthenticatedAuditContext,
 } from './record.ts'
 export { sealAuditLog } from './seal.ts'
+export { type AuditedSetting, recordSetting } from './setting.ts'
 export { insertAuditEntry } from './store.ts'
-export { type ChainBreak, verifyAuditLog } from './verify.ts'
+export { AuditVerifier, type ChainBreak, verifyAuditLog } from './verify.ts'

@@ -2,11 +2,11 @@ import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
 import { type AuditEntry, insertAuditEntry } from './store.ts'
 
-/** The part of a request that an audit entry records. `accountId` is null if the caller is unknown. */
+/** The part of a request that an entry records. `accountId` is null if the caller is unknown. */
 export interface AuditContext<Account extends AccountId | null = AccountId> {
   operationId: string
   accountId: Account
-  /** The API key that authenticated the request, if any. Its creator is `accountId`. */
+  /** The API key of the request, if any. Its creator is `accountId`. */
   apiKeyId: string | null
   portal: Portal
   at: Instant
@@ -14,16 +14,14 @@ export interface AuditContext<Account extends AccountId | null = AccountId> {
   clientIp: string
 }
 
-/**
- * Returns the audit context of a request without a token. The operation can have identified the account in another way.
- */
+/** The request has no token, but its operation may have identified the account by other means. */
 export const unauthenticatedAuditContext = <Account extends AccountId | null>(
   accountId: Account,
   { operationId, portal, requestId, clientIp }: RequestContext,
   at: Instant,
 ): AuditContext<Account> => ({ operationId, accountId, apiKeyId: null, portal, at, requestId, clientIp })
 
-/** Returns the audit context of an authenticated request. */
+/** For an authenticated request. */
 export const auditContextOf = (request: RequestContext & { caller: Caller }): AuditContext => {
   const { accountId, apiKeyId } = request.caller
   return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), apiKeyId }
@@ -31,7 +29,7 @@ export const auditContextOf = (request: RequestContext & { caller: Caller }): Au
 
 type AnyContext = AuditContext<AccountId | null>
 
-/** The object of an operation: a row, its workspace, and further facts. */
+/** The object of an operation. */
 interface Subject {
   workspaceId: WorkspaceId | null
   targetId: string | null
@@ -50,11 +48,11 @@ const toEntry = (context: AnyContext, { workspaceId, targetId, detail }: Subject
   detail: { ...detail, ...(context.apiKeyId !== null && { apiKey: context.apiKeyId }) },
 })
 
-/** Inserts the audit entry of a successful operation, in its transaction. */
+/** Inserts the entry of a successful operation, in its transaction. */
 export const recordSuccess = (tx: Tx, context: AnyContext, subject: Subject): Promise<void> =>
   insertAuditEntry(tx, { ...toEntry(context, subject), outcome: 'SUCCESS' })
 
-/** Inserts the audit entry of a refused operation, usually outside a transaction, which would roll back. */
+/** Usually runs outside the operation's transaction, whose rollback would remove the entry. */
 export const recordRefusal = (
   store: Database | Tx,
   context: AnyContext,

@@ -9,7 +9,6 @@ interface AuditLogTable {
   portal: Portal
   actor_biz_id: string | null
   workspace_biz_id: string | null
-  /** The id of the operation or the job. */
   action: string
   target_biz_id: string | null
   outcome: AuditOutcome
@@ -35,9 +34,8 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Audit entries are inserted in the transaction of the action they record, and never change. A background job seals them
- * afterwards in commit order: it sets `sequence` and the hashes, once. A domain type checks `outcome` because PostgreSQL
- * caches the check of a domain, and parses a CHECK of a table again for each statement.
+ * Entries never change, except that the sealing job sets `sequence` and the hashes once. `outcome` has a domain type,
+ * because PostgreSQL caches a domain's check but parses a table's check for each statement.
  */
 const log = [
   `CREATE DOMAIN audit_outcome AS text CHECK (VALUE IN ('SUCCESS', 'REFUSED'))`,
@@ -66,7 +64,7 @@ const log = [
   `CREATE INDEX audit_log_actor ON audit_log (actor_biz_id, at)`,
   `CREATE INDEX audit_log_target ON audit_log (target_biz_id, at) WHERE target_biz_id IS NOT NULL`,
   `CREATE INDEX audit_log_action ON audit_log (action, at)`,
-  // An inserted entry must not have a sequence number, because that would block the sealing job.
+  // An inserted sequence number would block the sealing job.
   `CREATE FUNCTION audit_log_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'UPDATE' THEN
@@ -90,10 +88,7 @@ const log = [
     FOR EACH STATEMENT EXECUTE FUNCTION audit_log_guard()`,
 ]
 
-/**
- * The head of the chain, in one row. It only moves forward. If it moved back, it would hide that entries were removed
- * from the end.
- */
+/** If the sequence number of the head could decrease, entries could be removed from the end unnoticed. */
 const chain = [
   `CREATE TABLE audit_chain (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -115,4 +110,11 @@ const chain = [
     FOR EACH STATEMENT EXECUTE FUNCTION audit_chain_guard()`,
 ]
 
-export const migrations = [sqlMigration('001-baseline', [...log, ...chain])]
+export const migrations = [
+  sqlMigration('001-baseline', [...log, ...chain]),
+  sqlMigration('002-lists', [
+    `CREATE INDEX IF NOT EXISTS audit_log_list ON audit_log (at, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS audit_log_refused ON audit_log (at, biz_id) WHERE outcome = 'REFUSED'`,
+    `DROP INDEX audit_log_at`,
+  ]),
+]

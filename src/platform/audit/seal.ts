@@ -4,8 +4,8 @@ import { canonicalJson } from '../../kernel/index.ts'
 import { type EntryContent, lockHead, type Seal, unsealedEntries, writeSeals } from './store.ts'
 
 /**
- * Hashes an entry: SHA-256 over the previous hash and a canonical JSON array of the sequence number and the content. Anyone
- * with the rows can verify it, because it needs no key.
+ * SHA-256 over the previous hash and a canonical JSON array of the sequence number and the content. Needs no key, so
+ * anyone who has the rows can verify it.
  */
 export const hashEntry = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
   const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = entry
@@ -32,7 +32,7 @@ const sealBatch = (database: Database): Promise<number> =>
     return seals.length
   })
 
-/** Seals all committed entries in batches and returns their number. Stops between two batches if the signal is aborted. */
+/** Stops between two batches if the signal is aborted. */
 export const sealAuditLog = async (database: Database, signal?: AbortSignal): Promise<number> => {
   let sealed = 0
   for (;;) {

@@ -32,12 +32,21 @@ const insertEntry = statement((store, param: Param<Omit<AuditEntry, 'at' | 'deta
   }),
 )
 
-/** Inserts an entry in the transaction of the action that it records, so that neither exists without the other. */
 export const insertAuditEntry = async (tx: Tx | Database, entry: AuditEntry): Promise<void> => {
   await insertEntry.all(tx, { ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
 }
 
-/** The fields of an entry that its hash covers. `at` is in microseconds, the database's resolution. */
+export const latestDetail = async (tx: Tx, action: string): Promise<unknown> => {
+  const newest = tx.selectFrom('audit_log').where('action', '=', action).orderBy('at', 'desc').limit(1)
+  return (await newest.select('detail').executeTakeFirst())?.detail
+}
+
+/** Holds the lock until the transaction ends. */
+export const lockAction = async (tx: Tx, action: string): Promise<void> => {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${action}, 0))`.execute(tx)
+}
+
+/** The hash covers these fields. `at` is in microseconds, the database's resolution. */
 export interface EntryContent {
   bizId: string
   atMicros: string
@@ -52,13 +61,11 @@ export interface EntryContent {
   detail: unknown
 }
 
-/** The end of the hash chain: the last sequence number and its hash. */
 export interface Head {
   sequence: number
   hash: Uint8Array
 }
 
-/** An entry with its place in the chain. */
 export interface SealedEntry {
   sequence: number
   previousHash: Uint8Array
@@ -80,11 +87,10 @@ const content = [
   'detail',
 ] as const
 
-/** Reads the end of the chain and locks it, so that one replica at a time extends the chain. */
+/** The lock allows only one replica at a time to extend the chain. */
 export const lockHead = (tx: Tx): Promise<Head> =>
   tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
 
-/** Reads the end of the chain. Returns undefined if the row was removed. */
 export const readHead = (database: Database): Promise<Head | undefined> =>
   database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
 
@@ -96,8 +102,8 @@ const firstSealed = (database: Database) =>
     .limit(1)
 
 /**
- * Reads the first sealed entry that the chain does not include: before its beginning or after its head. One statement,
- * because sealing changes entries and head together. Two index scans: a condition with OR would read the whole chain.
+ * Reads the first sealed entry before the chain or after its head. Uses one statement, because sealing changes entries
+ * and head together, and two index scans, because OR would read the whole chain.
  */
 export const unlinkedEntry = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
   const before = firstSealed(database).where('sequence', '<', 1)
@@ -113,7 +119,6 @@ export const unlinkedEntry = (database: Database): Promise<{ sequence: number; b
     .executeTakeFirst()
 }
 
-/** Reads up to `limit` committed entries that are not sealed yet, oldest first. */
 export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>
   tx
     .selectFrom('audit_log')
@@ -124,7 +129,6 @@ export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> 
     .limit(limit)
     .execute()
 
-/** The sealing columns of one entry. */
 export interface Seal {
   bizId: string
   sequence: number
@@ -134,7 +138,6 @@ export interface Seal {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** Sets the sealing columns of a batch of entries, and moves the head to the last of them, in two statements. */
 export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Promise<void> => {
   const rows = seals.map((seal) => ({
     id: seal.bizId,
@@ -152,7 +155,6 @@ export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Pr
     .execute()
 }
 
-/** Reads up to `limit` sealed entries after a sequence number, in order. */
 export const sealedEntries = async (database: Database, after: number, limit: number): Promise<SealedEntry[]> => {
   const rows = await database
     .selectFrom('audit_log')

@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { makeDirectory } from '../../database/index.ts'
+import { freeBytes, makeDirectory } from '../../database/index.ts'
 import { errorCode } from '../../kernel/index.ts'
 import { assertBlobKey, type Blobs } from './blobs.ts'
 
@@ -18,7 +18,7 @@ const exists = async (path: string): Promise<boolean> => {
   }
 }
 
-/** Flushes a file or a folder, so that it survives a power failure. */
+/** The file must survive a power failure. */
 const flush = async (path: string): Promise<void> => {
   const handle = await open(path, 'r')
   try {
@@ -28,11 +28,26 @@ const flush = async (path: string): Promise<void> => {
   }
 }
 
+const checkedBytes = 1_048_576
+
+async function* keepFreeSpace(chunks: AsyncIterable<Buffer>, directory: string, minimum: number) {
+  let unchecked = checkedBytes
+  for await (const chunk of chunks) {
+    unchecked += chunk.length
+    if (unchecked >= checkedBytes) {
+      unchecked = 0
+      if ((await freeBytes(directory)) < minimum)
+        throw new Error(`the disk has less than ${minimum} bytes free (files.storage.minimumFreeBytes)`)
+    }
+    yield chunk
+  }
+}
+
 /**
- * Stores blobs as files in a directory, in 256 folders by the end of their ids. A blob is written to a temporary file next to its final
- * path and renamed when it is complete. Several replicas need a shared directory, or S3.
+ * Files are in 256 folders named after the last two digits of their ids. A blob gets its final path once it is
+ * complete. Several replicas need a shared directory, or S3.
  */
-export const createDiskBlobs = (directory: string): Blobs => {
+export const createDiskBlobs = (directory: string, minimumFreeBytes: number): Blobs => {
   const pathOf = (key: string): string => {
     const [area = '', id = ''] = assertBlobKey(key).split('/')
     return join(directory, area, id.slice(-2), id)
@@ -42,7 +57,8 @@ export const createDiskBlobs = (directory: string): Blobs => {
       const path = pathOf(key)
       try {
         await makeDirectory(dirname(path))
-        await pipeline(source, createWriteStream(path + partial, { flags: 'wx', mode: 0o600 }))
+        const kept = (bytes: AsyncIterable<Buffer>) => keepFreeSpace(bytes, dirname(path), minimumFreeBytes)
+        await pipeline(source, kept, createWriteStream(path + partial, { flags: 'wx', mode: 0o600 }))
         await flush(path + partial)
         await rename(path + partial, path)
         await flush(dirname(path))

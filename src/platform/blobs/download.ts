@@ -2,14 +2,13 @@ import { Readable } from 'node:stream'
 import { matchesIfNoneMatch, Refusal, type RequestContext, StreamReply } from '../../kernel/index.ts'
 import { type Blobs, BlobsUnavailable, type ByteRange } from './blobs.ts'
 
-/** A range, the whole blob, or a range that the blob does not have. */
 export type RequestedRange = ByteRange | 'whole' | 'unsatisfiable'
 
 const single = /^bytes=(\d{0,15})-(\d{0,15})$/
 
 /**
- * Returns the range that a Range header requests of `size` bytes (RFC 9110, section 14.1). Unknown units and invalid ranges
- * are ignored, as section 14.2 requires. Multiple ranges are rejected, because a client could make them expensive.
+ * Parses a Range header (RFC 9110, section 14.1). Ignores unknown units and invalid ranges, as section 14.2 requires.
+ * Rejects multiple ranges, because a client could make them expensive.
  */
 export const parseByteRange = (header: string | null, size: number): RequestedRange => {
   if (header === null || !/^bytes=/.test(header)) return 'whole'
@@ -26,19 +25,18 @@ export const parseByteRange = (header: string | null, size: number): RequestedRa
   return { first, last: to === '' ? size - 1 : Math.min(Number(to), size - 1) }
 }
 
-/** A blob with the facts that its response headers need. */
 export interface Downloadable {
   key: string
   fileName: string
   contentType: string
   sizeBytes: number
-  /** The digest in hex. It is also the entity tag, because a blob never changes. */
+  /** In hex. Also the entity tag, because a blob never changes. */
   sha256: string
 }
 
 type Conditions = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>
 
-/** Formats an attachment's Content-Disposition (RFC 6266): its name in ASCII for old clients, and in UTF-8 (RFC 8187). */
+/** RFC 6266: the file name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 const disposition = (name: string): string => {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
   const encoded = encodeURIComponent(name).replace(
@@ -54,7 +52,7 @@ const open = async (blobs: Blobs, key: string, range?: ByteRange): Promise<Reada
   return bytes
 }
 
-/** Serves a blob as an attachment, with Range and conditional requests (RFC 9110, sections 13 and 14). */
+/** Supports Range and conditional requests (RFC 9110, sections 13 and 14). */
 export const download = async (blobs: Blobs, item: Downloadable, request: Conditions): Promise<StreamReply> => {
   const { key, sizeBytes } = item
   const tag = `"${item.sha256}"`
@@ -65,7 +63,7 @@ export const download = async (blobs: Blobs, item: Downloadable, request: Condit
     'content-type': item.contentType,
     'content-disposition': disposition(item.fileName),
   }
-  // A client that has a part of another version (If-Range) gets the whole blob.
+  // A client with part of another version (If-Range) gets the whole blob.
   const isSameVersion = request.ifRange === null || request.ifRange === tag
   const range = parseByteRange(isSameVersion ? request.range : null, sizeBytes)
   if (range === 'unsatisfiable')

@@ -1,8 +1,7 @@
 /**
- * Files outside the database, on disk or in S3. Start with the `Blobs` port in blobs.ts; `openBlobs` opens the configured
- * store. A blob that no row references is an orphan: orphan-store.ts records its key before it is written, and
- * orphan-cleanup.ts deletes it. download.ts serves a blob with Range and conditional requests. Depends on the kernel, the
- * database and platform/runtime.
+ * Files outside the database, on disk or in S3. Start with `Blobs` in blobs.ts. orphan-store.ts records a key before
+ * its blob is written, and orphan-cleanup.ts deletes blobs that no row references. download.ts serves blobs. Depends on
+ * the kernel, the database and platform/runtime.
  */
 
 export { type Blobs, createByteMeter, isBlobStoreUnavailable } from './blobs.ts'

@@ -13,13 +13,13 @@ const withUnavailable = async <T>(work: Promise<T>): Promise<T> => {
 }
 
 /**
- * Wraps a store so that its failures are `BlobsUnavailable`. Failures of a source are thrown unchanged. Piped streams fail
- * together, so a relay stream shows which side failed first.
+ * Failures of the store become `BlobsUnavailable`; those of a source are unchanged. Piped streams fail together, so the
+ * relay shows which side failed first.
  */
 const withStoreErrors = (blobs: Blobs): Blobs => ({
   put: async (key, source: Readable) => {
     const relay = new PassThrough()
-    // The relay can fail before the store begins to read.
+    // An error event without a listener would end the process.
     relay.on('error', () => undefined)
     let sourceError: Error | undefined
     const failSource = (error: Error): void => {
@@ -42,12 +42,12 @@ const withStoreErrors = (blobs: Blobs): Blobs => ({
   close: () => blobs.close(),
 })
 
-/** Where blobs are stored. */
-export type BlobStorage = { kind: 'disk' } | ({ kind: 's3' } & S3Settings)
+export type BlobStorage = { kind: 'disk'; minimumFreeBytes: number } | ({ kind: 's3' } & S3Settings)
 
 /** Opens the configured store. Loads the AWS SDK, which is large, only for S3. */
 export const openBlobs = async (storage: BlobStorage, dataDirectory: string): Promise<Blobs> => {
-  if (storage.kind === 'disk') return withStoreErrors(createDiskBlobs(join(dataDirectory, 'blobs')))
+  if (storage.kind === 'disk')
+    return withStoreErrors(createDiskBlobs(join(dataDirectory, 'blobs'), storage.minimumFreeBytes))
   const { createS3Blobs } = await import('./s3-blobs.ts')
   return withStoreErrors(createS3Blobs(storage))
 }

@@ -4,16 +4,12 @@ import type { Blobs } from './blobs.ts'
 import { markForDeletion, postponeDeletion, removeDeleted } from './orphan-store.ts'
 
 const batchSize = 200
-/**
- * After this many consecutive failures, the store counts as unavailable. Each further deletion could take a full
- * timeout.
- */
+/** After this many failures, the store is probably down, and each further deletion could take a full timeout. */
 const maxConsecutiveFailures = 10
 
 /**
- * Deletes the due orphans of an area and returns their number. A blob that cannot be deleted does not block the others:
- * this call rejects at its end, and the next cleanup tries the blob last. The store is not listed: it may hold millions of
- * blobs, including those of other deployments.
+ * If deletions fail, rejects at the end, and tries the failed ones last next time. Does not list the store's keys,
+ * because there may be millions, including those of other deployments.
  */
 export const deleteOrphanBlobs = async (
   { database, blobs }: { database: Database; blobs: Blobs },

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 
-/** Records keys before their blobs are written. Blobs that no row has claimed at `dueAt` are deleted. */
+/** Call this before the blobs are written. Blobs that no row has claimed at `dueAt` are deleted. */
 export const addOrphanBlobs = async (store: Database | Tx, keys: readonly string[], dueAt: Instant): Promise<void> => {
   if (keys.length === 0) return
   await sql`INSERT INTO unnamed_blobs (blob_key, due_at) SELECT unnest(${keys}::text[]), ${timestamptz(dueAt)}`.execute(
@@ -10,10 +10,7 @@ export const addOrphanBlobs = async (store: Database | Tx, keys: readonly string
   )
 }
 
-/**
- * Claims a blob for a row; call it in the transaction that inserts the row. Returns false if the blob is deleted or about
- * to be.
- */
+/** Call this in the transaction that inserts the row. Returns false if the blob has been deleted or is about to be. */
 export const claimBlob = async (tx: Tx, key: string): Promise<boolean> => {
   const claimed = await tx
     .deleteFrom('unnamed_blobs')
@@ -25,8 +22,7 @@ export const claimBlob = async (tx: Tx, key: string): Promise<boolean> => {
 }
 
 /**
- * Marks up to `max` due keys of an area for deletion and returns them, the longest due first. From then on no row can
- * claim them. Includes keys that an earlier cleanup has marked, but not those in `excluded`.
+ * No row can claim a marked key. Returns the longest due keys first, including those that an earlier cleanup marked.
  */
 export const markForDeletion = async (
   database: Database,
@@ -51,14 +47,13 @@ export const markForDeletion = async (
   return marked.sort((one, other) => one.due_at - other.due_at).map(({ blob_key }) => blob_key)
 }
 
-/** Moves marked keys behind all other due keys. */
 export const postponeDeletion = async (database: Database, keys: readonly string[], at: Instant): Promise<void> => {
   await sql`UPDATE unnamed_blobs SET due_at = ${timestamptz(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(
     database,
   )
 }
 
-/** Removes marked keys, once their blobs are deleted. */
+/** Call this once the blobs are deleted. */
 export const removeDeleted = async (database: Database, keys: readonly string[]): Promise<void> => {
   await sql`DELETE FROM unnamed_blobs WHERE is_doomed AND blob_key = ANY (${keys}::text[])`.execute(database)
 }

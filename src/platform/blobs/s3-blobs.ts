@@ -4,32 +4,31 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { isRecord } from '../../kernel/index.ts'
 import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 
-/** The bucket and how to reach it. */
 export interface S3Settings {
   bucket: string
   region: string
-  /** URL of an S3-compatible store; undefined for Amazon S3. */
+  /** Undefined for Amazon S3. */
   endpoint?: string | undefined
-  /** Maximum time to send a request (at most one part), to get a response (tried twice), and between bytes of a response. */
+  /**
+   * Limits each of three steps: sending a request (at most one part), waiting for its response (attempted twice), and
+   * waiting for more bytes.
+   */
   timeoutMs: number
-  /** Put the bucket in the path instead of the host name. Most other stores require this. */
+  /** Put the bucket in the path. Most stores other than Amazon S3 require this. */
   forcePathStyle: boolean
-  /** Prefix of every key, such as `portico/`. */
+  /** Such as `portico/`. */
   prefix: string
 }
 
-/** S3's minimum part size. Two parts are uploaded concurrently, which limits the memory of an upload. */
+/** S3's minimum. An upload sends two parts concurrently, so it needs little memory. */
 const partSize = 5 * 1024 * 1024
 
-/**
- * The number of sockets is not limited, because fifty slow downloads, the default maximum, would block all other
- * requests.
- */
+/** With the default limit of 50, fifty slow downloads would block all other requests. */
 const unbounded = { maxSockets: Number.POSITIVE_INFINITY }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
 
-/** Destroys a body if no bytes arrive for `timeoutMs` although the reader is waiting. */
+/** Destroys a body if no bytes arrive for `timeoutMs` while the reader is waiting. */
 const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
   const through = new PassThrough()
   const checkProgress = (): void => {
@@ -42,9 +41,8 @@ const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
 }
 
 /**
- * Opens an S3-compatible store. The AWS SDK's default chain provides credentials: environment, profile, or machine role.
- * Checksums are sent only where the protocol requires them, because other stores support few. Configure a lifecycle rule
- * on the bucket (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
+ * Many stores other than Amazon S3 do not support checksums. Configure a lifecycle rule on the bucket
+ * (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
  */
 export const createS3Blobs = (settings: S3Settings): Blobs => {
   const { bucket: Bucket, prefix, region, endpoint, forcePathStyle, timeoutMs } = settings
@@ -63,7 +61,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
-  // The SDK's timeout covers the response headers only. It would wait for the body forever.
+  // The SDK's timeout covers only the response headers.
   client.middlewareStack.add(
     (next) => async (request) => {
       const result = await next(request)
@@ -100,7 +98,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       try {
         await client.send(new DeleteObjectCommand(at(key)))
       } catch (error) {
-        // Amazon S3 reports no error for a missing object here, but other stores do.
+        // Unlike Amazon S3, some stores report an error if the object does not exist.
         if (!isMissing(error)) throw error
       }
     },

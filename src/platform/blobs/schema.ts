@@ -14,9 +14,8 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Blobs that no row references (docs/decisions/0036-unreferenced-blobs.md). A key is recorded before its blob is
- * written, and removed in the transaction that inserts the referencing row. The cleanup marks a due key as doomed before
- * it deletes the blob, so that no row can reference it in between.
+ * A key is recorded before its blob is written. The cleanup marks a due key before it deletes the blob, so that no row
+ * can reference it in between (docs/decisions/0036-unreferenced-blobs.md).
  */
 export const migrations = [
   sqlMigration('001-baseline', [

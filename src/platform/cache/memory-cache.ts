@@ -3,17 +3,16 @@ import { isValidAt, type Validity } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
 import type { Cache, WindowName } from './cache.ts'
 
-/** The spent sequence numbers: the highest one, and a bit for each number below it (RFC 4303, section 3.4.3). */
+/** The highest spent number, and a bit for each number below it (RFC 4303, section 3.4.3). */
 export interface ReplayWindow {
   highest: number
   /** Bit n: whether `highest - n` is spent. */
   bits: bigint
 }
 
-/** A window in which no number is spent. */
 export const emptyWindow: ReplayWindow = { highest: 0, bits: 0n }
 
-/** Returns the window after spending a number; undefined if it is spent, too old, or not a positive integer. */
+/** Undefined if the number is spent, too old, or not a positive integer. */
 export const spendIn = (window: ReplayWindow, sequence: number, size: number): ReplayWindow | undefined => {
   if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined
   const age = window.highest - sequence
@@ -29,20 +28,20 @@ export const spendIn = (window: ReplayWindow, sequence: number, size: number): R
 interface WindowGroup {
   epoch: string
   joined: number
-  /** Windows in use by member; null once closed. */
+  /** A closed window is null. */
   windows: Map<string, ReplayWindow | null>
 }
 
 interface Entry extends Validity {
-  value: number | WindowGroup
+  value: number | string | WindowGroup
 }
 
-/** Evict up to 10 expired entries per insert, so that no insert must remove all entries of a burst. */
+/** No insert must remove all entries of a burst. */
 const maxEvictions = 10
 
-/** Returns a cache for a single process. Evicts the least recently used entry beyond `maximumEntries`. */
+/** Evicts the least recently used entry beyond `maximumEntries`. */
 export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
-  // Limit the cache by entry sizes of 1. The option `max` would allocate all entries in advance.
+  // The option `max` would allocate all entries in advance.
   const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
 
   const findLive = (key: string): Entry | undefined => {
@@ -51,7 +50,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
     if (entry) entries.delete(key)
     return undefined
   }
-  /** Starts with the least recently used entry, which is usually the first to expire. */
+  /** The least recently used entry is usually the first to expire. */
   const evictExpired = (now: Instant): void => {
     let evicted = 0
     for (const key of entries.rkeys()) {
@@ -76,6 +75,12 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   }
 
   return {
+    get: async (key) => {
+      const value = findLive(key)?.value
+      return typeof value === 'string' ? value : undefined
+    },
+    set: async (key, text, ttl) => store(key, text, ttl),
+    delete: async (key) => void entries.delete(key),
     increment: async (key, window) => {
       const entry = findLive(key)
       if (!entry || typeof entry.value !== 'number') {

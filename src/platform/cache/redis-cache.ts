@@ -3,8 +3,8 @@ import { type RedisConnection, RedisUnavailable, type Script, scriptOf } from '.
 import type { Cache, WindowName } from './cache.ts'
 
 /**
- * KEYS: counter. ARGV: window in ms. Sets the TTL again if it is missing (an aborted write, a persisted key) or longer than
- * the window (Redis's clock was set back, or a new master has another clock).
+ * KEYS: counter. ARGV: window in ms. Sets the TTL again if it is missing (after an aborted write or PERSIST) or too
+ * long (Redis's clock was set back, or a new master's clock differs).
  */
 const incrementScript = scriptOf(`
 local count = redis.call('INCR', KEYS[1])
@@ -16,8 +16,8 @@ end
 return {count, remaining}`)
 
 /*
- * A group of replay windows is one hash, so that Redis loses a group as a whole, including its epoch. Fields: `epoch`,
- * `joined`, and the member id of each window in use. Ids are longer than both names.
+ * A group is one hash, so that Redis loses it as a whole, including its epoch. Fields: `epoch`, `joined`, and the
+ * member id of each window in use. Ids are longer than the other names.
  */
 
 /** KEYS: group. ARGV: epoch of a new group, maximum number of members, TTL in ms. */
@@ -34,9 +34,9 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return epoch`)
 
 /**
- * KEYS: group. ARGV: epoch, member, sequence, size. A window is `<highest>:<digits>`. Digit n, counted from 1, is 1
- * if the number `highest - n + 1` is spent. Missing digits count as 0. A closed window is empty. The highest number is stored as it was
- * sent, because Lua would round numbers near 2^53 to 14 digits.
+ * KEYS: group. ARGV: epoch, member, sequence, size. A window is `<highest>:<digits>`. Digit n, counted from 1, is 1 if
+ * `highest - n + 1` is spent. A closed window is an empty string. The highest number is stored as it was sent, because
+ * Lua would round numbers near 2^53 to 14 digits.
  */
 const spendScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
@@ -65,8 +65,8 @@ if redis.call('HGET', KEYS[1], ARGV[2]) == '' then return 0 end
 return 1`)
 
 /**
- * KEYS: group. ARGV: epoch, member. A full Redis rejects HSET unless the script has written before. So PEXPIRE, which
- * needs no memory and changes nothing here, runs first.
+ * KEYS: group. ARGV: epoch, member. A full Redis rejects HSET unless the script has already written. PEXPIRE therefore
+ * runs first: it needs no memory and has no effect here.
  */
 const closeWindowScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
@@ -83,12 +83,15 @@ const parseReply = <T>(schema: z.ZodType<T>, reply: unknown): T => {
   return result.data
 }
 
-/** Returns the cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
+/** Each call is one command or script on one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
   const redisKey = (key: string): string => `portico:${key}`
   const runWindowScript = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
     (await redis.script(script, [redisKey(group)], [epoch, member, ...values])) === 1
   return {
+    get: async (key) => parseReply(Text, await redis.command('GET', redisKey(key))) ?? undefined,
+    set: async (key, text, ttl) => void (await redis.command('SET', redisKey(key), text, 'PX', String(Math.ceil(ttl)))),
+    delete: async (key) => void (await redis.command('DEL', redisKey(key))),
     increment: async (key, window) => {
       const reply = await redis.script(incrementScript, [redisKey(key)], [Math.ceil(window)])
       const [count, remaining] = parseReply(Pair, reply)

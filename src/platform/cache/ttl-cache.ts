@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock, Instant, MaybePromise } from '../../kernel/index.ts'
 
-/** Caches the results of look-ups for a fixed time. */
 export interface TtlCache<T> {
-  /** Returns the cached value, synchronously if it is resolved; otherwise the result of `load`. */
-  read(key: string, load: () => Promise<T>): MaybePromise<T>
-  /** Removes a value, so that the next read loads it again. Call this after the change is committed. */
+  /** Synchronous if the value is resolved. `maxAgeMs` replaces the TTL of the cache. */
+  read(key: string, load: () => Promise<T>, maxAgeMs?: number): MaybePromise<T>
+  /** Returns a value for which `read` would be synchronous. */
+  peek(key: string): T | undefined
+  /** Call this after the change is committed. */
   invalidate(key: string): void
   clear(): void
 }
@@ -17,18 +18,17 @@ interface Entry<T> {
 }
 
 /**
- * Creates a cache. The TTL of a value, in milliseconds, starts when its load starts. A load that is pending when its
- * key is invalidated is not used. Errors are not cached. If there are more than `max` keys, the least recently used one
- * is removed.
+ * The TTL, in milliseconds, starts when a load starts. Errors are not cached, nor is a load during which its key is
+ * invalidated.
  */
 export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: number }): TtlCache<T> => {
   const entries = new LRUCache<string, Entry<T>>({ max })
   return {
-    read: (key, load) => {
+    read: (key, load, maxAgeMs = ms) => {
       const known = entries.get(key)
       // The age is negative if the clock was set back.
       const age = known ? clock.now() - known.loadedAt : -1
-      if (known && age >= 0 && age < ms) return known.resolved ? known.resolved.value : known.pending
+      if (known && age >= 0 && age < maxAgeMs) return known.resolved ? known.resolved.value : known.pending
       const entry: Entry<T> = { loadedAt: clock.now(), pending: load(), resolved: null }
       entries.set(key, entry)
       entry.pending.then(
@@ -38,6 +38,11 @@ export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: 
         () => entries.get(key) === entry && entries.delete(key),
       )
       return entry.pending
+    },
+    peek: (key) => {
+      const known = entries.get(key)
+      const age = known ? clock.now() - known.loadedAt : -1
+      return known?.resolved && age >= 0 && age < ms ? known.resolved.value : undefined
     },
     invalidate: (key) => void entries.delete(key),
     clear: () => entries.clear(),

@@ -1,8 +1,19 @@
 /**
- * Keyed digests, encryption at rest and password hashes. Start with secret-key.ts: it derives one key per purpose from the
- * deployment's secret key. Depends on the kernel only.
+ * Keyed digests, encryption at rest and password hashes. Start with secret-key.ts, which derives one key per purpose
+ * from the secret key. Depends on the kernel only.
  */
 
 export { decodeBase64url, isCompactJws } from './base64url.ts'
+export { firstOf, spendOneOf } from './first-of.ts'
 export { createPasswordHasher, type PasswordHasher } from './password-hasher.ts'
-export { createKeyedDigest, createSecretBox, type KeyedDigest, type SecretBox } from './secret-key.ts'
+export {
+  createKeyedDigest,
+  createSecretBox,
+  type KeyedDigest,
+  keyIdPosition,
+  type SecretBox,
+  type SecretPurpose,
+  sealedOverhead,
+  secretKeyId,
+  UnopenableError,
+} from './secret-key.ts'

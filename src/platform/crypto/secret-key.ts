@@ -1,16 +1,24 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Randomness } from '../../kernel/index.ts'
 
 const keyBytes = 32
+const keyIdBytes = 4
 
-/** Derives the key of each purpose from the deployment's 32-byte secret by HKDF-SHA-256 (RFC 5869). */
-class DerivedKeys<Purpose extends string> {
+const derive = (secretKey: Uint8Array, info: string, length: number): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', secretKey, 'portico', info, length))
+
+/** One key per purpose, by HKDF-SHA-256 (RFC 5869). */
+class SecretKey<Purpose extends string> {
+  /** Stored with every value of this key. It does not reveal the key. */
+  readonly id: Buffer
   readonly #secretKey: Uint8Array
   readonly #use: 'digest' | 'box'
   readonly #keys = new Map<Purpose, Uint8Array>()
 
   /** `use` separates digests from encryption, so that they never share a key. */
   constructor(secretKey: Uint8Array, use: 'digest' | 'box') {
+    if (secretKey.length !== keyBytes) throw new RangeError('the secret key must have 32 bytes')
+    this.id = Buffer.from(derive(secretKey, 'key-id', keyIdBytes))
     this.#secretKey = secretKey
     this.#use = use
   }
@@ -18,17 +26,32 @@ class DerivedKeys<Purpose extends string> {
   keyFor(purpose: Purpose): Uint8Array {
     const known = this.#keys.get(purpose)
     if (known) return known
-    if (this.#secretKey.length !== keyBytes) throw new RangeError('the secret key must have 32 bytes')
-    const key = new Uint8Array(hkdfSync('sha256', this.#secretKey, 'portico', `${this.#use}:${purpose}`, keyBytes))
+    const key = derive(this.#secretKey, `${this.#use}:${purpose}`, keyBytes)
     this.#keys.set(purpose, key)
     return key
   }
 }
 
-/** Digests values that are only compared (tokens, codes, addresses), so that a stolen database does not reveal them. */
-export type KeyedDigest = (purpose: DigestPurpose, ...parts: string[]) => Uint8Array
+export interface SecretKeys {
+  current: Uint8Array
+  previous: readonly Uint8Array[]
+}
 
-/** The purposes are a closed set, so that a digest for one purpose never matches a digest for another one. */
+export const secretKeyId = (secretKey: Uint8Array): Uint8Array => new SecretKey(secretKey, 'box').id
+
+/** Digests values that are only compared (tokens, codes, addresses), so that a stolen database does not reveal them. */
+export interface KeyedDigest {
+  /** Uses the current key. */
+  (purpose: DigestPurpose, ...parts: string[]): Uint8Array
+  /** For lookups: the digest under the current key, then those under the previous keys. */
+  candidates(purpose: DigestPurpose, ...parts: string[]): [Uint8Array, ...Uint8Array[]]
+  /** Accepts digests under the current or a previous key. */
+  matches(stored: Uint8Array, purpose: DigestPurpose, ...parts: string[]): boolean
+  /** Whether the digest was made with the current key. */
+  isCurrent(stored: Uint8Array): boolean
+}
+
+/** A closed set, so that a digest never matches one for another purpose. */
 export type DigestPurpose =
   | 'login-session'
   | 'one-time-code'
@@ -42,27 +65,49 @@ export type DigestPurpose =
   | 'withdrawal-account'
   | 'withdrawal-channel-request'
 
+const isEqual = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b)
+
 /**
- * Returns an HMAC-SHA-256 (RFC 2104) with a key per purpose. The input includes the length of each part, so that moving
+ * The id of the secret key, then an HMAC-SHA-256 (RFC 2104). The input includes the length of each part, so that moving
  * characters between parts changes the result.
  */
-export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
-  const keys = new DerivedKeys<DigestPurpose>(secretKey, 'digest')
-  return (purpose, ...parts) => {
-    const hmac = createHmac('sha256', keys.keyFor(purpose))
+export const createKeyedDigest = ({ current, previous }: SecretKeys): KeyedDigest => {
+  const newest = new SecretKey<DigestPurpose>(current, 'digest')
+  const older = previous.map((each) => new SecretKey<DigestPurpose>(each, 'digest'))
+  const under = (key: SecretKey<DigestPurpose>, purpose: DigestPurpose, parts: string[]): Uint8Array => {
+    const hmac = createHmac('sha256', key.keyFor(purpose))
     for (const part of parts) hmac.update(`${part.length}:`).update(part)
-    return hmac.digest()
+    return Buffer.concat([key.id, hmac.digest()])
+  }
+  const digest = (purpose: DigestPurpose, ...parts: string[]): Uint8Array => under(newest, purpose, parts)
+  const candidates: KeyedDigest['candidates'] = (purpose, ...parts) => [
+    under(newest, purpose, parts),
+    ...older.map((key) => under(key, purpose, parts)),
+  ]
+  return Object.assign(digest, {
+    candidates,
+    matches: (stored: Uint8Array, purpose: DigestPurpose, ...parts: string[]) =>
+      candidates(purpose, ...parts).some((candidate) => isEqual(candidate, stored)),
+    isCurrent: (stored: Uint8Array) => isEqual(stored.subarray(0, keyIdBytes), newest.id),
+  })
+}
+
+export class UnopenableError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UnopenableError'
   }
 }
 
-/** Encryption at rest. A secret opens only with the purpose and the context (such as the row's id) it was sealed with. */
+/** A secret can be opened only with the purpose and the context (such as the row's id) it was sealed with. */
 export interface SecretBox {
+  /** Uses the current key. */
   seal(purpose: SecretPurpose, context: string, plaintext: Uint8Array): Uint8Array
-  /** Throws unless the bytes were sealed with this purpose and context. */
+  /** Accepts the current and previous keys. Throws for another purpose or context. */
   open(purpose: SecretPurpose, context: string, sealed: Uint8Array): Uint8Array
 }
 
-/** The purposes are a closed set, so that a typing error cannot create a new key. */
+/** A closed set, so that a typing error cannot create a new key. */
 export type SecretPurpose =
   | 'signing-key'
   | 'channel-key'
@@ -71,35 +116,51 @@ export type SecretPurpose =
   | 'otp-secret'
   | 'withdrawal-account'
 
-/** The layout of a secret: version (1 byte), nonce (12 bytes), ciphertext, tag (16 bytes). */
+/** Layout: version (1 byte), key id (4 bytes), nonce (12 bytes), ciphertext, tag (16 bytes). */
 const version = 1
 const nonceBytes = 12
 const tagBytes = 16
+const headerBytes = 1 + keyIdBytes
 
-/** AES-256-GCM (NIST SP 800-38D) with a key per purpose and the context as additional authenticated data. */
-export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): SecretBox => {
-  const keys = new DerivedKeys<SecretPurpose>(secretKey, 'box')
+export const sealedOverhead = headerBytes + nonceBytes + tagBytes
+
+/** Counted from 1, as in SQL. */
+export const keyIdPosition = { sealed: 2, digest: 1, length: keyIdBytes } as const
+
+/** AES-256-GCM (NIST SP 800-38D). The header and the context are additional authenticated data. */
+export const createSecretBox = ({ current, previous }: SecretKeys, randomness: Randomness): SecretBox => {
+  const newest = new SecretKey<SecretPurpose>(current, 'box')
+  const keys = [newest, ...previous.map((each) => new SecretKey<SecretPurpose>(each, 'box'))]
+  const associatedData = (keyId: Uint8Array, context: string): Buffer =>
+    Buffer.concat([Uint8Array.of(version), keyId, Buffer.from(context)])
   return {
     seal: (purpose, context, plaintext) => {
       const nonce = randomness.bytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', keys.keyFor(purpose), nonce).setAAD(Buffer.from(context))
+      const cipher = createCipheriv('aes-256-gcm', newest.keyFor(purpose), nonce)
+      cipher.setAAD(associatedData(newest.id, context))
       const body = Buffer.concat([cipher.update(plaintext), cipher.final()])
-      return Buffer.concat([Uint8Array.of(version), nonce, body, cipher.getAuthTag()])
+      return Buffer.concat([Uint8Array.of(version), newest.id, nonce, body, cipher.getAuthTag()])
     },
     open: (purpose, context, sealed) => {
-      if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) throw new Error('not a sealed secret')
-      const body = 1 + nonceBytes
-      const decipher = createDecipheriv('aes-256-gcm', keys.keyFor(purpose), sealed.subarray(1, body), {
+      if (sealed.length < sealedOverhead || sealed[0] !== version)
+        throw new UnopenableError(`a sealed ${purpose} has another format`)
+      const keyId = Buffer.from(sealed.subarray(1, headerBytes))
+      const key = keys.find(({ id }) => id.equals(keyId))
+      if (!key) {
+        const hex = keyId.toString('hex')
+        throw new UnopenableError(
+          `a sealed ${purpose} has the key id ${hex}: neither PORTICO_SECRET_KEY nor PORTICO_SECRET_KEY_PREVIOUS has it`,
+        )
+      }
+      const body = headerBytes + nonceBytes
+      const decipher = createDecipheriv('aes-256-gcm', key.keyFor(purpose), sealed.subarray(headerBytes, body), {
         authTagLength: tagBytes,
       })
-      decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes))
+      decipher.setAAD(associatedData(key.id, context)).setAuthTag(sealed.subarray(-tagBytes))
       try {
         return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
       } catch (cause) {
-        // Operators see this message if they start with the wrong key.
-        throw new Error(`a sealed ${purpose} does not open: PORTICO_SECRET_KEY differs, or the bytes were changed`, {
-          cause,
-        })
+        throw new UnopenableError(`a sealed ${purpose} does not open: its bytes or its context were changed`, { cause })
       }
     },
   }

@@ -12,7 +12,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 
-/** The texts of one language by full key, such as `coded.roleType.OWNER.label`. */
+/** By full key, such as `coded.roleType.OWNER.label`. */
 export type Texts = Readonly<Record<string, string>>
 
 const flatten = (node: unknown, key: string, into: Record<string, string>): void => {
@@ -24,7 +24,7 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
   for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
 }
 
-/** Reads `<directory>/<locale>.yaml`. Keys are flat, because codes contain dots and colons. */
+/** Keys are flat, because codes contain dots and colons. */
 export const readTexts = (directory: string, locale: Locale): Texts => {
   const file = join(directory, `${locale}.yaml`)
   const texts: Record<string, string> = {}
@@ -36,10 +36,10 @@ export const readTexts = (directory: string, locale: Locale): Texts => {
   return texts
 }
 
-/** A deployment's own numbers, by family and code (`codedValues` in the configuration). */
+/** By family and code. */
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Returns all coded values of one language by `<family>.<code>`. They are frozen, because all responses share them. */
+/** The values are frozen, because all responses share them. */
 const codedValues = (
   families: Iterable<CodedFamily>,
   textOf: (key: string) => string,
@@ -56,26 +56,22 @@ const codedValues = (
   return result
 }
 
-/** The texts to load. */
 export interface WordsOptions {
-  /** Contains `<locale>.yaml` for each language: config/locales. */
+  /** Contains `<locale>.yaml` for each language. */
   directory: string
-  /** Directories of extensions. Only English is required there. */
+  /** Only `en.yaml` is required in them. */
   extensionDirectories?: readonly string[]
-  /** Texts of extensions by language and key. Only English is required. */
+  /** By language and key. Only English is required. */
   extensionTexts?: readonly Readonly<Record<string, unknown>>[]
-  /** Keys that must have a text. */
   requiredKeys?: readonly string[]
-  /** All refusal codes and families of coded values. */
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
   codedOverrides?: CodedOverrides
 }
 
-/** The placeholder of a field's name while a sentence is prepared. No text contains it. */
+/** No text contains this character. */
 const fieldPlaceholder = '\u0000'
 
-/** Joins the texts of all directories. Throws if an extension replaces a text. */
 const joinTexts = (
   { directory, extensionDirectories = [], extensionTexts = [] }: WordsOptions,
   locale: Locale,
@@ -105,7 +101,7 @@ const loadTranslations = (options: WordsOptions): I18n => {
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
-    // Without this option, texts of zh would replace missing texts of zh-Hant.
+    // Otherwise, texts that are missing in zh-Hant would be taken from zh.
     load: 'currentOnly',
     initAsync: false,
     keySeparator: false,
@@ -119,7 +115,6 @@ const loadTranslations = (options: WordsOptions): I18n => {
   return i18n
 }
 
-/** Prepares the texts of one language that every request needs. */
 const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides = {} }: WordsOptions) => {
   const fixed = i18n.getFixedT(locale)
   const translate = (key: string, values: Record<string, string> = {}): string => fixed(key, values)
@@ -142,8 +137,8 @@ const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides =
 }
 
 /**
- * Creates the texts of config/locales. Reads all files at the start, so that a broken file fails the start and not a request.
- * Missing texts fall back to English. Other languages are prepared at their first use, because that is the slow part.
+ * Reads all files at startup, so that an invalid file prevents startup. Missing texts fall back to English. Other
+ * languages are prepared on first use, because that is slow.
  */
 export const createWords = (options: WordsOptions): Words => {
   const i18n = loadTranslations(options)
@@ -165,6 +160,7 @@ export const createWords = (options: WordsOptions): Words => {
       if (!value) throw new RangeError(`${family.name} has no ${code}`)
       return value
     },
+    findCoded: (family, code, locale) => prepared(locale).coded.get(`${family.name}.${code}`),
     text: (key, locale, values) => prepared(locale).translate(key, values),
   }
 }

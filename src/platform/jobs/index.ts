@@ -1,10 +1,10 @@
 /**
- * Background jobs that survive the process, in a database table shared by all replicas. Start with `JobKind` in job.ts.
- * `enqueueJob` adds a job in the caller's transaction; the runner leases due jobs, runs them and retries failures. Work
- * that may be lost with the process belongs in background-work.ts instead. Depends on the kernel and the database.
+ * Background jobs that survive the process, in a table shared by all replicas. Start with `JobKind` in job.ts.
+ * `enqueueJob` adds a job in the caller's transaction; the runner leases due jobs and retries failures. Work that may
+ * be lost belongs in background-work.ts. Depends on the kernel and the database.
  */
 
 export type { JobFacts, JobKind } from './job.ts'
 export { failedJobCleanup } from './job.ts'
-export { createJobRunner, queueFailureKind } from './runner.ts'
-export { enqueueJob } from './store.ts'
+export { createJobRunner, type DropReason, queueFailureKind } from './runner.ts'
+export { enqueueJob, enqueueJobs } from './store.ts'

@@ -2,25 +2,29 @@ import type { Database } from '../../database/index.ts'
 import { addMs, type Clock, hours } from '../../kernel/index.ts'
 import { deleteFailedJobs } from './store.ts'
 
-/** The context of one attempt. */
+/** One attempt at a job. */
 export interface JobFacts {
   jobId: string
-  /** The number of the attempt, starting at 1. */
+  /** Starts at 1. */
   attempt: number
-  /** Aborted when the lease is lost or the process shuts down. Another replica may repeat any later write. */
+  /**
+   * Aborted when the lease is lost or the process shuts down. Another replica may then repeat any write that follows.
+   */
   signal: AbortSignal
+  /** Reports that a limit ends the job without its effect, such as a mail above a daily limit. */
+  drop(): void
 }
 
-/** A kind of job. Its work must be idempotent: it starts again if its process is killed. */
+/** A kind of job. `work` must be idempotent: a job starts again if its process is killed. */
 export interface JobKind {
   name: string
   /** Maximum number of attempts. A recurring kind is retried forever. */
   attempts: number
-  /** Interval of a recurring kind, in milliseconds from the end of a run to the next one, across all replicas. */
+  /** Makes the kind recurring: milliseconds from the end of one run to the start of the next, across all replicas. */
   everyMs?: number
-  /** Delay of a recurring kind's first run after the first start of the deployment, in milliseconds. Default: 0. */
+  /** Delay of a recurring kind's first run after the first start, in milliseconds. Default: 0. */
   initialDelayMs?: number
-  /** Whether a job may take minutes. One worker per process never runs such jobs, so that they cannot block short ones. */
+  /** Whether a job may take minutes. One worker per process is reserved for short jobs. */
   isLong?: boolean
   work(payload: unknown, facts: JobFacts): Promise<void>
   /** Runs before a job is marked as failed. Must be idempotent, too. */
@@ -30,11 +34,10 @@ export interface JobKind {
 interface Ports {
   database: Database
   clock: Clock
-  /** How long failed jobs stay in the table for inspection, in milliseconds. */
+  /** How long failed jobs stay for inspection, in milliseconds. */
   failedRetentionMs: number
 }
 
-/** Returns the recurring job that deletes old failed jobs. */
 export const failedJobCleanup = ({ database, clock, failedRetentionMs }: Ports): JobKind => ({
   name: 'jobs.deleteFailed',
   attempts: 1,

@@ -3,21 +3,19 @@ import { addMs, type Clock, type Ids, messageOf } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
 import { deleteJob, type Lease, leaseJob, maxBackoffMs, renewLease, returnJob, upsertRecurringJob } from './store.ts'
 
-/** Limits and intervals of a runner. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface JobSettings {
-  /** Maximum number of concurrent jobs in this process. */
   concurrency: number
   pollMs: number
   /** How long a job stays leased after its process was killed. */
   leaseMs: number
 }
 
-/** Runs due jobs in this process. */
 export interface JobRunner {
   start(): Promise<void>
-  /** Runs one due job. Returns false if none is due. */
+  /** Returns false if no job is due. */
   runOne(): Promise<boolean>
-  /** Leases no more jobs, aborts the running ones, and waits for them to end. */
+  /** Aborts the running jobs and waits for them to end. */
   stop(): Promise<void>
 }
 
@@ -28,28 +26,32 @@ interface Ports {
   settings: JobSettings
   kinds: readonly JobKind[]
   onFailure(failure: { kind: string; jobId: string; attempt: number; error: unknown }): void
+  /** Called for a job that ends without its effect: because of a limit, or after its last attempt. */
+  onDropped(job: { kind: string; jobId: string; attempt: number; reason: DropReason }): void
 }
+
+/** Why a job ended without its effect. */
+export type DropReason = 'limit' | 'failed'
 
 interface LeasedJob {
   kind: JobKind
   lease: Lease
 }
 
-/** The kind reported with a failure to read the queue, which belongs to no job. */
+/** Reported if reading the queue fails. */
 export const queueFailureKind = 'jobs'
 
-/** Additional attempts if the process was killed: the job is usually not the cause. */
+/** A process is usually killed for reasons other than its job. */
 const maxKills = 5
 
-/** Maximum length of the failure that is stored with a job, in characters. */
+/** In characters. */
 const maxFailureLength = 500
 
-/** Grows by a factor of four from one second, up to five minutes. */
 const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), maxBackoffMs)
 
 /**
- * Renews a lease three times per lease duration until stopped. Calls `onLost` once another replica has taken the job, or
- * the lease has expired because the database was unavailable.
+ * Renews three times per lease duration. Calls `onLost` once another replica has taken the job, or the lease has
+ * expired because the database was unavailable.
  */
 const startLeaseRenewal = (
   { database, clock, settings }: Ports,
@@ -65,7 +67,7 @@ const startLeaseRenewal = (
       if (await renewLease(database, lease, next)) until = next
       else onLost(new Error('the lease was lost'))
     } catch (cause) {
-      // The lease stays valid until it expires.
+      // A failed renewal does not end the lease.
       if (clock.now() >= until) onLost(new Error('the lease could not be renewed', { cause }))
     }
   }
@@ -135,7 +137,7 @@ class Runner implements JobRunner {
     }
   }
 
-  /** Workers lease jobs one after the other, so that each knows how many long jobs are running. */
+  /** Each worker must know how many long jobs are running. */
   #leaseNext(): Promise<LeasedJob | undefined> {
     const leased = this.#leasing.then(() => this.#lease())
     this.#leasing = leased.catch(() => undefined)
@@ -166,34 +168,41 @@ class Runner implements JobRunner {
     const renewal = startLeaseRenewal(this.#ports, lease, (reason) => lost.abort(reason))
     const killsProcesses = kind.everyMs === undefined && attempt > kind.attempts + maxKills
     let error: unknown = null
+    let isDropped = false
+    const drop = (): void => {
+      isDropped = true
+    }
     try {
       if (killsProcesses) throw new Error('the process was killed during each attempt')
-      await kind.work(payload, { jobId, attempt, signal })
+      await kind.work(payload, { jobId, attempt, signal, drop })
     } catch (caught) {
       error = caught ?? new Error('failed')
     }
     await renewal.stop()
-    if (!lost.signal.aborted) await this.#settle(job, error)
+    if (!lost.signal.aborted) await this.#settle(job, error, isDropped)
   }
 
-  /** Deletes a job or schedules its next attempt. `error` is null after a success. */
-  async #settle({ kind, lease }: LeasedJob, error: unknown): Promise<void> {
-    const { database, clock, onFailure } = this.#ports
+  /** `error` is null after a success. */
+  async #settle({ kind, lease }: LeasedJob, error: unknown, isDropped: boolean): Promise<void> {
+    const { database, clock, onFailure, onDropped } = this.#ports
     const failure = error === null ? null : messageOf(error).slice(0, maxFailureLength)
     const { jobId, attempt, payload } = lease
     if (this.#stopping.signal.aborted && failure !== null)
       return returnJob(database, lease, { runAt: clock.now(), failure, attempts: attempt - 1 })
     if (failure !== null) onFailure({ kind: kind.name, jobId, attempt, error })
+    else if (isDropped) onDropped({ kind: kind.name, jobId, attempt, reason: 'limit' })
     if (kind.everyMs !== undefined)
       return returnJob(database, lease, { runAt: addMs(clock.now(), kind.everyMs), failure, attempts: 0 })
     if (failure === null) return deleteJob(database, lease)
     const isFinal = attempt >= kind.attempts
-    // If this call fails, the lease expires and the next attempt abandons the job again.
-    if (isFinal) await kind.abandon?.(payload)
+    // If `abandon` fails, the lease expires and the next attempt calls it again.
+    if (isFinal) {
+      await kind.abandon?.(payload)
+      onDropped({ kind: kind.name, jobId, attempt, reason: 'failed' })
+    }
     const runAt = isFinal ? null : addMs(clock.now(), backoffMs(attempt))
     return returnJob(database, lease, { runAt, failure, attempts: attempt })
   }
 }
 
-/** Creates the runner of the given kinds of jobs. All replicas share one queue. */
 export const createJobRunner = (ports: Ports): JobRunner => new Runner(ports)

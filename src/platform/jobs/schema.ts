@@ -22,8 +22,8 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Background jobs (docs/decisions/0020-jobs-on-the-database.md). A job waits, or one replica holds its lease until
- * `lease_until`. A finished job is deleted; a job with `every_ms` waits for its next run instead, one per kind.
+ * See docs/decisions/0020-jobs-on-the-database.md. A finished job is deleted. A recurring kind (`every_ms`) has a
+ * single row, which then waits for the next run.
  */
 export const migrations = [
   sqlMigration('001-baseline', [

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
-/** A leased job. `leaseId` distinguishes the leases of one job. */
+/** `leaseId` distinguishes the leases of one job. */
 export interface Lease {
   jobId: string
   leaseId: string
@@ -11,17 +11,26 @@ export interface Lease {
   attempt: number
 }
 
-/** Adds a job in the transaction of the action that requires it, so that neither exists without the other. */
-export const enqueueJob = async (
-  tx: Tx | Database,
-  ids: Ids,
-  { kind, payload, at }: { kind: string; payload: object; at: Instant },
-): Promise<void> => {
-  await tx
-    .insertInto('jobs')
-    .values({ ...newJob(ids, kind, at), payload: JSON.stringify(payload), every_ms: null })
-    .execute()
+/** A job to add. */
+export interface NewJob {
+  kind: string
+  payload: object
+  at: Instant
 }
+
+/** Adds jobs in the transaction of their action, so that none exists without it. */
+export const enqueueJobs = async (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Promise<void> => {
+  if (jobs.length === 0) return
+  const rows = jobs.map(({ kind, payload, at }) => ({
+    ...newJob(ids, kind, at),
+    payload: JSON.stringify(payload),
+    every_ms: null,
+  }))
+  await tx.insertInto('jobs').values(rows).execute()
+}
+
+/** Adds a job in the transaction of its action, so that neither exists without the other. */
+export const enqueueJob = (tx: Tx | Database, ids: Ids, job: NewJob): Promise<void> => enqueueJobs(tx, ids, [job])
 
 const newJob = (ids: Ids, kind: string, at: Instant) => ({
   biz_id: ids.next<'job'>(),
@@ -33,7 +42,7 @@ const newJob = (ids: Ids, kind: string, at: Instant) => ({
   created_at: toDate(at),
 })
 
-/** Creates the row of a recurring kind if it is missing. A shortened interval applies immediately. */
+/** Keeps an existing row. A shortened interval applies immediately. */
 export const upsertRecurringJob = async (
   database: Database,
   ids: Ids,
@@ -52,13 +61,12 @@ export const upsertRecurringJob = async (
     .execute()
 }
 
-/** Maximum wait before the next attempt. */
 export const maxBackoffMs = 300_000
 
 /**
- * Leases the job with the earliest due time: a waiting one, or one whose lease has expired. Skips rows that other replicas
- * are leasing. A job due later than its maximum wait was scheduled before the clock was set back, and is due now. The
- * clocks of replicas may differ by up to a lease.
+ * Leases the due job with the earliest due time. Skips rows that other replicas are leasing. If the due time is further
+ * away than the maximum wait, the clock was set back and the job is due. The clocks of replicas may differ by up to the
+ * duration of a lease.
  */
 export const leaseJob = async (
   database: Database,
@@ -93,7 +101,7 @@ export const leaseJob = async (
     .executeTakeFirst()
 }
 
-/** Extends a lease. Returns false if it was lost. */
+/** Returns false if the lease was lost. */
 export const renewLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
   const renewed = await database
     .updateTable('jobs')
@@ -105,7 +113,6 @@ export const renewLease = async (database: Database, lease: Lease, until: Instan
   return renewed !== undefined
 }
 
-/** Deletes a completed job. */
 export const deleteJob = async (database: Database, lease: Lease): Promise<void> => {
   await database
     .deleteFrom('jobs')
@@ -114,7 +121,7 @@ export const deleteJob = async (database: Database, lease: Lease): Promise<void>
     .execute()
 }
 
-/** Schedules a job's next attempt, or marks the job as failed if `runAt` is null. */
+/** Marks the job as failed if `runAt` is null. */
 export const returnJob = async (
   database: Database,
   lease: Lease,
@@ -135,7 +142,6 @@ export const returnJob = async (
     .execute()
 }
 
-/** Deletes failed jobs whose last attempt was due before an instant. */
 export const deleteFailedJobs = async (database: Database, before: Instant): Promise<void> => {
   await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', timestamptz(before)).execute()
 }

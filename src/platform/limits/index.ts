@@ -1,7 +1,8 @@
 /**
- * Rate limits: `Limits.spend` counts a request against a limit. The counters are express-rate-limit stores, in memory for
- * one process (limits.ts) or in Redis for all replicas (redis-limit-store.ts). Depends on the kernel and platform/redis.
+ * Rate limits. Start with `Limits.spend` in limits.ts. The counters are express-rate-limit stores, in memory for one
+ * process or in Redis for all replicas (redis-limit-store.ts). Depends on the kernel and platform/redis.
  */
 
-export { createLimits, type Limits, type StoreFactory, scaledLimit } from './limits.ts'
-export { createRedisLimitStores } from './redis-limit-store.ts'
+export { createDomainLimits, type DomainLimits } from './domain-limits.ts'
+export { createLimits, type Limits, type SharedCounters, scaledLimit } from './limits.ts'
+export { createRedisCounters } from './redis-limit-store.ts'

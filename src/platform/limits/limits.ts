@@ -1,11 +1,10 @@
-import { type ClientRateLimitInfo, ipKeyGenerator, MemoryStore, type Options, type Store } from 'express-rate-limit'
+import { type ClientRateLimitInfo, ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
 import { type Clock, type MaybePromise, maxTimerMs, thenSync } from '../../kernel/index.ts'
 
 /**
- * express-rate-limit's MemoryStore with three changes. It returns a copy of the count: MemoryStore returns its live
- * record, which concurrent callers would all read after the last increment. It returns synchronously: MemoryStore has
- * counted before its promise resolves. And it closes a window that ends too far in the future: the window was opened before
- * the clock was set back, and would block its client until then.
+ * MemoryStore with three changes. 1. Returns a copy of the count, because concurrent callers would all read the last
+ * increment from the live record. 2. Returns synchronously. 3. Closes a window that ends too far in the future: the
+ * clock was set back, and the window would block its client until then.
  */
 class MemoryLimitStore extends MemoryStore {
   readonly #clock: Clock
@@ -17,8 +16,7 @@ class MemoryLimitStore extends MemoryStore {
 
   override init({ windowMs }: Options): void {
     this.windowMs = windowMs
-    // A timer above the maximum would fire immediately and reset the counters, so a long window is timed in several
-    // parts.
+    // A timer above the maximum would fire immediately, so a long window is timed in several parts.
     const parts = Math.ceil(windowMs / maxTimerMs)
     let elapsedParts = 0
     const onPart = (): void => {
@@ -47,66 +45,134 @@ class MemoryLimitStore extends MemoryStore {
   }
 }
 
-interface Rule {
+/** A fixed-window limit. */
+export interface LimitRule {
+  /** Maximum count per window. */
   limit: number
+  /** In milliseconds. */
   windowMs: number
 }
 
-interface LimitState {
+/** A limit after a count. */
+export interface LimitState {
+  /** Whether the count is within the limit. */
   allowed: boolean
   limit: number
+  /** Further counts that the window allows. */
   remaining: number
+  /** Milliseconds until the window ends. */
   resetMs: number
 }
 
-/** Counts requests against rate limits. */
+/** `name` and `key` select the counter. */
+export interface Spend {
+  name: string
+  key: string
+  rule: LimitRule
+}
+
 export interface Limits {
-  /** Counts a request against a limit. `name` and `key` select the counter. */
-  spend(name: string, key: string, rule: Rule): MaybePromise<LimitState>
-  /** Returns the key of a client address. IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
+  /** `name` and `key` select the counter. */
+  spend(name: string, key: string, rule: LimitRule): MaybePromise<LimitState>
+  /** Spends in order. Stops after the first limit that does not allow the count. */
+  spendAll(spends: readonly Spend[]): MaybePromise<LimitState[]>
+  /** Whether `spendAll` takes one round trip for several limits. */
+  sharesRoundTrip: boolean
+  /** IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
   addressKey(address: string, ipv6Prefix: number): string
-  /** Returns the key of a client's network: /24 for IPv4, /48 for IPv6. */
+  /** /24 for IPv4, /48 for IPv6. */
   networkKey(address: string): string
   close(): void
 }
 
-/** Creates the counters of one limit and window: in memory for this process, in Redis for all replicas. */
-export type StoreFactory = (name: string) => Store
+/** Declared here, because the library's `Store` type requires the types of Express. */
+export interface LimitStore {
+  init?(options: { windowMs: number }): void
+  increment(key: string): MaybePromise<{ totalHits: number; resetTime: Date | undefined }>
+  shutdown?(): MaybePromise<void>
+}
 
-/** Returns a limit multiplied by PORTICO_RATE_LIMIT_SCALE, at least 1. */
+export type StoreFactory = (name: string) => LimitStore
+
+export interface Counted {
+  totalHits: number
+  resetTime: Date
+}
+
+/** A counter, and the count that is still allowed. */
+export interface Counter {
+  name: string
+  key: string
+  windowMs: number
+  limit: number
+}
+
+/** Counts in order. Stops after the first counter above its limit. */
+export type CountInOrder = (counters: readonly Counter[]) => Promise<Counted[]>
+
+export interface SharedCounters {
+  storeFor: StoreFactory
+  /** Undefined if the counters can be on different servers. */
+  countInOrder: CountInOrder | undefined
+}
+
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 
-/**
- * Creates rate limits on express-rate-limit's stores: one store per limit and window, because portals may configure
- * different windows. `scale` multiplies every limit (PORTICO_RATE_LIMIT_SCALE). If a store fails, `spend` rejects and the
- * request fails.
- */
+/** Portals may configure different windows, so there is one store per limit and window. */
 export const createLimits = (
   scale: number,
   clock: Clock,
-  storeFor: StoreFactory = () => new MemoryLimitStore(clock),
+  { storeFor, countInOrder }: SharedCounters = {
+    storeFor: () => new MemoryLimitStore(clock),
+    countInOrder: undefined,
+  },
 ): Limits => {
-  const stores = new Map<string, Map<number, Store>>()
-  const open = (name: string, windowMs: number): Store => {
+  const stores = new Map<string, Map<number, LimitStore>>()
+  const open = (name: string, windowMs: number): LimitStore => {
     const store = storeFor(name)
-    // The stores read only the window from the middleware's options.
-    store.init?.({ windowMs } as Parameters<NonNullable<Store['init']>>[0])
-    const others = stores.get(name) ?? new Map<number, Store>()
+    store.init?.({ windowMs })
+    const others = stores.get(name) ?? new Map<number, LimitStore>()
     stores.set(name, others.set(windowMs, store))
     return store
   }
+  const toState = (rule: LimitRule, { totalHits, resetTime }: { totalHits: number; resetTime: Date | undefined }) => {
+    const limit = scaledLimit(rule.limit, scale)
+    const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
+    return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
+  }
+  const spend: Limits['spend'] = (name, key, rule) => {
+    const store = stores.get(name)?.get(rule.windowMs) ?? open(name, rule.windowMs)
+    const counted = store instanceof MemoryLimitStore ? store.count(key) : store.increment(key)
+    return thenSync(counted, (each) => toState(rule, each))
+  }
+  const spendFrom = (spends: readonly Spend[], states: LimitState[]): MaybePromise<LimitState[]> => {
+    const next = spends[states.length]
+    if (!next) return states
+    return thenSync(spend(next.name, next.key, next.rule), (state) => {
+      states.push(state)
+      return state.allowed ? spendFrom(spends, states) : states
+    })
+  }
+  const spendTogether = async (spends: readonly Spend[], count: CountInOrder): Promise<LimitState[]> => {
+    const counted = await count(
+      spends.map(({ name, key, rule: { limit, windowMs } }) => ({
+        name,
+        key,
+        windowMs,
+        limit: scaledLimit(limit, scale),
+      })),
+    )
+    return counted.flatMap((each, index) => {
+      const spend = spends[index]
+      return spend ? [toState(spend.rule, each)] : []
+    })
+  }
   return {
-    spend: (name, key, rule) => {
-      const store = stores.get(name)?.get(rule.windowMs) ?? open(name, rule.windowMs)
-      const counted = store instanceof MemoryLimitStore ? store.count(key) : store.increment(key)
-      return thenSync(counted, ({ totalHits, resetTime }) => {
-        const limit = scaledLimit(rule.limit, scale)
-        const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
-        return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
-      })
-    },
+    spend,
+    spendAll: (spends) =>
+      countInOrder && spends.length > 1 ? spendTogether(spends, countInOrder) : spendFrom(spends, []),
+    sharesRoundTrip: countInOrder !== undefined,
     addressKey: (address, ipv6Prefix) => {
-      // Only IPv6 addresses are truncated to a prefix.
       if (!address.includes(':')) return address
       return ipKeyGenerator(address, ipv6Prefix)
     },

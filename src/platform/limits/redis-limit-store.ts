@@ -1,6 +1,9 @@
 import RedisStore from 'rate-limit-redis'
+import type { Clock } from '../../kernel/index.ts'
 import { type RedisConnection, RedisUnavailable, type Script, scriptOf } from '../redis/index.ts'
-import type { StoreFactory } from './limits.ts'
+import type { CountInOrder, SharedCounters, StoreFactory } from './limits.ts'
+
+type Commands = Pick<RedisConnection, 'command' | 'script'>
 
 type Reply = boolean | number | string
 
@@ -12,13 +15,64 @@ const replyOf = (value: unknown): Reply | Reply[] => {
   throw new RedisUnavailable(new Error('unexpected reply'))
 }
 
+const keyOf = (name: string, key: string): string => `${prefixOf(name)}${key}`
+const prefixOf = (name: string): string => `portico:limit:${name}:`
+
 /**
- * Creates limit stores on rate-limit-redis that all replicas share. That package loads its scripts once, and would fail
- * forever if Redis were unavailable at that moment. So "loading" only records a script, and our connection sends it
- * when it is needed. Each script uses one key, so it works in a cluster. If the TTL of a counter is longer than its
- * window, it is set to the window: Redis's clock was set back, or a new master has another clock.
+ * KEYS: counters. ARGV: window in ms and limit of each. Counts like rate-limit-redis, which counts one key per command,
+ * and stops after the first counter above its limit. Returns the count and TTL of each.
  */
-export const createRedisLimitStores = (redis: RedisConnection): StoreFactory => {
+const countInOrderScript = scriptOf(`
+local counts = {}
+for i, key in ipairs(KEYS) do
+  local window = ARGV[2 * i - 1]
+  local count = 1
+  local remaining = redis.call('PTTL', key)
+  if remaining <= 0 then
+    redis.call('SET', key, 1, 'PX', window)
+    remaining = tonumber(window)
+  else
+    count = redis.call('INCR', key)
+    if remaining > tonumber(window) then
+      redis.call('PEXPIRE', key, window)
+      remaining = tonumber(window)
+    end
+  end
+  counts[2 * i - 1] = count
+  counts[2 * i] = remaining
+  if count > tonumber(ARGV[2 * i]) then break end
+end
+return counts`)
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
+
+const createCountInOrder =
+  (redis: Commands, clock: Clock): CountInOrder =>
+  async (counters) => {
+    const reply = await redis.script(
+      countInOrderScript,
+      counters.map(({ name, key }) => keyOf(name, key)),
+      counters.flatMap(({ windowMs, limit }) => [windowMs, limit]),
+    )
+    if (!Array.isArray(reply) || !reply.every(isCount) || reply.length < 2)
+      throw new RedisUnavailable(new Error('unexpected reply'))
+    const now = clock.now()
+    const counted: Awaited<ReturnType<CountInOrder>> = []
+    for (let index = 0; index + 1 < reply.length; index += 2)
+      counted.push({ totalHits: reply[index] ?? 0, resetTime: new Date(now + (reply[index + 1] ?? 0)) })
+    // A counter without a count would allow the call.
+    const last = counters[counted.length - 1]
+    const isRefused = last !== undefined && (counted.at(-1)?.totalHits ?? 0) > last.limit
+    if (counted.length !== counters.length && !isRefused) throw new RedisUnavailable(new Error('unexpected reply'))
+    return counted
+  }
+
+/**
+ * rate-limit-redis loads its scripts once, and would fail forever if Redis were unavailable at that moment. Here,
+ * "loading" only records a script, and our connection sends it when it is needed. If the TTL of a counter is longer
+ * than its window, Redis's clock was set back or a new master's clock differs. The TTL is then set to the window.
+ */
+const createStoreFactory = (redis: Commands): StoreFactory => {
   const scripts = new Map<string, Script>()
   const sendCommand = async (...[name = '', ...rest]: string[]): Promise<Reply | Reply[]> => {
     if (name === 'SCRIPT') {
@@ -36,5 +90,15 @@ export const createRedisLimitStores = (redis: RedisConnection): StoreFactory => 
     await redis.command('PEXPIRE', key, windowMs)
     return [counted[0] ?? 0, windowMs]
   }
-  return (name) => new RedisStore({ prefix: `portico:limit:${name}:`, sendCommand })
+  return (name) => new RedisStore({ prefix: prefixOf(name), sendCommand })
 }
+
+/** In a cluster, a script can use keys of one hash slot only. */
+export const createRedisCounters = (
+  redis: Commands,
+  clock: Clock,
+  { cluster }: { cluster: boolean },
+): SharedCounters => ({
+  storeFor: createStoreFactory(redis),
+  countInOrder: cluster ? undefined : createCountInOrder(redis, clock),
+})

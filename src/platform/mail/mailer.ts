@@ -1,22 +1,25 @@
 import type { Locale } from '../../kernel/index.ts'
 
-/** Every mail that Portico sends, with the values of its texts. */
+/** Portico's mails, with the names of the values in their texts. */
 export const mailTemplates = {
   'login-code': ['code', 'minutes'],
-  'step-up-code': ['code', 'minutes'],
+  'step-up-code': ['code', 'minutes', 'purpose'],
   'registration-code': ['code', 'minutes'],
   'account-exists': ['url'],
   'password-reset': ['url', 'minutes'],
   'new-device': ['time', 'address', 'device', 'url'],
   'security-change': ['change', 'time', 'address', 'url'],
+  'confirmation-failed': ['time', 'address', 'url'],
+  'workspace-notice': ['event', 'about', 'workspace', 'actor', 'time', 'advice', 'url'],
   'account-decision': ['decision', 'reason', 'url'],
+  'operator-proposal': ['proposal', 'status', 'account', 'reason', 'url'],
   'workspace-invitation': ['inviter', 'workspace', 'role', 'message', 'days', 'url'],
 } as const satisfies Record<string, readonly string[]>
 
 export type MailTemplate = keyof typeof mailTemplates
 export const mailTemplateNames = Object.keys(mailTemplates) as MailTemplate[]
 
-/** The name of a mail of an extension: `<domain>.<name>`. */
+/** The name of a mail that an extension adds: `<domain>.<name>`. */
 export type ExtensionMail = `${string}.${string}`
 
 /** The name of any mail. */
@@ -33,7 +36,7 @@ export interface Mail<T extends AnyTemplate> {
   values: MailValues<T>
 }
 
-/** Hands a mail over for delivery. Throws SYSTEM.UNAVAILABLE if the mail server does not accept it. */
+/** Throws SYSTEM.UNAVAILABLE if the mail server does not accept a mail. */
 export interface Mailer {
   send<T extends AnyTemplate>(mail: Mail<T>): Promise<void>
   close(): Promise<void>

@@ -6,7 +6,7 @@ import { mailTemplateNames } from './mailer.ts'
 import { composeMail, type ReadableOutbox } from './outbox.ts'
 import type { MailTexts } from './templates.ts'
 
-/** Stores a mail, and deletes all but the last `limit` mails. */
+/** Keeps only the last `limit` emails. */
 const insertMail = async (database: Database, mail: object, limit: number): Promise<void> => {
   await database
     .insertInto('development_outbox')
@@ -18,7 +18,6 @@ const insertMail = async (database: Database, mail: object, limit: number): Prom
   `.execute(database)
 }
 
-/** Reads all mails, newest first. */
 const readMails = async (database: Database): Promise<unknown[]> => {
   const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
   return rows.map(({ mail }) => mail)
@@ -26,7 +25,8 @@ const readMails = async (database: Database): Promise<unknown[]> => {
 
 const StoredMail = z.object({
   to: z.string(),
-  template: z.enum(mailTemplateNames),
+  // Extensions name their templates `<domain>.<name>`.
+  template: z.union([z.enum(mailTemplateNames), z.templateLiteral([z.string(), '.', z.string()])]),
   locale: z.enum(locales),
   subject: z.string(),
   text: z.string(),
@@ -34,7 +34,6 @@ const StoredMail = z.object({
   at: z.int().transform(toInstant),
 })
 
-/** Creates the development mailer of several processes. Stores mails in the database, so that each process shows all. */
 export const createSharedOutbox = (
   texts: MailTexts,
   clock: Clock,

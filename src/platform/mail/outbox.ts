@@ -4,7 +4,6 @@ import type { AnyTemplate, Mail, Mailer } from './mailer.ts'
 import { escapeHtml, renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'
 
-/** A rendered mail in the development outbox. */
 export interface OutboxMail extends MailText {
   to: string
   template: AnyTemplate
@@ -12,18 +11,15 @@ export interface OutboxMail extends MailText {
   at: Instant
 }
 
-/** A mailer that stores mails instead of sending them. */
 export interface ReadableOutbox extends Mailer {
   /** Newest first. */
   list(): readonly OutboxMail[] | Promise<readonly OutboxMail[]>
 }
 
-/** An outbox in memory, which lists its mails synchronously. */
 export interface Outbox extends ReadableOutbox {
   list(): readonly OutboxMail[]
 }
 
-/** Renders a mail for the outbox. */
 export const composeMail = <T extends AnyTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
   ...renderMail(texts, mail),
   to: parseMailbox(mail.to),
@@ -32,7 +28,7 @@ export const composeMail = <T extends AnyTemplate>(texts: MailTexts, clock: Cloc
   at: clock.now(),
 })
 
-/** Creates the development mailer of a single process. Stores the last `limit` mails in memory and sends none. */
+/** Stores the last `limit` mails in memory and sends none. */
 export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Outbox => {
   let mails: readonly OutboxMail[] = []
   return {
@@ -44,7 +40,27 @@ export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Out
   }
 }
 
-/** Break long links and names at the edge of the screen. */
+export interface MailedCode {
+  to: string
+  code: string
+  /** ISO 8601. */
+  at: string
+}
+
+/** Returns the sign-in codes that were mailed to these addresses, newest first. */
+export const mailedSignInCodes = async (
+  outbox: ReadableOutbox,
+  addresses: readonly string[],
+): Promise<MailedCode[]> => {
+  const mails = await outbox.list()
+  return mails.flatMap(({ to, template, text, at }) => {
+    const code = /\b\d{6}\b/.exec(text)?.[0]
+    const isMatch = template === 'login-code' && addresses.includes(to)
+    return isMatch && code !== undefined ? [{ to, code, at: toIso(at) }] : []
+  })
+}
+
+/** Breaks long links and names. */
 const style = 'body{overflow-wrap:anywhere}pre{white-space:pre-wrap}'
 
 const head = [
@@ -55,7 +71,7 @@ const head = [
   `<style>${style}</style>`,
 ].join('')
 
-/** Mails cannot run or load anything. Only this page's style applies. */
+/** Mails must not run scripts or load resources. */
 const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'`
 
 const article = ({ at, to, locale, subject, text }: OutboxMail): string => {
@@ -63,7 +79,7 @@ const article = ({ at, to, locale, subject, text }: OutboxMail): string => {
   return `<article>${mail}<pre lang="${locale}">${escapeHtml(text)}</pre></article>`
 }
 
-/** Renders the development outbox as a page (/mail) and as JSON (/mail.json: an array, newest first). */
+/** /mail, and /mail.json: an array, newest first. */
 export const outboxPage = (outbox: ReadableOutbox) => ({
   policy,
   json: async () => (await outbox.list()).map((mail) => ({ ...mail, at: toIso(mail.at) })),

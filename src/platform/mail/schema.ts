@@ -12,7 +12,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Mails of a development deployment without a mail server, shared by its processes. Production never writes here. */
+/** Production never writes here. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE development_outbox (

@@ -1,34 +1,31 @@
+import type { SendMailOptions } from 'nodemailer'
 import { createConcurrencyLimiter, parseMailbox, parseSender, Refusal } from '../../kernel/index.ts'
-import type { Mailer } from './mailer.ts'
+import type { Mailer, MailTemplate } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'
 
-/** The mail server and the sender. */
 export interface SmtpSettings {
   /** smtp:// or smtps://, with credentials. */
   url: string
   /** `name <address>`, or an address alone. */
   from: string
-  /**
-   * Maximum time until the server accepts a mail, including the wait in our queue. It also limits each response of the
-   * server.
-   */
+  /** Until the server accepts a mail, including the wait in our queue. Also for each response of the server. */
   timeoutMs: number
 }
 
-/** Suppresses automatic replies such as out-of-office notes (RFC 3834, section 5). */
+/** Suppresses automatic replies (RFC 3834, section 5). */
 const headers = { 'Auto-Submitted': 'auto-generated' }
 
-/** Maximum number of concurrent connections to the server. */
+/** Per lane. */
 const maxConnections = 5
+
+/** A person waits for these emails. A flood of other emails must not delay them. */
+const signInCodes: ReadonlySet<string> = new Set<MailTemplate>(['login-code', 'step-up-code'])
 
 const rejectAt = (deadline: AbortSignal): Promise<never> =>
   new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
 
-/**
- * Returns the reason of a failure for the log. The server's message is left out, because it can quote the recipient, or
- * a code or a link in the mail.
- */
+/** Omits the server's message, which can quote the recipient, or a code or a link in the mail. */
 const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
   const internal = 'the mail server did not accept the mail'
   if (!(error instanceof Error && 'response' in error)) return { internal, cause: error }
@@ -36,42 +33,58 @@ const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
   return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
 }
 
-/** Opens a pool of connections to an SMTP server. Mails cannot attach files or URLs. */
-export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
+interface Lane {
+  send(mail: SendMailOptions, deadline: AbortSignal): Promise<void>
+  close(): void
+}
+
+const openLane = async ({ url, timeoutMs }: SmtpSettings): Promise<Lane> => {
   const { createTransport } = await import('nodemailer')
-  const from = parseSender(settings.from)
   const transport = createTransport({
-    url: settings.url,
+    url,
     pool: true,
     maxConnections,
-    connectionTimeout: settings.timeoutMs,
-    greetingTimeout: settings.timeoutMs,
-    socketTimeout: settings.timeoutMs,
-    dnsTimeout: settings.timeoutMs,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // If the deadline passes while a mail is in the queue, the mail is not sent. If it passes during the sending, the
-  // connection is closed.
+  // After the deadline, a waiting mail is not sent, and the connection of a mail that is being sent is closed.
   const { runLimited } = createConcurrencyLimiter({
     concurrency: maxConnections,
     waiting: Number.POSITIVE_INFINITY,
   })
   return {
+    send: async (mail, deadline) => {
+      const delivery = runLimited(async () => {
+        deadline.throwIfAborted()
+        await transport.sendMail({ ...mail, signal: deadline })
+      })
+      await Promise.race([delivery, rejectAt(deadline)])
+    },
+    close: () => transport.close(),
+  }
+}
+
+export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
+  const from = parseSender(settings.from)
+  const [codes, others] = [await openLane(settings), await openLane(settings)]
+  return {
     send: async (mail) => {
       const to = { name: '', address: parseMailbox(mail.to) }
       const content = renderMail(texts, mail)
-      const deadline = AbortSignal.timeout(settings.timeoutMs)
-      const delivery = runLimited(async () => {
-        deadline.throwIfAborted()
-        await transport.sendMail({ from, to, headers, ...content, signal: deadline })
-      })
+      const lane = signInCodes.has(mail.template) ? codes : others
       try {
-        await Promise.race([delivery, rejectAt(deadline)])
+        await lane.send({ from, to, headers, ...content }, AbortSignal.timeout(settings.timeoutMs))
       } catch (error) {
         throw new Refusal('SYSTEM.UNAVAILABLE', { ...failureOf(error), retryAfter: 30 })
       }
     },
-    close: async () => transport.close(),
+    close: async () => {
+      codes.close()
+      others.close()
+    },
   }
 }

@@ -9,25 +9,20 @@ import { mailTemplateNames, mailTemplates } from './mailer.ts'
 const parts = ['subject', 'text', 'html'] as const
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
-/** Returns the text of a mail in a language. */
 export type MailTexts = (template: string, locale: Locale) => MailText
 
-/** The mails of an extension. */
 export interface MailDirectory {
-  /** The domain, whose name begins the names of its mails. */
+  /** Also the prefix of its mails' names. */
   domain: string
-  /** Directory with `<name>/<locale>.yaml`. Only `en.yaml` is required; other languages fall back to English. */
+  /** Contains `<name>/<locale>.yaml`. Only `en.yaml` is required; other languages fall back to English. */
   directory: string
-  /** The values of each mail, by its name. */
   templates: Readonly<Record<string, readonly string[]>>
 }
 
-/** A placeholder `{{name}}` in a text. */
 export const placeholder = /\{\{(\w+)\}\}/g
 
 const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
 
-/** Returns the errors of a text by field: an unknown value, or a missing one. */
 const findErrors = (mail: MailText, names: readonly string[]): string[] =>
   parts.flatMap((part) => {
     const used = placeholders(mail[part])
@@ -47,15 +42,12 @@ const read = async (path: string, names: readonly string[]): Promise<{ mail: Mai
       : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
     return parsed.success && errors.length === 0 ? { mail: parsed.data } : { errors }
   } catch (error) {
-    // Use only the first line, because a YAML error continues with an excerpt of the file.
+    // Keep only the first line, because the message of a YAML error goes on to quote the file.
     return { errors: [String(error).split('\n', 1).join()] }
   }
 }
 
-/**
- * Reads `<template>/<locale>.yaml` for all templates and languages, and the mails of extensions, so that no mail fails when it is sent. Rejects with
- * all errors, each with its file and field.
- */
+/** Reads all templates and languages, so that no mail fails when it is sent. Rejects with all errors. */
 export const readMailTexts = async (directory: string, added: readonly MailDirectory[] = []): Promise<MailTexts> => {
   const known = new Map<string, MailText>()
   const errors: string[] = []

@@ -1,55 +1,52 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { maxTimerMs } from '../../kernel/index.ts'
 
-/** Where and how to connect to Redis. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface RedisTarget {
   url: string
-  /** Whether the URL names a node of a Redis Cluster. */
   cluster: boolean
   /** 0 means no limit. */
   connectTimeoutMs: number
-  /** Maximum time for a command. The request then fails. */
   commandTimeoutMs: number
-  /** Called when a connection breaks. The client then reconnects, without a limit on attempts. */
+  /** Called when the connection breaks. The client then reconnects, without a limit on attempts. */
   onError(error: Error): void
-  /** Called when the connection is ready, at first and after each break. */
+  /** Called for the first connection and after each reconnection. */
   onReady(): void
-  /** Called with `onReady` if Redis evicts keys when it is full, with its policy. */
+  /** Called after `onReady` if Redis evicts keys when it is full. */
   onEvicting(policy: string): void
 }
 
-/** Reconnect if a command gets no data within this time. */
+/** Reconnect if Redis sends no data within this time after a command. */
 const maxSilenceMs = 4_000
 const maxRetryMs = 250
 
-/** Maximum number of redirections and retries of a command that a cluster has not executed. */
+/** Redirections and retries of a command that a cluster has not executed. */
 const maxRedirections = 5
 
 /**
- * Matches the errors of a replica, of a master without enough replicas, and of a replica without its master. Redis 6.2
- * wraps them in another message when a script fails.
+ * Errors of writes to a replica, to a master without enough replicas, and to a replica without its master. Redis 6.2
+ * wraps them when a script fails.
  */
 const refusesToWrite = /^(ERR Error running script.* -)?(READONLY|NOREPLICAS|MASTERDOWN) /
 
 const retryDelay = (times: number): number => Math.min(times * 50, maxRetryMs)
 
 /**
- * Nothing is queued: a command is sent over an open connection or fails. A command whose connection breaks fails and is
- * not sent again, because a counter would count twice.
+ * A command is sent over an open connection or fails. After a break, it is not sent again, because a counter would
+ * count twice.
  */
 const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
   ({
     autoResendUnfulfilledCommands: false,
-    // Subscribe again ourselves, because a failed resubscription by ioredis is an unhandled rejection.
+    // A failed resubscription by ioredis is an unhandled rejection.
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
     socketTimeout: maxSilenceMs,
-    // After a failover the old master rejects writes. Reconnect to the new one.
+    // After a failover, the old master rejects writes.
     reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
   }) satisfies RedisOptions
 
-/** Creates a client of a server or a cluster, not connected yet. */
 export const createClient = (target: RedisTarget): Redis | Cluster => {
   const options = connectionOptions(target)
   const failFast = { lazyConnect: true, enableOfflineQueue: false } as const
@@ -57,13 +54,13 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   const { hostname, port, username, password, protocol } = new URL(target.url)
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...failFast,
-    // Unlike elsewhere in ioredis, 0 would mean no time at all here.
+    // Here, unlike in other ioredis options, 0 would mean an immediate timeout.
     slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,
-    // Without this, ioredis drops a node whose connection breaks and sends its pending commands again to another node.
+    // Otherwise, ioredis drops a node whose connection breaks and sends its pending commands again to another node.
     clusterNodeRetryStrategy: retryDelay,
     maxRedirections,
-    // Keep host names: ioredis would resolve them and check the certificate against the address.
+    // ioredis would resolve host names and check the certificate against the address.
     ...(protocol === 'rediss:' && { dnsLookup: (name, callback) => callback(null, name) }),
     redisOptions: {
       ...options,
@@ -74,7 +71,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   })
 }
 
-/** Connects, or rejects if the first attempt fails. ioredis alone would silently retry forever if a cluster is not ready. */
+/** Rejects if the first attempt fails. ioredis alone would silently retry forever if a cluster is not ready. */
 export const connectOnce = (client: Redis | Cluster): Promise<void> =>
   new Promise((resolve, reject) => {
     client.connect().then(resolve, reject)

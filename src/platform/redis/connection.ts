@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
+import type { Cluster, Redis } from 'ioredis'
 import { withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
 
-/** A failure of Redis: unreachable, too slow, out of memory, or failing over. */
+/** Unreachable, too slow, out of memory, or failing over. */
 export class RedisUnavailable extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? `Redis: ${cause.message}` : 'Redis', { cause })
@@ -12,7 +13,7 @@ export class RedisUnavailable extends Error {
 
 const quotedArguments = /, with args beginning with:.*/
 
-/** Removes the arguments that Redis quotes in the error of an unknown command. They may include a password. */
+/** Redis quotes arguments in the error of an unknown command. They may include a password. */
 const withoutArguments = <E>(error: E): E => {
   if (error instanceof Error) {
     error.message = error.message.replace(quotedArguments, '')
@@ -21,16 +22,14 @@ const withoutArguments = <E>(error: E): E => {
   return error
 }
 
-/** Whether an error means that Redis is unavailable. The request then fails with 503. */
+/** The request then fails with 503. */
 export const isRedisUnavailable = (error: unknown): boolean => error instanceof RedisUnavailable
 
-/** A Lua script and its SHA-1. */
 export interface Script {
   text: string
   sha: string
 }
 
-/** Creates a script from its Lua source. */
 export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) })
 
 type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
@@ -38,8 +37,8 @@ type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
 const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT')
 
 /**
- * Runs a script by its SHA-1, and sends its text only if Redis does not know it: the first time on each node, and after a
- * restart, a failover or SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
+ * Sends the text only if Redis does not know the SHA-1: the first time on each node, and after a restart, a failover or
+ * SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
  */
 const runScript = async (
   send: Send,
@@ -58,26 +57,28 @@ const runScript = async (
 
 type CommandParts = [command: string, ...values: (string | number)[]]
 
-/** A connection to Redis. Every failure and timeout rejects with `RedisUnavailable`. */
+/** Every failure and timeout rejects with `RedisUnavailable`. */
 export interface RedisConnection {
   command(...parts: CommandParts): Promise<unknown>
-  /** Runs a Lua script, atomically. All its keys must share one hash tag. */
+  /** Atomic. All keys must share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
-  /** Rejects if Redis does not respond, or if it cannot run a script that writes, because it is full or a replica. */
+  /** Rejects if Redis does not respond, is full, or is a replica. */
   check(): Promise<void>
-  /** Stays subscribed over reconnections. Messages sent while disconnected are lost. */
+  /** In bytes, of the fullest master of a cluster. `max` is 0 without a limit. */
+  memory(): Promise<{ used: number; max: number }>
+  /** Remains subscribed after reconnecting, but misses messages in between. */
   subscribe(channel: string, listener: (text: string) => void): void
   close(): Promise<void>
 }
 
-/** Tests whether Redis runs scripts that write, as every request needs. The key expires after a second. */
+/** Every request needs scripts that write. The key expires after a second. */
 const readyScript = scriptOf("return redis.call('SET', KEYS[1], 1, 'PX', 1000)")
 
 const unavailable = (cause: unknown): never => {
   throw new RedisUnavailable(withoutArguments(cause))
 }
 
-/** Opens two connections, because a subscribed one can run no other commands. Rejects if Redis is unavailable. */
+/** Opens two connections, because a subscribed one cannot run other commands. */
 export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
   const { connectOnce, createClient } = await import('./client.ts')
   const client = createClient(target)
@@ -89,7 +90,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(send, text, keys, values).catch(unavailable)
 
-  // The reason of a failed `connect`, which itself only reports that the connection is closed.
+  // The error of `connect` states only that the connection is closed.
   let lastError: Error | undefined
   const onError = (error: Error): void => {
     lastError = withoutArguments(error)
@@ -115,7 +116,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
   try {
     await Promise.all([connectOnce(client), connectOnce(subscriber)])
-    // This happens, for example, if the database number does not exist. Continuing would use database 0.
+    // For example, the database number does not exist. Otherwise, database 0 would be used.
     if (lastError) throw lastError
   } catch (cause) {
     await close()
@@ -124,6 +125,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   return {
     command,
     script,
+    memory: () => readMemory(client, target.commandTimeoutMs).catch(unavailable),
     check: async () => void (await script(readyScript, ['portico:ready'], [])),
     subscribe: (channel, listener) => {
       listeners.set(channel, listener)
@@ -133,16 +135,26 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
 }
 
-/**
- * Returns the eviction policy of a Redis with a memory limit. Returns null if Redis rejects writes when it is full, or
- * if the policy is unknown.
- */
+const infoField = (info: string, name: string): string | undefined =>
+  new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
+
+const readMemory = async (client: Redis | Cluster, timeoutMs: number): Promise<{ used: number; max: number }> => {
+  const masters = 'nodes' in client ? client.nodes('master') : [client]
+  const replies = await Promise.all(masters.map((node) => withTimeout(node.info('memory'), timeoutMs)))
+  const all = replies.map(String).map((info) => ({
+    used: Number(infoField(info, 'used_memory') ?? 0),
+    max: Number(infoField(info, 'maxmemory') ?? 0),
+  }))
+  const shareOf = ({ used, max }: { used: number; max: number }): number => (max === 0 ? 0 : used / max)
+  return all.toSorted((one, other) => shareOf(other) - shareOf(one))[0] ?? { used: 0, max: 0 }
+}
+
+/** Null if Redis rejects writes when it is full, has no memory limit, or does not report its policy. */
 const readEvictionPolicy = async (
   send: (...parts: [string, ...string[]]) => Promise<unknown>,
 ): Promise<string | null> => {
   const info = await send('INFO', 'memory').catch(() => null)
   if (typeof info !== 'string') return null
-  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
-  const policy = field('maxmemory_policy') ?? 'noeviction'
-  return policy === 'noeviction' || field('maxmemory') === '0' ? null : policy
+  const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction'
+  return policy === 'noeviction' || infoField(info, 'maxmemory') === '0' ? null : policy
 }

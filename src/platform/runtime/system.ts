@@ -2,15 +2,10 @@ import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
 
-/**
- * Calls `onExpired` after a number of milliseconds. If this process was busy or suspended, a response can be in the
- * socket unread. Such a response is read before the deadline counts as missed, so `onExpired` can run just after the
- * response.
- */
+/** If this process was busy or suspended, a response that has arrived is read before `onExpired` runs. */
 export const setDeadline = (onExpired: () => void, milliseconds: number): NodeJS.Timeout =>
   setTimeout(() => setImmediate(onExpired), milliseconds)
 
-/** Resolves like `response`, or rejects if it takes longer than a number of milliseconds. */
 export const withTimeout = (response: Promise<unknown>, milliseconds: number): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const expire = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
@@ -18,10 +13,8 @@ export const withTimeout = (response: Promise<unknown>, milliseconds: number): P
     response.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 
-/** The system's clock. */
 export const systemClock: Clock = { now: () => toInstant(Date.now()) }
 
-/** The operating system's random generator, through node:crypto. */
 export const systemRandomness: Randomness = {
   bytes: (count) => randomFillSync(new Uint8Array(count)),
   integer: (limit) => randomInt(limit),
@@ -31,9 +24,7 @@ const idBytes = 16
 const pool = new Uint8Array(256 * idBytes)
 let used = pool.length
 
-/**
- * Returns random bytes for one id. They are generated for 256 ids in one call, because a call costs more than an id.
- */
+/** Generates bytes for 256 ids per call, because a call costs more than an id. */
 const nextRandomBytes = (): Uint8Array => {
   if (used === pool.length) {
     randomFillSync(pool)
@@ -47,8 +38,8 @@ let milliseconds = 0
 let counter = 0
 
 /**
- * UUIDv7 (RFC 9562), monotonic within a process: a counter that starts at random in each millisecond (section 6.2, method
- * 1) and carries into the next one.
+ * UUIDv7 (RFC 9562), monotonic within a process: a counter that starts at random in each millisecond (section 6.2,
+ * method 1) and carries over into the next millisecond.
  */
 export const systemIds: Ids = {
   next: () => {

@@ -1,6 +1,6 @@
 /*
- * Tuning of the Node process. The setting `runtime.tuning` turns all of it on or off, except the import of node:http at
- * the end. docs/performance.md lists the measured effect of each measure.
+ * The setting `runtime.tuning` controls all tuning except the import of node:http. docs/performance.md lists the
+ * measured effects.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type * as http from 'node:http'
@@ -9,38 +9,29 @@ import { getBuiltinModule } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/**
- * Limits heap growth to twice the live data between two major collections. By default V8 lets a small heap grow to four
- * times its live data.
- */
+/** Limits heap growth to twice the live data. By default, V8 lets a small heap grow to four times that. */
 const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=100')
 
-/** A tenth of the event loop's share of the processor, by Linux's weights. */
+/** Linux then gives a thread a tenth of the event loop's processor share. */
 const workerNiceness = 10
 const threads = '/proc/self/task'
 
-/** The threads of libuv, which hash passwords, and of V8, which collect garbage. */
+/** libuv's threads hash passwords, and V8's collect garbage. */
 const workerThread = /^libuv-worker|V8Worker/
 
-/**
- * Lowers the priority of worker threads, so that the event loop wins if both need the same core. Works on Linux, where
- * each thread has a priority; does nothing elsewhere.
- */
+/** The event loop must win if both need the same core. Does nothing outside Linux. */
 const lowerWorkerPriority = (): void => {
   try {
     for (const id of readdirSync(threads))
       if (workerThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), workerNiceness)
   } catch {
-    // Without permission, all threads keep the same priority. That is correct, but slower for some requests.
+    // Without permission to change priorities, some requests are slower.
   }
 }
 
 let isTuned = false
 
-/**
- * Tunes this process. Call it after the start, because the worker threads must exist, and because limited heap growth
- * would slow the start down.
- */
+/** Call this after startup: the worker threads must exist, and limited heap growth would slow startup down. */
 export const tuneProcess = (): void => {
   isTuned = true
   lowerWorkerPriority()
@@ -60,8 +51,8 @@ let collect: CollectGarbage | undefined
 let bytesSinceCollection = 0
 
 /**
- * Counts streamed bytes, and runs a minor collection after every 8 MB, which takes about a millisecond. V8 schedules
- * collections by the size of its own heap, and buffers are outside it. Does nothing in a process that is not tuned.
+ * Runs a minor collection after every 8 MB, which takes about a millisecond. V8 schedules collections by the size of
+ * its heap, which does not include buffers.
  */
 export const countStreamedBytes = (bytes: number): void => {
   if (!isTuned) return
@@ -73,8 +64,7 @@ export const countStreamedBytes = (bytes: number): void => {
 }
 
 /**
- * node:http for modules that load at every start. An `import` reads all properties of the module, and the getter of
- * WebSocket loads Node's own undici. `getBuiltinModule` does not.
+ * An `import` of node:http reads all its properties, and reading `WebSocket` loads undici, which slows startup down.
  */
 export const { Agent, IncomingMessage, Server, ServerResponse } = getBuiltinModule('node:http')
 
@@ -83,9 +73,8 @@ export type IncomingMessage = http.IncomingMessage
 export type ServerResponse<Request extends http.IncomingMessage = http.IncomingMessage> = http.ServerResponse<Request>
 
 /**
- * Returns the request and response classes that a server must use for an Express app. Express changes the prototype of
- * each message, after which V8 runs all code that touches it slowly. These classes already have the prototype that Express
- * sets.
+ * Express changes the prototype of each message, which slows down all code that uses it. These classes already have
+ * that prototype.
  */
 export function createMessageClasses(app: { request: object; response: object }): {
   IncomingMessage: typeof http.IncomingMessage

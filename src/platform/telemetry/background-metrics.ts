@@ -1,12 +1,11 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { DropReason } from '../jobs/index.ts'
 
-/** Metrics of the ledger check. */
 export interface LedgerMetrics {
-  /** Sets the result of a ledger check. `epochMs` is its time in epoch milliseconds. */
-  checked(violations: number, epochMs: number): void
+  /** `wholeAt` is the last check of the whole ledger, or null. */
+  checked(violations: number, epochMs: number, wholeAt: number | null): void
 }
 
-/** Registers the result of the last ledger check: the violations of the first broken rule, and the time of the check. */
 export const createLedgerMetrics = (registry: Registry): LedgerMetrics => {
   const registers = [registry]
   const discrepancies = new Gauge({
@@ -19,15 +18,21 @@ export const createLedgerMetrics = (registry: Registry): LedgerMetrics => {
     help: 'Time of the last ledger check on any replica; 0 before the first check',
     registers,
   })
+  const wholeCheckedAt = new Gauge({
+    name: 'portico_ledger_whole_checked_timestamp_seconds',
+    help: 'Time of the last check of the whole ledger on any replica; 0 if the ledger was not consistent since',
+    registers,
+  })
   return {
-    checked: (violations, epochMs) => {
+    checked: (violations, epochMs, wholeAt) => {
       discrepancies.set(violations)
       checkedAt.set(epochMs / 1_000)
+      wholeCheckedAt.set((wholeAt ?? 0) / 1_000)
     },
   }
 }
 
-/** Registers the number of dropped background tasks, which no response reports. `dropped` is read at each scrape. */
+/** No response reports dropped tasks. */
 export const createBackgroundMetrics = (registry: Registry, dropped: () => number): void => {
   new Counter({
     name: 'portico_background_given_up_total',
@@ -40,19 +45,33 @@ export const createBackgroundMetrics = (registry: Registry, dropped: () => numbe
   })
 }
 
-/** Registers the number of failed job attempts. Each kind starts with 0, so that alerts can use it from the start. */
-export const createJobMetrics = (registry: Registry, kinds: readonly string[]): { failed(kind: string): void } => {
+/** Metrics of background jobs. */
+export interface JobMetrics {
+  failed(kind: string): void
+  dropped(kind: string, reason: DropReason): void
+}
+
+/** Each series starts with 0, so that alerts work before the first failure. */
+export const createJobMetrics = (registry: Registry, kinds: readonly string[]): JobMetrics => {
   const failures = new Counter({
     name: 'portico_job_failures_total',
     help: 'Failed job attempts by kind',
     labelNames: ['kind'],
     registers: [registry],
   })
-  for (const kind of kinds) failures.inc({ kind }, 0)
-  return { failed: (kind) => failures.inc({ kind }) }
+  const drops = new Counter({
+    name: 'portico_jobs_dropped_total',
+    help: 'Jobs that ended without their effect, by kind and reason',
+    labelNames: ['kind', 'reason'],
+    registers: [registry],
+  })
+  for (const kind of kinds) {
+    failures.inc({ kind }, 0)
+    for (const reason of ['limit', 'failed']) drops.inc({ kind, reason }, 0)
+  }
+  return { failed: (kind) => failures.inc({ kind }), dropped: (kind, reason) => drops.inc({ kind, reason }) }
 }
 
-/** Registers the length of each bounded queue. The lengths are read at each scrape. */
 export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<string, () => number>>): void => {
   new Gauge({
     name: 'portico_waiting',

@@ -1,7 +1,7 @@
 /**
- * Logs and metrics. Start with logger.ts, which writes JSON lines through pino, in batches, to log-sink.ts. The
- * *-metrics.ts files declare Prometheus metrics; request-metrics.ts creates their registry. Depends on the kernel and
- * platform/runtime.
+ * Logs and metrics. Start with logger.ts, which writes JSON lines through pino, in batches, to log-sink.ts.
+ * pretty-line.ts formats them for a terminal. The *-metrics.ts files declare Prometheus metrics; request-metrics.ts
+ * creates their registry. Depends on the kernel and platform/runtime.
  */
 
 export { createApprovalMetrics } from './approval-metrics.ts'
@@ -11,6 +11,9 @@ export {
   createLedgerMetrics,
   createQueueMetrics,
 } from './background-metrics.ts'
+export { createExchangeMetrics } from './exchange-metrics.ts'
 export { createLogger } from './logger.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'
+export { createRedisMetrics, type RedisMemory } from './redis-metrics.ts'
 export { createBatchedHistogram, createMetrics, type Metrics } from './request-metrics.ts'
+export { createSocketMetrics, createStreamMetrics } from './stream-metrics.ts'

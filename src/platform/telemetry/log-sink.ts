@@ -1,11 +1,11 @@
 import { openSync } from 'node:fs'
 import sonicBoom from 'sonic-boom'
 
-/** Maximum length of the buffer while the destination does not accept data, in characters. Further text is lost. */
+/** Limit in characters while the destination does not accept data. Further text is lost. */
 const maxBufferedLength = 16 * 1_048_576
-/** Maximum number of attempts to write the last text to a slow reader. */
+/** At exit, to write the last text to a slow reader. */
 const maxFinalAttempts = 10
-/** How long to wait at exit for a write that a libuv thread has begun. */
+/** At exit, for a write that a libuv thread has begun. */
 const pendingWriteMs = 200
 
 const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
@@ -13,9 +13,9 @@ const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedAr
 const countLines = (text: string): number => text.split('\n').length - 1
 
 /**
- * Writes texts of whole lines to a descriptor or file, in order and without blocking. If a text is not accepted,
- * because the disk is full or the reader has closed, it is written again with the next text. Logging therefore never
- * stops the process. `onResume` gets the number of lines that were lost.
+ * Writes whole lines in order and without blocking. A text that is not accepted, because the disk is full or the reader
+ * has closed, is written again with the next one, so logging never stops the process. `onResume` gets the number of
+ * lost lines.
  */
 export class LogSink {
   readonly #fd: number
@@ -56,10 +56,7 @@ export class LogSink {
     this.#sink.write(text)
   }
 
-  /**
-   * At exit, writes the buffer and a last text synchronously, if the destination accepts data. A libuv thread would end
-   * with the process, usually before it has written.
-   */
+  /** A libuv thread would end with the process, usually before it has written the text. */
   end(text: string): void {
     this.#isEnding = true
     // flushSync would retry a full disk forever.
@@ -71,7 +68,7 @@ export class LogSink {
       last.on('error', () => undefined)
       last.write(text)
     } catch {
-      // An error of the log has nowhere to be reported.
+      // A failure to write the log cannot be logged.
     }
   }
 

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** Counters of requests that the perimeter rejects. Labels have few values, and clients cannot choose them. */
+/** Labels have few values, and clients cannot choose them. */
 export interface PerimeterMetrics {
   limitHit(limit: string): void
   channelSession(outcome: 'opened' | 'refused' | 'closed'): void
@@ -8,7 +8,6 @@ export interface PerimeterMetrics {
   malformedRequest(status: number): void
 }
 
-/** Registers the counters of the perimeter. */
 export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => {
   const registers = [registry]
   const limits = new Counter({
@@ -35,7 +34,7 @@ export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => 
     labelNames: ['status'],
     registers,
   })
-  // Each series starts with 0, so that alerts can use it from the start.
+  // Each series starts with 0, so that alerts work before the first event.
   for (const outcome of ['opened', 'refused', 'closed']) sessions.inc({ outcome }, 0)
   for (const outcome of ['opened', 'refused']) bodies.inc({ outcome }, 0)
   for (const status of [400, 405, 408, 413, 417, 431, 505]) malformed.inc({ status }, 0)

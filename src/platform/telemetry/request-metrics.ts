@@ -1,8 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
-/** A histogram with two labels. */
 export interface BatchedHistogram {
-  /** Takes the values of both labels, in order. */
   observe(first: string, second: string, seconds: number): void
 }
 
@@ -10,12 +8,12 @@ interface HistogramOptions {
   name: string
   help: string
   labels: [first: string, second: string]
-  /** The upper bounds of the buckets, in seconds. */
+  /** Upper bounds in seconds. */
   buckets: number[]
   registry: Registry
 }
 
-/** Maximum number of observations per series that are not counted yet. */
+/** Per series. */
 const maxPending = 1_000
 
 interface Series {
@@ -29,8 +27,8 @@ const flush = (series: Series): void => {
 }
 
 /**
- * Returns a histogram of durations with two labels. Observations are counted in batches, at a scrape or once there are
- * 1,000, because prom-client validates and joins the labels of each observation.
+ * Counts observations in batches, at a scrape or once there are 1,000, because prom-client validates and joins the
+ * labels for each one.
  */
 export const createBatchedHistogram = (options: HistogramOptions): BatchedHistogram => {
   const { name, help, labels, buckets, registry } = options
@@ -59,19 +57,20 @@ export const createBatchedHistogram = (options: HistogramOptions): BatchedHistog
   }
 }
 
-/** Metrics of requests, and the registry of all metrics. */
 export interface Metrics {
-  /** Starts timing a request. Call the result with the outcome; it records it and returns the duration in milliseconds. */
+  /** The returned function records the outcome and returns the duration in milliseconds. */
   startRequest(): (outcome: { operation: string; status: number; code: string | null }) => number
-  /** Returns the Prometheus text exposition and its content type. */
   expose(): Promise<{ contentType: string; text: string }>
   registry: Registry
 }
 
-/** Creates the registry with request durations by operation and status, refusals by code, and process metrics. */
+/** Default gauges with the suffix of counters. Each is the sum of another gauge over its label `type`. */
+const misnamedGauges = ['handles', 'requests', 'resources'].map((kind) => `portico_nodejs_active_${kind}_total`)
+
 export const createMetrics = (): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'portico_' })
+  for (const name of misnamedGauges) registry.removeSingleMetric(name)
   const durations = createBatchedHistogram({
     name: 'portico_request_duration_seconds',
     help: 'Time from the first stage to the response, by operation and status',

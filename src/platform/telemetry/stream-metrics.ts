@@ -1,0 +1,41 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+export interface StreamMetrics {
+  changeOpen(operation: string, change: 1 | -1): void
+  countEnd(operation: string, reason: string): void
+}
+
+export const createStreamMetrics = (registry: Registry): StreamMetrics => {
+  const registers = [registry]
+  const open = new Gauge({
+    name: 'portico_open_streams',
+    help: 'Open event streams and WebSockets by operation',
+    labelNames: ['operation'],
+    registers,
+  })
+  const ended = new Counter({
+    name: 'portico_streams_ended_total',
+    help: 'Event streams and WebSockets that ended, by operation and reason',
+    labelNames: ['operation', 'reason'],
+    registers,
+  })
+  return {
+    changeOpen: (operation, change) => open.inc({ operation }, change),
+    countEnd: (operation, reason) => ended.inc({ operation, reason }),
+  }
+}
+
+export const createSocketMetrics = (
+  registry: Registry,
+): ((operation: string, bytes: { received: number; sent: number }) => void) => {
+  const counter = new Counter({
+    name: 'portico_socket_bytes_total',
+    help: 'Bytes from and to the clients of WebSockets that have closed, by operation and direction',
+    labelNames: ['operation', 'direction'],
+    registers: [registry],
+  })
+  return (operation, { received, sent }) => {
+    counter.inc({ operation, direction: 'received' }, received)
+    counter.inc({ operation, direction: 'sent' }, sent)
+  }
+}
