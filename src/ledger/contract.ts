@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { reason, workspaceFields, workspaceFilters } from '../contract/fields.ts'
+import { operatorOrderFields, reason, workspaceFilters } from '../contract/fields.ts'
+import type { LedgerTypes } from '../contract/ledger-types.ts'
 import { listQuery, page } from '../contract/lists.ts'
 
 import { decision, member, money, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
 
-/** Refusal codes of commands that move money. */
 export const codes = {
   'WALLET.INSUFFICIENT_FUNDS': { status: 422 },
   'WALLET.NOT_ACTIVE': { status: 422 },
@@ -22,7 +22,7 @@ declare module '../kernel/codes.ts' {
 export const walletStatus = codedFamily('walletStatus', { ACTIVE: 10090101, FROZEN: 10090102, CLOSED: 10090103 })
 export type WalletStatus = CodeOf<typeof walletStatus>
 
-/** The types of journal entries. */
+/** The ledger's own types of journal entries. Domains can add others in `ledgerTypes`. */
 export const flowType = codedFamily('flowType', {
   TRANSFER: 10090301,
   EXCHANGE: 10090302,
@@ -31,15 +31,64 @@ export const flowType = codedFamily('flowType', {
   FEE: 10090305,
   OPENING: 10090306,
 })
-export type FlowType = CodeOf<typeof flowType>
+
+export const ledgerTypes = {
+  orders: {
+    TRANSFER: { prefix: 'TRF', open: ['PENDING_APPROVAL', 'PROCESSING'], final: ['COMPLETED', 'FAILED'] },
+    EXCHANGE: { prefix: 'EXC', open: ['PROCESSING'], final: ['COMPLETED', 'FAILED'] },
+    RECHARGE: {
+      prefix: 'RCH',
+      open: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
+      final: ['COMPLETED', 'REJECTED', 'CANCELLED', 'EXPIRED'],
+    },
+    WITHDRAWAL: {
+      prefix: 'WDR',
+      open: ['PENDING_APPROVAL', 'PROCESSING'],
+      final: ['COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
+    },
+  },
+  flowTypes: flowType.values,
+  houseAccounts: ['LIQUIDITY', 'FEE', 'CLEARING'],
+} as const satisfies LedgerTypes
+
+declare global {
+  /** The ledger types of domains outside this package, by domain: `declare global { interface PorticoLedger { ... } }`. */
+  interface PorticoLedger {}
+}
+
+/** An owner merges its types into this interface, so that an undeclared type does not compile. */
+export interface LedgerTypesByOwner extends PorticoLedger {
+  ledger: typeof ledgerTypes
+}
+
+type TypesOfOwner = LedgerTypesByOwner[keyof LedgerTypesByOwner]
+type KeysOf<T> = T extends unknown ? keyof T & string : never
+type ItemsOf<T> = T extends readonly (infer Item extends string)[] ? Item : never
+type Declared<Key extends keyof LedgerTypes> = TypesOfOwner extends infer Types
+  ? Types extends Readonly<Record<Key, infer Value>>
+    ? Value
+    : never
+  : never
+
+export type OrderType = KeysOf<Declared<'orders'>>
+export type FlowType = KeysOf<Declared<'flowTypes'>>
+/** There is one of each kind per currency. */
+export type HouseAccount = ItemsOf<Declared<'houseAccounts'>>
+
+/** A flow type in a request. `Ledger.parseFlowType` accepts the declared ones only; the catalogue lists them in OpenAPI. */
+export const flowTypeCode = z
+  .string()
+  .max(32)
+  .regex(/^[A-Z][A-Z0-9_]*$/)
+  .brand<FlowType, 'in'>()
+  .meta({ title: 'flowType.code' })
 
 export const flowDirection = codedFamily('flowDirection', { IN: 10090401, OUT: 10090402 })
 export type FlowDirection = CodeOf<typeof flowDirection>
 
-/** The fields that orders can be sorted by. */
 export const orderSort = ['createdAt', 'updatedAt'] as const
 
-/** Returns the parts of an operation in which an operator decides on an order. The four-eyes rule applies. */
+/** The four-eyes rule applies. */
 export const orderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
   ({
     method: 'POST',
@@ -50,23 +99,23 @@ export const orderDecision = <O extends z.ZodObject, P extends Permission>(order
     refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
   }) as const
 
-/** Returns the parts of `orderDecision` for a decision that requires a reason in the request body. */
+/** Returns the parts of `orderDecision`, with a request body that requires a reason. */
 export const reasonedOrderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
   ({ ...orderDecision(order, permission), body: z.strictObject({ reason }) }) as const
 
 /**
- * Returns the operations that all order types have in common. A domain spreads an operation into its own contract and
- * adds the id, path, summary and differences. `group` is the permission group of the domain.
+ * The operations that all order types have in common. A domain spreads an operation into its contract, and adds the id,
+ * path and summary. `group` is its permission group.
  */
-export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, G extends string>(
-  order: O,
+export const orderOperations = <S extends z.ZodRawShape, F extends z.ZodRawShape, G extends string>(
+  order: z.ZodObject<S>,
   filters: F,
   group: G,
 ) => {
   const memberRead = { ...member, workspace: 'required', permission: `${group}:read` } as const
   const memberWrite = { ...money, workspace: 'required', permission: `${group}:create` } as const
   const operatorRead = { ...operator, permission: `${group}:read` } as const
-  const operatorOrder = order.extend(workspaceFields)
+  const operatorOrder = order.extend(operatorOrderFields)
   const list = {
     method: 'GET',
     chains: ['consumer'],
@@ -88,11 +137,9 @@ export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, 
   return {
     list,
     read,
-    /** Creates an order. The domain adds the request body and the refusal codes. */
+    /** The domain adds the request body and the refusal codes. */
     create,
-    /** Lets a member change an order. The request has no body. */
     change: { ...create, refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] },
-    /** Lets an operator list orders of all workspaces, LIVE and SANDBOX. */
     listAll: {
       ...list,
       chains: ['system'],
@@ -100,7 +147,6 @@ export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, 
       query: listQuery(orderSort, { ...filters, ...workspaceFilters }),
       reply: page(operatorOrder),
     },
-    /** Lets an operator read an order of any workspace. */
     readAny: { ...read, chains: ['system'], policy: operatorRead, reply: operatorOrder },
     approve: orderDecision(order, `${group}:approve`),
     reject: reasonedOrderDecision(order, `${group}:approve`),

@@ -1,19 +1,21 @@
 /**
- * The double-entry ledger that all money domains use. Start reading at ledger.ts. `commands/` contains writes and
- * `reads/` contains queries. `schema/` contains the tables and the SQL function that executes a command.
- * integrity-store.ts checks the invariants. The domains with orders also use order.ts, order-view.ts and tariff.ts. The
- * ledger depends on the kernel, the database and the platform.
+ * The double-entry ledger that all money domains use. Start reading at ledger.ts. `commands/` writes, `reads/` queries,
+ * and `schema/` has the tables and the SQL function that executes a command. Domains with orders also use order.ts,
+ * order-view.ts and tariff.ts. The ledger depends on the kernel, the database and the platform.
  */
 export * from './commands/command.ts'
 export type { LedgerPorts } from './commands/execute-store.ts'
 export { type Discrepancy, verifyLedger } from './integrity-store.ts'
-export { ledgerCheckJob, resultCleanupJob } from './jobs.ts'
+export { cleanupJobs, ledgerCheckJob } from './jobs.ts'
 export { Ledger } from './ledger.ts'
+export { dailyLimits, type OutgoingRules, type OutgoingSettings, outgoingUsage, parseOutgoingRules } from './limits.ts'
 export { endedStatuses, expiredAt, type Order, type OrderExpiry, reachedAt, rechargeExpiry } from './order.ts'
 export {
   isOwnOrder,
   toCodedValue,
   toFlowAmountView,
+  toFlowTypeView,
+  toOperatorOrderView,
   toOrderView,
   toWorkspaceKindView,
   type Viewer,
@@ -23,10 +25,11 @@ export type { Flow, FlowQuery, Posting } from './reads/flows-store.ts'
 export type { ListedOrder } from './reads/orders-store.ts'
 export { type OrderListRequest, type OrderQuery, toListParameters, toOrderQuery } from './reads/queries.ts'
 export type { Balance, Wallet } from './reads/wallets-store.ts'
+export { verifyRecentChanges } from './recent-integrity-store.ts'
+export { parseSeparation, type SeparationOfDuties, separationSetting } from './separation.ts'
 export {
   type Charge,
   computeCharge,
-  dailyUsageData,
   parseConfiguredAmount,
   parseTariff,
   type Tariff,

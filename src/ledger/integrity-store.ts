@@ -3,9 +3,6 @@ import type { Database } from '../database/index.ts'
 import { type Instant, toDate } from '../kernel/index.ts'
 import { endedStatuses } from './order.ts'
 
-/**
- * The result of checking one invariant: the number of violations, and the first subject that violates the invariant.
- */
 export interface InvariantCheck {
   name: string
   violations: number
@@ -13,8 +10,8 @@ export interface InvariantCheck {
 }
 
 /**
- * SQL queries by the name of the invariant. Each query selects the subjects that violate the invariant. The query on
- * consecutive entries compares each balance with a running sum, which finds the first wrong entry of an account.
+ * Each query selects the subjects that violate the invariant. The query on consecutive entries compares each balance
+ * with a running sum, which finds an account's first wrong entry.
  */
 const invariants: Record<string, string> = {
   'entries of a currency sum to zero': `
@@ -48,7 +45,8 @@ const invariants: Record<string, string> = {
   'ended orders have no open holds': `
     SELECT o.biz_id::text AS subject FROM orders o JOIN ledger_holds h
         ON h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
-     WHERE h.status = 'HELD' AND o.status IN ('${endedStatuses.join("', '")}')`,
+     WHERE h.status = 'HELD' AND (o.status IN ('${endedStatuses.join("', '")}') OR EXISTS (
+       SELECT FROM ledger_types t WHERE t.kind = 'ORDER' AND t.name = o.order_type AND (t.statuses->>o.status)::boolean))`,
   'order status equals the last history entry': `
     SELECT biz_id::text AS subject FROM orders WHERE history->-1->>'status' IS DISTINCT FROM status`,
   'sandbox balances sum to zero': `
@@ -57,8 +55,7 @@ const invariants: Record<string, string> = {
 }
 
 /**
- * Checks all invariants over the whole ledger. Each query reads its own snapshot. A single snapshot for all queries
- * would delay VACUUM until the last query finishes. On PGlite it would block all other statements, too.
+ * Each query reads its own snapshot. A single snapshot would delay VACUUM and, on PGlite, block all other statements.
  */
 export const checkInvariants = async (database: Database): Promise<InvariantCheck[]> => {
   const checks: InvariantCheck[] = []
@@ -71,34 +68,34 @@ export const checkInvariants = async (database: Database): Promise<InvariantChec
   return checks
 }
 
-/** A violated invariant. */
 export interface Discrepancy {
   rule: string
-  /** The first account, transaction, order or currency that violates it. */
+  /** The first account, transaction, order or currency that violates the invariant. */
   subject: string
   violations: number
 }
 
-/** Reads the whole ledger and returns the first violated invariant. Returns null if no invariant is violated. */
 export const verifyLedger = async (database: Database): Promise<Discrepancy | null> => {
   const broken = (await checkInvariants(database)).find((check) => check.violations > 0)
   return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
 }
 
-/** The result of the latest check of all invariants. */
-export interface LastCheck {
+export interface CompletedCheck {
   at: Instant
-  /** Null if the ledger was consistent at the time of the check. */
+  /** Null if the ledger was consistent. */
   broken: Discrepancy | null
+  isWhole: boolean
 }
 
-/** Stores the result of the latest check. All replicas read the same result. */
-export const recordCheck = async (database: Database, { at, broken }: LastCheck): Promise<void> => {
+/** A check that finds a discrepancy is followed by a check of the whole ledger. */
+export const recordCheck = async (database: Database, { at, broken, isWhole }: CompletedCheck): Promise<void> => {
   const row = {
     checked_at: toDate(at),
     rule: broken?.rule ?? null,
     subject: broken?.subject ?? null,
     violations: broken?.violations ?? 0,
+    verified_at: broken ? null : toDate(at),
+    ...(broken || isWhole ? { whole_verified_at: broken ? null : toDate(at) } : {}),
   }
   await database
     .insertInto('ledger_check')
@@ -107,13 +104,30 @@ export const recordCheck = async (database: Database, { at, broken }: LastCheck)
     .execute()
 }
 
-/** Returns the result of the latest check. Returns undefined if no check has completed yet. */
+export interface LastCheck {
+  at: Instant
+  /** Null if the ledger was consistent. */
+  broken: Discrepancy | null
+  /** Start of the last check, if it found the ledger consistent. */
+  verifiedAt: Instant | null
+  /** Start of the last check of the whole ledger, if the ledger was consistent since. */
+  wholeVerifiedAt: Instant | null
+}
+
+/** Undefined before the first check has completed. */
 export const readLastCheck = async (database: Database): Promise<LastCheck | undefined> => {
   const found = await database
     .selectFrom('ledger_check')
-    .select(['checked_at as at', 'rule', 'subject', 'violations'])
+    .select([
+      'checked_at as at',
+      'rule',
+      'subject',
+      'violations',
+      'verified_at as verifiedAt',
+      'whole_verified_at as wholeVerifiedAt',
+    ])
     .executeTakeFirst()
   if (!found) return undefined
-  const { at, rule, subject, violations } = found
-  return { at, broken: rule === null || subject === null ? null : { rule, subject, violations } }
+  const { rule, subject, violations, ...times } = found
+  return { ...times, broken: rule === null || subject === null ? null : { rule, subject, violations } }
 }

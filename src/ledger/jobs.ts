@@ -1,45 +1,61 @@
-import type { Clock } from '../kernel/index.ts'
+import { addMs, areWithin, type Clock, type Instant } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
-import type { Discrepancy } from './integrity-store.ts'
+import type { Discrepancy, LastCheck } from './integrity-store.ts'
 import type { Ledger } from './ledger.ts'
 
 interface LedgerCheckPorts {
-  ledger: Pick<Ledger, 'recordCheck'>
-  /** Reads the whole ledger and returns the first violated invariant, or null. Aborting the signal stops the check. */
-  verifyLedger(signal: AbortSignal): Promise<Discrepancy | null>
+  ledger: Pick<Ledger, 'recordCheck' | 'readLastCheck'>
+  /** Checks the whole ledger if `since` is null. Aborting the signal stops the check. */
+  verifyLedger(signal: AbortSignal, since: Instant | null): Promise<Discrepancy | null>
   clock: Clock
   everyMs: number
+  wholeEveryMs: number
   onBroken(broken: Discrepancy): void
 }
 
+/** A transaction can commit this much later than the time of its rows, and clocks of replicas differ. */
+const overlapMs = 600_000
+
+const firstUnverified = (last: LastCheck | undefined, at: Instant, wholeEveryMs: number): Instant | null => {
+  if (!last?.verifiedAt || !last.wholeVerifiedAt || last.broken) return null
+  if (!areWithin(wholeEveryMs, last.wholeVerifiedAt, at)) return null
+  return addMs(last.verifiedAt < at ? last.verifiedAt : at, -overlapMs)
+}
+
 /**
- * Returns the job that checks the ledger. The job runs on one replica at a time. If a check fails with an error, the
- * stored result of the previous check remains.
+ * Checks what changed since the last check, and from time to time the whole ledger. If a check fails with an error, the
+ * previous result remains.
  */
-export const ledgerCheckJob = ({ ledger, verifyLedger, clock, everyMs, onBroken }: LedgerCheckPorts): JobKind => ({
+export const ledgerCheckJob = (ports: LedgerCheckPorts): JobKind => ({
   name: 'ledger.check',
   attempts: 1,
-  everyMs,
+  everyMs: ports.everyMs,
   work: async (_payload, { signal }) => {
-    const at = clock.now()
-    const broken = await verifyLedger(signal)
-    if (broken) onBroken(broken)
-    await ledger.recordCheck({ at, broken })
+    const { ledger } = ports
+    const at = ports.clock.now()
+    const since = firstUnverified(await ledger.readLastCheck(), at, ports.wholeEveryMs)
+    const broken = await ports.verifyLedger(signal, since)
+    if (broken) ports.onBroken(broken)
+    await ledger.recordCheck({ at, broken, isWhole: since === null })
   },
 })
 
 const batchSize = 10_000
 
-/**
- * Returns the job that deletes the stored results of requests in batches. A result is deleted a day after the request
- * was executed.
- */
-export const resultCleanupJob = (ledger: Pick<Ledger, 'deleteExpiredResults'>, everyMs: number): JobKind => ({
-  name: 'ledger.deleteExpiredResults',
+/** Deletes in batches until a batch is not full. */
+const cleanupJob = (name: string, everyMs: number, deleteBatch: (limit: number) => Promise<number>): JobKind => ({
+  name,
   attempts: 1,
   everyMs,
   work: async (_payload, { signal }) => {
-    for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
-      deleted = await ledger.deleteExpiredResults(batchSize)
+    for (let deleted = batchSize; deleted === batchSize && !signal.aborted; ) deleted = await deleteBatch(batchSize)
   },
 })
+
+export const cleanupJobs = (
+  ledger: Pick<Ledger, 'deleteExpiredResults' | 'deleteExpiredUsage'>,
+  everyMs: number,
+): JobKind[] => [
+  cleanupJob('ledger.deleteExpiredResults', everyMs, (limit) => ledger.deleteExpiredResults(limit)),
+  cleanupJob('ledger.deleteExpiredUsage', everyMs, (limit) => ledger.deleteExpiredUsage(limit)),
+]

@@ -1,12 +1,22 @@
 import type { Database } from '../database/index.ts'
 import type { AccountId, Instant, Money, OrderId, Page, WorkspaceId } from '../kernel/index.ts'
+import { invalid } from '../kernel/index.ts'
 import type { IdempotencyKey, OrderCommand } from './commands/command.ts'
-import { executeOrder, type LedgerPorts } from './commands/execute-store.ts'
-import { assertDifferentPerson } from './commands/four-eyes-store.ts'
-import { ensureHouseAccounts, type Funding, fundWallet, provideLiquidity } from './commands/house-accounts-store.ts'
-import { deleteExpiredResults, findStoredResult, replayOnRefusal, storeResult } from './commands/idempotency-store.ts'
-import { changeWalletStatus, insertWallet, type NewWallet, type WalletStatusChange } from './commands/wallets-store.ts'
+import { executeOrder, type LedgerPorts, ledgerTypesOf } from './commands/execute-store.ts'
+import { assertDifferentPerson, assertOutsider } from './commands/four-eyes-store.ts'
 import {
+  ensureHouseAccounts,
+  type FundedAccount,
+  type Funding,
+  fundWallet,
+  provideFunds,
+} from './commands/house-accounts-store.ts'
+import { deleteExpiredResults, findStoredResult, replayOnRefusal, storeResult } from './commands/idempotency-store.ts'
+import { registerTypes } from './commands/types-store.ts'
+import { changeWalletStatus, insertWallet, type NewWallet, type WalletStatusChange } from './commands/wallets-store.ts'
+import type { FlowType, OrderType } from './contract.ts'
+import {
+  type CompletedCheck,
   checkInvariants,
   type Discrepancy,
   type InvariantCheck,
@@ -16,7 +26,6 @@ import {
   verifyLedger,
 } from './integrity-store.ts'
 import type { Order } from './order.ts'
-import { deleteDailyUsage, readDailyUsage, type UsageQuery } from './reads/daily-usage-store.ts'
 import { type Flow, type FlowQuery, listFlows, listPostings, type Posting, readFlows } from './reads/flows-store.ts'
 import {
   type ListedOrder,
@@ -28,6 +37,7 @@ import {
   readOrderType,
 } from './reads/orders-store.ts'
 import type { DueQuery, OrderQuery } from './reads/queries.ts'
+import { deleteExpiredUsage, deleteUsage, readUsage, type UsageQuery } from './reads/usage-store.ts'
 import {
   type Balance,
   type BalanceScope,
@@ -40,12 +50,8 @@ import {
   type Wallet,
   type WalletScope,
 } from './reads/wallets-store.ts'
-import type { OrderType } from './schema/tables.ts'
 
-/**
- * A double-entry ledger. It contains accounts, the wallets of workspaces, and the orders that move funds between
- * accounts. Only `execute` creates an order or changes its status.
- */
+/** A double-entry ledger of accounts, wallets and orders. Only execute() creates an order or changes its status. */
 export class Ledger {
   readonly #ports: LedgerPorts
   readonly #database: Database
@@ -56,55 +62,79 @@ export class Ledger {
   }
 
   /**
-   * Returns a ledger that reads and writes in the transaction `tx`. Inside the transaction, use only the returned
-   * ledger. Another ledger would wait for PGlite's single connection, which `tx` occupies.
+   * Returns a ledger for the transaction `tx`. Inside it, use no other ledger: that would wait for PGlite's single
+   * connection, which `tx` occupies.
    */
   within(tx: Database): Ledger {
     return new Ledger({ ...this.#ports, database: tx })
   }
 
   /**
-   * Creates an order or changes its status. The journal entries, holds, audit entry and stored result are written in
-   * the same transaction. A repeated request returns its first result. Throws a Refusal if the command is rejected, in
-   * which case nothing is written.
+   * Creates an order or changes its status, and returns the order. All rows are written in one transaction. With
+   * `idempotency`, a repeated request returns its first result; omit it within `once`. Amounts are in minor units.
+   *
+   * Throws a Refusal and writes nothing if the command is rejected:
+   * - RESOURCE.NOT_FOUND: unknown order, or unknown wallet of the workspace
+   * - STATE.CONFLICT: the order has a status not in `expected`, has no open hold to end, or fails `whileActive`
+   * - ACCESS.PERMISSION_DENIED: an operator decides on an order that the same person created or decided on before, or
+   *   that moves money of the person's own workspace
+   * - WALLET.NOT_ACTIVE, WALLET.INSUFFICIENT_FUNDS, or the code that a house account or an exceeded sum names
+   * - VALIDATION.INVALID_PARAMETER: a wallet has another currency
+   * - REQUEST.IN_PROGRESS, REQUEST.ID_REUSED: the rules of `idempotency`
+   *
+   * Throws an Error if the entries do not sum to zero in each currency, or if no domain declares a type.
    */
   execute(command: OrderCommand): Promise<Order> {
     return executeOrder(this.#ports, command)
   }
 
-  /** Posts opening funds to a wallet. Not idempotent: every call posts the funds again. */
+  /** Registers the types of this process's domains. Throws an Error if another domain has registered one. */
+  registerTypes(): Promise<void> {
+    return registerTypes(this.#ports)
+  }
+
+  /** Returns the flow type of a request. Throws VALIDATION.INVALID_PARAMETER for `field` if no domain declares it. */
+  parseFlowType(text: string, field = 'flowType'): FlowType {
+    const found = [...ledgerTypesOf(this.#ports).flowTypes.keys()].find((name): name is FlowType => name === text)
+    if (found === undefined) throw invalid(field, 'no domain declares this flow type')
+    return found
+  }
+
+  /**
+   * Posts opening funds from CLEARING to a wallet, without an order. Not idempotent. Throws RESOURCE.NOT_FOUND for an
+   * unknown wallet. Domains pay out by `execute` instead.
+   */
   fundWallet(funding: Funding): Promise<void> {
     return fundWallet(this.#ports, funding)
   }
 
-  /** Opens the house accounts of the currencies that do not exist yet. Idempotent. */
+  /** Opens the missing house accounts, one of each kind per currency. Idempotent. */
   ensureHouseAccounts(currencies: readonly string[]): Promise<void> {
     return ensureHouseAccounts(this.#ports, currencies)
   }
 
   /**
-   * Raises the house's liquidity to the specified amounts, one per currency. Idempotent. Never lowers the liquidity.
+   * Raises the opening funds of a house account to the specified amounts, and never lowers them. Idempotent. Call it in
+   * `create`, because a house account pays out only what it has.
    */
-  provideLiquidity(amounts: readonly Money[]): Promise<void> {
-    return provideLiquidity(this.#ports, amounts)
+  provideFunds(account: FundedAccount, amounts: readonly Money[]): Promise<void> {
+    return provideFunds(this.#ports, account, amounts)
   }
 
-  /** Opens a wallet. Call this method inside a transaction. */
+  /** Opens an empty wallet. Requires a transaction. A workspace has one default wallet per currency. */
   openWallet(wallet: NewWallet): Promise<void> {
     return insertWallet(this.#database, wallet)
   }
 
-  /**
-   * Changes a wallet's status. Returns false if the wallet does not have the expected status, or has funds and would be
-   * closed.
-   */
+  /** Returns false if the wallet has another status than expected, or has funds and would be closed. */
   changeWalletStatus(change: WalletStatusChange): Promise<boolean> {
     return changeWalletStatus(this.#database, change)
   }
 
   /**
-   * Returns the stored result of a request, or undefined if the request has not been executed. Inside a transaction,
-   * also locks the request's key.
+   * Returns the stored result of a request, or undefined. Inside a transaction, also locks the key. Throws
+   * REQUEST.IN_PROGRESS if another transaction has locked it, and REQUEST.ID_REUSED if the stored request had another
+   * body. Extensions use `once`.
    */
   findStoredResult(key: IdempotencyKey): Promise<{ result: unknown } | undefined> {
     return findStoredResult(this.#ports, key)
@@ -116,8 +146,8 @@ export class Ledger {
   }
 
   /**
-   * Returns the order that `work` returns. If `work` throws a Refusal and the same request has succeeded before,
-   * returns the order stored by that request.
+   * Returns the order of work(). If it throws a Refusal but the same request succeeded before, returns the order stored
+   * then.
    */
   replayOnRefusal(key: IdempotencyKey, work: () => Promise<Order>): Promise<Order> {
     return replayOnRefusal(this.#ports, key, work)
@@ -128,9 +158,14 @@ export class Ledger {
     return deleteExpiredResults(this.#ports, limit)
   }
 
-  /** Enforces the four-eyes rule: throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */
+  /** Throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */
   assertDifferentPerson(creator: AccountId, decider: AccountId): Promise<void> {
     return assertDifferentPerson(this.#database, creator, decider)
+  }
+
+  /** Throws ACCESS.PERMISSION_DENIED if the operator's person belongs to the workspace with any account. */
+  assertOutsider(workspace: WorkspaceId, operator: AccountId): Promise<void> {
+    return assertOutsider(this.#database, workspace, operator)
   }
 
   /** Returns a workspace's wallets, oldest first. */
@@ -138,94 +173,97 @@ export class Ledger {
     return listWallets(this.#database, workspace)
   }
 
-  /** Returns a wallet. Returns undefined if the wallet does not exist or belongs to another workspace. */
+  /** Returns undefined if the wallet does not exist or belongs to another workspace. */
   readWallet(scope: WalletScope): Promise<Wallet | undefined> {
     return readWallet(this.#database, scope)
   }
 
-  /** Returns the workspace's default wallet in a currency, or undefined if there is none. */
+  /** Returns the workspace's default wallet in a currency, or undefined. */
   readDefaultWallet(scope: DefaultWalletScope): Promise<Wallet | undefined> {
     return readDefaultWallet(this.#database, scope)
   }
 
-  /**
-   * Returns a wallet's current balance. Returns undefined if the wallet does not exist or belongs to another workspace.
-   */
+  /** Returns undefined if the wallet does not exist or belongs to another workspace. */
   readBalance(scope: BalanceScope): Promise<Balance | undefined> {
     return readBalance(this.#database, scope)
   }
 
-  /** Returns a wallet's balance at an instant. Changes with exactly this timestamp are included. */
+  /** Returns a wallet's balance at an instant, including changes with exactly this timestamp. */
   readBalanceAt(scope: BalanceScope, instant: Instant): Promise<Balance | undefined> {
     return readBalanceAt(this.#database, scope, instant)
   }
 
-  /** Returns one page of a wallet's flows, and the total number of flows that match the query. */
+  /** Returns one page and the total number of flows. Outgoing amounts are negative. */
   listFlows(query: FlowQuery): Promise<Page<Flow>> {
     return listFlows(this.#database, query)
   }
 
-  /** Returns one page of a wallet's flows without counting the matching flows. */
+  /** Returns one page of flows without a total. */
   readFlows(query: FlowQuery): Promise<Flow[]> {
     return readFlows(this.#database, query)
   }
 
-  /** Returns all journal entries of an order, including the entries of house accounts. */
+  /** Returns an order's journal entries, oldest first, including those of house accounts. A debit is negative. */
   listPostings(order: OrderId): Promise<Posting[]> {
     return listPostings(this.#database, order)
   }
 
-  /** Returns an order. Throws RESOURCE.NOT_FOUND if the order does not exist or the workspace may not see it. */
+  /** Throws RESOURCE.NOT_FOUND if the order does not exist or the workspace may not see it. */
   readOrder(scope: OrderScope): Promise<ListedOrder> {
     return readOrder(this.#database, scope)
   }
 
-  /** Returns the type of an order of any workspace, or undefined if the order does not exist. */
+  /** Returns the type of an order of any workspace, or undefined. */
   readOrderType(order: OrderId): Promise<OrderType | undefined> {
     return readOrderType(this.#database, order)
   }
 
-  /** Returns one page of orders, and the total number of orders that match the query. */
+  /** Returns one page and the total number of orders. */
   listOrders(query: OrderQuery): Promise<Page<ListedOrder>> {
     return listOrders(this.#database, query)
   }
 
-  /** Returns one page of orders without counting the matching orders. */
+  /** Returns one page of orders without a total. */
   readOrders(query: OrderQuery): Promise<ListedOrder[]> {
     return readOrders(this.#database, query)
   }
 
-  /** Returns open orders whose `expiresAt` has passed, oldest first. */
+  /** Returns the ids of open orders whose `expiresAt` has passed, oldest first. */
   listDueOrders(query: DueQuery): Promise<OrderId[]> {
     return listDueOrders(this.#database, query)
   }
 
-  /** Returns the total amount of a workspace's orders on a day. The daily limit applies to this amount. */
-  readDailyUsage(query: UsageQuery): Promise<Money> {
-    return readDailyUsage(this.#database, query)
+  /** Returns a rolling sum of the last 24 hours, to which the daily limits apply. */
+  readUsage(query: UsageQuery): Promise<Money> {
+    return readUsage(this.#database, query)
   }
 
-  /** Deletes the daily usage counters of a sandbox workspace, which resets its daily limits. */
-  deleteDailyUsage(workspace: WorkspaceId): Promise<void> {
-    return deleteDailyUsage(this.#database, workspace)
+  /** Resets the daily limits of a sandbox workspace. */
+  deleteUsage(workspace: WorkspaceId): Promise<void> {
+    return deleteUsage(this.#database, workspace)
   }
 
-  /** Checks all invariants and returns the result of each check. Reads the whole ledger. */
+  /** Deletes up to `limit` amounts that no rolling sum contains any more. Returns the number of deleted amounts. */
+  deleteExpiredUsage(limit: number): Promise<number> {
+    return deleteExpiredUsage(this.#database, this.#ports.clock.now(), limit)
+  }
+
+  /** Checks all invariants. Reads the whole ledger. */
   checkInvariants(): Promise<InvariantCheck[]> {
     return checkInvariants(this.#database)
   }
 
-  /** Checks all invariants and returns the first violated one, or null. Reads the whole ledger. */
+  /** Returns the first violated invariant, or null. Reads the whole ledger. */
   verifyLedger(): Promise<Discrepancy | null> {
     return verifyLedger(this.#database)
   }
 
-  /** Stores the result of the latest check. All replicas read the same result. */
-  recordCheck(check: LastCheck): Promise<void> {
+  /** Stores the latest result for all replicas. */
+  recordCheck(check: CompletedCheck): Promise<void> {
     return recordCheck(this.#database, check)
   }
 
-  /** Returns the result of the latest check. Returns undefined if no check has completed yet. */
+  /** Returns undefined before the first check has completed. */
   readLastCheck(): Promise<LastCheck | undefined> {
     return readLastCheck(this.#database)
   }

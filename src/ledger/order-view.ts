@@ -1,4 +1,5 @@
 import {
+  accountStatus,
   type CodedFamily,
   type CodedValue,
   formatMoney,
@@ -10,9 +11,12 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
   workspaceKind,
+  workspaceStatus,
 } from '../kernel/index.ts'
+import { flowType } from './contract.ts'
 import type { Order } from './order.ts'
 import type { Flow } from './reads/flows-store.ts'
+import type { ListedOrder } from './reads/orders-store.ts'
 
 /** The member or operator who reads a view. `workspace` is null for an operator. `locale` is the language of labels. */
 export interface Viewer {
@@ -21,7 +25,6 @@ export interface Viewer {
   locale: Locale
 }
 
-/** Returns the viewer of the reply to a request. */
 export const viewerOf = (
   words: Words,
   { workspace, locale }: { workspace: WorkspaceAccess | null; locale: Locale },
@@ -29,10 +32,7 @@ export const viewerOf = (
 
 type Language = Pick<Viewer, 'words' | 'locale'>
 
-/**
- * Returns the coded value of a stored code, with its label. Throws a RangeError if the family does not contain the
- * code.
- */
+/** Throws a RangeError if the family does not contain the code. */
 export const toCodedValue = <C extends string>(
   family: CodedFamily<C>,
   code: string,
@@ -43,12 +43,23 @@ export const toCodedValue = <C extends string>(
   return words.coded(family, known, locale)
 }
 
-/** Returns the additional field of operators' views: whether the workspace is LIVE or SANDBOX. */
+/** The type of a removed domain has no text: its label is the code, and its number is 0. */
+export const toFlowTypeView = (code: string, { words, locale }: Language): CodedValue =>
+  words.findCoded(flowType, code, locale) ?? { code, value: 0, label: code, description: code }
+
 export const toWorkspaceKindView = (kind: WorkspaceKind, viewer: Language) => ({
   workspaceKind: toCodedValue(workspaceKind, kind, viewer),
 })
 
-/** Returns a flow's direction, and its amount without a sign. */
+export const toOperatorOrderView = (
+  { workspaceKind: kind, workspaceStatus: status, creatorStatus }: ListedOrder,
+  viewer: Language,
+) => ({
+  ...toWorkspaceKindView(kind, viewer),
+  workspaceStatus: toCodedValue(workspaceStatus, status, viewer),
+  creatorStatus: creatorStatus && toCodedValue(accountStatus, creatorStatus, viewer),
+})
+
 export const toFlowAmountView = ({
   amount: { minor, currency },
 }: Flow): { direction: 'IN' | 'OUT'; amount: string } => ({
@@ -56,14 +67,11 @@ export const toFlowAmountView = ({
   amount: formatMoney(money(minor < 0n ? -minor : minor, currency)),
 })
 
-/** Whether the viewer is an operator, or a member of the workspace that created the order. */
+/** Whether the viewer is an operator or a member of the creating workspace. */
 export const isOwnOrder = (order: Order, { workspace }: Pick<Viewer, 'workspace'>): boolean =>
   workspace === null || workspace === order.workspaceBizId
 
-/**
- * Returns the view fields that all orders have in common. The view names actors and reasons only for operators and for
- * members of the workspace that created the order.
- */
+/** Hides actors and reasons from the counterparty. */
 export const toOrderView = (order: Order, family: CodedFamily, viewer: Viewer) => {
   const isOwn = isOwnOrder(order, viewer)
   return {

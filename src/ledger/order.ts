@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { bizId, type Instant, type OrderId, parseInstant, toInstant, toIso } from '../kernel/index.ts'
-import type { OrderType } from './schema/tables.ts'
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.string().transform((text) => toInstant(Date.parse(text)))
@@ -10,7 +9,7 @@ export const storedOrder = z.object({
   bizId: idOf<'order'>(),
   workspaceBizId: idOf<'workspace'>(),
   counterpartyWorkspaceBizId: idOf<'workspace'>().nullable(),
-  orderType: z.enum(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL']),
+  orderType: z.string(),
   orderNo: z.string(),
   status: z.string(),
   version: z.int(),
@@ -33,26 +32,23 @@ export const storedOrder = z.object({
 /** An order. `data` contains fields of the order's domain, which parses them. */
 export type Order = z.output<typeof storedOrder>
 
-/** The final statuses of all order types. */
+/** The final statuses of Portico's order types. They are final for other domains, too, which may add more. */
 export const endedStatuses = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'] as const
 
-/** Returns the instant at which the order most recently entered a status, or null if it never had the status. */
+/** Returns when the order most recently entered a status, or null. */
 export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
   order.history.findLast((step) => step.status === status)?.at ?? null
 
-/** The status that an order expires from, and its status after it expires. An order expires at its `expiresAt`. */
+/** The status from which an order can expire, and its status after the expiry. An order expires at its `expiresAt`. */
 export interface OrderExpiry {
   from: string
   to: string
 }
 
-/** A recharge expires while its payment is pending. A recharge with a submitted proof of payment does not expire. */
+/** A recharge with a submitted proof of payment does not expire. */
 export const rechargeExpiry: OrderExpiry = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
 
-/**
- * Returns the instant at which the order expired, or null if the order has not expired. An order counts as expired from
- * its `expiresAt`, even if the job has not updated its stored status yet.
- */
+/** An order counts as expired from its expiresAt, even before the job has updated its stored status. */
 export const expiredAt = (
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,
   { from, to }: OrderExpiry,
@@ -63,21 +59,16 @@ export const expiredAt = (
   return status === to || (status === from && end <= now) ? end : null
 }
 
-const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', RECHARGE: 'RCH', WITHDRAWAL: 'WDR' }
-
-/** Crockford's Base32 alphabet, which omits letters that people confuse with digits. */
+/** Crockford's Base32, which omits letters that people confuse with digits. */
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/**
- * Returns an order number such as `TRF-20260801-` followed by twelve Base32 digits. The digits encode the lowest 60
- * bits of the order's id, which are random. Order numbers therefore need no shared counter.
- */
-export const orderNumber = (type: OrderType, id: OrderId, at: Instant): string => {
+/** The digits encode the lowest 60 bits of the id, which are random. Order numbers therefore need no shared counter. */
+export const orderNumber = (prefix: string, id: OrderId, at: Instant): string => {
   let rest = BigInt(`0x${id.replaceAll('-', '').slice(-15)}`)
   let text = ''
   for (let place = 0; place < 12; place++) {
     text = digits.charAt(Number(rest & 31n)) + text
     rest >>= 5n
   }
-  return `${prefixes[type]}-${toIso(at).slice(0, 10).replaceAll('-', '')}-${text}`
+  return `${prefix}-${toIso(at).slice(0, 10).replaceAll('-', '')}-${text}`
 }

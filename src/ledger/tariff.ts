@@ -13,13 +13,9 @@ import {
   subtract,
 } from '../kernel/index.ts'
 
-/**
- * The configured limits and fees of a channel. Amounts are decimal strings in `currency`. `feeRate` is a fraction below
- * 1.
- */
+/** Amounts are decimal strings in the tariff's currency. The fee rate is a fraction below 1. */
 export type { TariffSettings }
 
-/** The parsed limits and fees of a channel. */
 export interface Tariff {
   minimum: Money
   maximum: Money
@@ -28,17 +24,13 @@ export interface Tariff {
   feeRate: Ratio
 }
 
-/** Parses a configured amount. Throws a RangeError if the text is not a valid amount in the currency. */
 export const parseConfiguredAmount = (text: string, currency: string): Money => {
   const parsed = parseMoney(text, currency)
   if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
 }
 
-/**
- * Parses the configured limits and fees of a channel. Throws a RangeError if an amount or the fee rate is invalid. The
- * process then does not start.
- */
+/** Throws a RangeError, so that an invalid setting prevents startup. */
 export const parseTariff = (settings: TariffSettings): Tariff => {
   const { currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate } = settings
   const share = parseRatio(feeRate)
@@ -52,7 +44,6 @@ export const parseTariff = (settings: TariffSettings): Tariff => {
   }
 }
 
-/** A requested amount, the fee of the house, and the amount minus the fee. */
 export interface Charge {
   amount: Money
   fee: Money
@@ -60,8 +51,8 @@ export interface Charge {
 }
 
 /**
- * Computes the charge for a requested amount. Rounds the fee up to a minor unit. Throws WALLET.LIMIT_EXCEEDED if the
- * amount is outside the limits, or if the fee is not less than the amount.
+ * Rounds the fee up to a minor unit. Throws WALLET.LIMIT_EXCEEDED if the amount is outside the limits, or does not
+ * exceed the fee.
  */
 export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge => {
   const { currency } = minimum
@@ -73,9 +64,3 @@ export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, r
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
   return { amount, fee, net }
 }
-
-/** Returns the order data that the trigger in schema/daily-usage.ts reads. */
-export const dailyUsageData = (channel: string, { dailyMaximum }: Tariff) => ({
-  usageOf: channel,
-  dailyMax: dailyMaximum === null ? null : dailyMaximum.minor.toString(),
-})

@@ -3,6 +3,7 @@ import type {
   Caller,
   Code,
   Idempotency,
+  Instant,
   Money,
   OrderId,
   Portal,
@@ -11,32 +12,25 @@ import type {
   WorkspaceAccess,
   WorkspaceId,
 } from '../../kernel/index.ts'
-import type { FlowType } from '../contract.ts'
-import type { OrderType } from '../schema/tables.ts'
+import type { FlowType, HouseAccount, OrderType } from '../contract.ts'
 
-/**
- * A wallet that takes part in a command. The wallet must exist and have the specified currency. The wallet must belong
- * to `workspace`, unless `workspace` is null.
- */
+/** A wallet in a command. It must exist, have this currency, and belong to the workspace unless that is null. */
 export interface WalletParty {
-  /**
-   * Name that entries and holds use for this wallet. The wallets named `source` and `target` are also stored in the
-   * order.
-   */
+  /** Name by which entries and holds refer to the wallet. The order stores the wallets named source and target. */
   label: string
   wallet: WalletId
   workspace: WorkspaceId | null
   currency: string
   /** Whether to reject the command if the wallet is frozen or closed. */
   active: boolean
-  /** Request field that the refusal names if the wallet has another currency. */
+  /** Request field that the refusal names if the currency differs. */
   currencyField: string
 }
 
-/** A house account that takes part in a command. */
+/** A house account in a command. */
 export interface HouseParty {
   label: string
-  house: 'LIQUIDITY' | 'FEE' | 'CLEARING'
+  house: HouseAccount
   currency: string
   /** Refusal code if the account has insufficient funds. */
   insufficientFunds: Code
@@ -45,8 +39,8 @@ export interface HouseParty {
 export type Party = WalletParty | HouseParty
 
 /**
- * A journal entry. `amount` is in minor units: positive for a credit, negative for a debit. `account` is the label of a
- * party. The entries of a command must sum to zero in each currency.
+ * A journal entry in minor units: positive for a credit, negative for a debit. `account` is the label of a party. The
+ * entries of a command must sum to zero in each currency.
  */
 export interface Entry {
   account: string
@@ -60,13 +54,35 @@ export interface Hold {
   amount: bigint
 }
 
-/** One change of an order's status. */
+/**
+ * A rolling sum of 24 hours to which a new order adds its amount. Cancelled, rejected, failed and expired orders do not
+ * count. Sandboxes and live workspaces have separate sums.
+ */
+export interface Usage {
+  /** `PERSON` adds up all accounts of the actor. */
+  of: 'WORKSPACE' | 'PERSON' | 'EXTERNAL_ACCOUNT'
+  /** A digest that is equal in all workspaces. */
+  subject?: string
+  /** Orders that count towards the total, such as `WITHDRAWAL BANK`. */
+  usageOf: string
+  amount: Money
+  /** Maximum in minor units, including the amount. With null, the amount only counts. */
+  max: bigint | null
+  /** Refusal code if the sum would exceed the maximum. With null, `execute` throws UsageExceeded. */
+  exceeded: Code | null
+  /** Whether the amount counts only if the target wallet belongs to another workspace. */
+  leaving?: boolean
+}
+
+/** A sum without a refusal code would exceed its maximum. Nothing is written. */
+export class UsageExceeded extends Error {}
+
 export interface Step {
   status: string
   reason?: string
 }
 
-/** One or more status changes. The status of the last step becomes the order's status. */
+/** The last step has the new status. */
 export type Steps = readonly [Step, ...Step[]]
 
 /** Fields of an order's domain. Amounts are strings of minor units, because JSON numbers are not exact. */
@@ -78,29 +94,33 @@ export interface NewOrder {
   type: OrderType
   data: OrderData
   steps: Steps
+  /** The first exceeded sum refuses the command. */
+  usage?: readonly Usage[]
 }
 
-/** A command that changes the status of an existing order. */
+/** Changes the status of an order. */
 export interface OrderMove {
   id: OrderId
   type: OrderType
-  /** Null for an operator, who can change orders of all workspaces. */
+  /**
+   * Null for an operator. The operator's person must not have created the order, acted on it before (see
+   * `SeparationOfDuties`), or belong to one of its workspaces.
+   */
   workspace: WorkspaceId | null
-  /** The statuses that the order may have before the change. Any other status fails with STATE.CONFLICT. */
+  /** Any other status fails with STATE.CONFLICT. */
   expected: readonly string[]
   steps: Steps
   /** Fields to merge into the order's data. */
   data?: OrderData
-  /** Ends all holds of the order with this status. Fails with STATE.CONFLICT if the order has no open holds. */
+  /** Ends all holds of the order. Fails with STATE.CONFLICT if there are none. */
   endHolds?: 'RELEASED' | 'CAPTURED'
-  /** Whether to reject the command if the actor is the person who created the order. */
-  notByCreator?: boolean
+  /** Further accounts that count as earlier actors, such as the operator who verified the payout account. */
+  priorActors?: readonly AccountId[]
+  /** Fails with STATE.CONFLICT if a workspace of the order is frozen, or its creator is suspended. */
+  whileActive?: true
 }
 
-/**
- * Identifies a request for idempotency. The first execution stores its result, and a retry with the same key returns
- * the stored result.
- */
+/** A retry with the same key returns the stored result. */
 export interface IdempotencyKey {
   account: AccountId
   workspace: WorkspaceId | null
@@ -109,7 +129,7 @@ export interface IdempotencyKey {
   bodyHash: string
 }
 
-/** The audit log entry of a command. It is written in the same transaction as the command. */
+/** The audit log entry of a command, written in the same transaction. */
 export interface CommandAudit {
   portal: Portal
   action: string
@@ -118,9 +138,9 @@ export interface CommandAudit {
   detail?: Readonly<Record<string, string>>
 }
 
-/** A command that posts entries without an order, such as the opening funds of a wallet. */
+/** Posts entries without an order, such as the opening funds of a wallet. */
 export interface PostingCommand {
-  /** Null if no account issued the command, but the system. */
+  /** Null if the system issued the command. */
   actor: AccountId | null
   idempotency?: IdempotencyKey
   parties: readonly Party[]
@@ -129,7 +149,7 @@ export interface PostingCommand {
   audit?: CommandAudit
 }
 
-/** A command that creates an order or changes its status. */
+/** Creates an order or changes its status. */
 export type OrderCommand = PostingCommand & ({ create: NewOrder } | { move: OrderMove })
 
 /** The actor, workspace and request of a command. `workspace` is null if the actor is an operator. */
@@ -138,52 +158,59 @@ export interface CommandContext<W extends WorkspaceId | null = WorkspaceId | nul
   workspace: W
   key: IdempotencyKey
   audit: CommandAudit
+  caller: Pick<Caller, 'steppedUpAt' | 'apiKeyId'>
+  receivedAt: Instant
 }
 
 type CommandRequest = RequestContext & { caller: Caller; idempotency: Idempotency }
 
 const toContext = <W extends WorkspaceId | null>(request: CommandRequest, workspace: W): CommandContext<W> => {
-  const { operationId, portal, requestId, clientIp, caller, idempotency } = request
+  const { operationId, portal, requestId, receivedAt, clientIp, caller, idempotency } = request
   const actor = caller.accountId
   return {
     actor,
     workspace,
+    caller,
+    receivedAt,
     key: { account: actor, workspace, operation: operationId, ...idempotency },
     audit: {
       portal,
       action: operationId,
       requestId,
       clientIp,
-      // `actor` is the account that created the API key. Record the key, too.
+      // The actor is the account that created the API key. Record the key, too.
       ...(caller.apiKeyId !== null && { detail: { apiKey: caller.apiKeyId } }),
     },
   }
 }
 
-/** Returns the context of a command from a member, in the workspace of the request. */
+/** Returns the context of a member's command, in the workspace of the request. */
 export const memberContext = (request: CommandRequest & { workspace: WorkspaceAccess }): CommandContext<WorkspaceId> =>
   toContext(request, request.workspace.id)
 
-/** Returns the context of a command from an operator. */
+/** Returns the context of an operator's command. */
 export const operatorContext = (request: CommandRequest): CommandContext<null> => toContext(request, null)
 
-/** Returns the fields of a command that are taken from its context. */
 export const commandOrigin = ({ actor, key, audit }: CommandContext) => ({ actor, idempotency: key, audit })
 
 /**
- * Returns the fields of `OrderMove` that all operator decisions share. An operator can decide on orders of all
- * workspaces, except on orders that the operator created.
+ * The fields of `OrderMove` that all operator decisions share. An operator can decide on orders of all workspaces,
+ * except where the same person has acted or is a member.
  */
-export const operatorDecision = <T extends OrderType>(type: T, id: OrderId) =>
-  ({ type, id, workspace: null, notByCreator: true }) as const
+export const operatorDecision = <T extends OrderType>(type: T, id: OrderId) => ({ type, id, workspace: null }) as const
 
-/** Returns the house's fee account as a party. Returns an empty list if the fee is zero. */
+/**
+ * The fields of `operatorDecision` for a decision that pays out or credits funds. It fails with STATE.CONFLICT if a
+ * workspace of the order is frozen, or its creator is suspended.
+ */
+export const operatorApproval = <T extends OrderType>(type: T, id: OrderId) =>
+  ({ ...operatorDecision(type, id), whileActive: true }) as const
+
+/** Returns the house's fee account as a party. Empty if the fee is zero. */
 export const feeParties = ({ minor, currency }: Money): Party[] =>
   minor > 0n ? [{ label: 'fee', house: 'FEE', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' }] : []
 
-/**
- * Returns the entries that post a fee from the payer's account to the house. Returns an empty list if the fee is zero.
- */
+/** Returns the entries that post a fee from the payer to the house. Empty if the fee is zero. */
 export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
   minor > 0n
     ? [
@@ -192,9 +219,6 @@ export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
       ]
     : []
 
-/**
- * Returns the house accounts of a recharge or withdrawal: the clearing account, and the fee account if there is a fee.
- */
 export const chargeParties = ({ amount: { currency }, fee }: { amount: Money; fee: Money }): Party[] => [
   { label: 'clearing', house: 'CLEARING', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' },
   ...feeParties(fee),

@@ -1,22 +1,38 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import { type Database, retryOnConflict, sqlState } from '../../database/index.ts'
+import { collectLedgerTypes, type LedgerTypeTable } from '../../contract/ledger-types.ts'
+import { type Database, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, invalid, Refusal, toIso } from '../../kernel/index.ts'
+import * as contract from '../contract.ts'
 import { type Order, orderNumber, storedOrder } from '../order.ts'
-import type { NewOrder, OrderCommand, Party, PostingCommand } from './command.ts'
-import { assertNotCreator, ownDecision } from './four-eyes-store.ts'
+import type { SeparationOfDuties } from '../separation.ts'
+import {
+  type NewOrder,
+  type OrderCommand,
+  type Party,
+  type PostingCommand,
+  type Usage,
+  UsageExceeded,
+} from './command.ts'
+import { deniedDecision } from './four-eyes-store.ts'
 
-/** The infrastructure that the ledger depends on. */
 export interface LedgerPorts {
-  /** A connection pool, or a transaction if the command is part of a larger transaction. */
+  /** A transaction if the command is part of a larger one. */
   database: Database
   clock: Clock
   ids: Ids
+  /** The types of all owners. Default: those of Portico. */
+  types?: LedgerTypeTable
+  /** Default: applies to every amount. */
+  separationOfDuties?: SeparationOfDuties
 }
 
+const porticoTypes = collectLedgerTypes({ ledger: contract })
+
+export const ledgerTypesOf = ({ types = porticoTypes }: LedgerPorts): LedgerTypeTable => types
+
 /**
- * Parses the result of the SQL functions `ledger_execute` (schema/execute.ts) and `idempotency_begin`
- * (schema/idempotency.ts).
+ * The result of the SQL functions `ledger_execute` (schema/execute.ts) and `idempotency_begin` (schema/idempotency.ts).
  */
 export const commandOutcome = z.object({
   outcome: z.enum([
@@ -28,11 +44,17 @@ export const commandOutcome = z.object({
     'CURRENCY_MISMATCH',
     'NOT_ACTIVE',
     'INSUFFICIENT_FUNDS',
+    'USAGE_EXCEEDED',
     'CONFLICT',
+    'MAKER_NOT_ACTIVE',
     'OWN_ORDER',
+    'OWN_WORKSPACE',
+    'EARLIER_ACTOR',
   ]),
   /** Index of the party that caused the outcome. The index refers to the `parties` of the command. */
   account: z.int().optional(),
+  /** Index of the exceeded sum in the `usage` of the command. */
+  usage: z.int().optional(),
   result: z.unknown().optional(),
 })
 type CommandOutcome = z.output<typeof commandOutcome>
@@ -47,14 +69,30 @@ const unknownParty = (party: Party | undefined): Error =>
     ? new Error(`missing house account ${party.house} in ${party.currency}`)
     : new Refusal('RESOURCE.NOT_FOUND', { internal: party ? `unknown wallet: ${party.label}` : 'unknown order' })
 
+const usageExceeded = (used: Usage | undefined): Error => {
+  const internal = `exceeds the sum of ${used?.usageOf} by ${used?.of} in 24 hours`
+  return used?.exceeded ? new Refusal(used.exceeded, { internal }) : new UsageExceeded(internal)
+}
+
+const usageOf = (command: PostingCommand | OrderCommand): readonly Usage[] =>
+  'create' in command ? (command.create.usage ?? []) : []
+
+const toUsageJson = ({ amount, max, of, subject, usageOf: name, leaving }: Usage) => ({
+  ...{ of, subject, leaving, usageOf: name },
+  amount: amount.minor.toString(),
+  currency: amount.currency,
+  max: max === null ? null : max.toString(),
+})
+
 const currencyMismatch = (party: Party | undefined): Refusal =>
   invalid(party && 'wallet' in party ? party.currencyField : 'currency', `${party?.label} has another currency`)
 
-/**
- * Returns the stored result of a command. This call or an earlier request with the same key executed the command.
- * Throws an error for any other outcome.
- */
-export const unwrapOutcome = (outcome: CommandOutcome, parties: readonly Party[]): unknown => {
+/** Returns the result of this call or of an earlier request with the same key. Throws for all other outcomes. */
+export const unwrapOutcome = (
+  outcome: CommandOutcome,
+  parties: readonly Party[],
+  usage: readonly Usage[] = [],
+): unknown => {
   const party = outcome.account === undefined ? undefined : parties[outcome.account]
   switch (outcome.outcome) {
     case 'DONE':
@@ -66,8 +104,14 @@ export const unwrapOutcome = (outcome: CommandOutcome, parties: readonly Party[]
       throw new Refusal('REQUEST.ID_REUSED')
     case 'CONFLICT':
       throw new Refusal('STATE.CONFLICT', { internal: 'the order is in another status' })
+    case 'MAKER_NOT_ACTIVE':
+      throw new Refusal('STATE.CONFLICT', {
+        internal: 'a workspace of the order is frozen, or the creator’s account is not active',
+      })
     case 'OWN_ORDER':
-      throw ownDecision()
+    case 'OWN_WORKSPACE':
+    case 'EARLIER_ACTOR':
+      throw deniedDecision(outcome.outcome)
     case 'NOT_FOUND':
       throw unknownParty(party)
     case 'CURRENCY_MISMATCH':
@@ -76,26 +120,23 @@ export const unwrapOutcome = (outcome: CommandOutcome, parties: readonly Party[]
       throw new Refusal('WALLET.NOT_ACTIVE', { internal: `wallet not active: ${party?.label}` })
     case 'INSUFFICIENT_FUNDS':
       throw insufficientFunds(party)
+    case 'USAGE_EXCEEDED':
+      throw usageExceeded(usage[outcome.usage ?? -1])
   }
 }
 
-/**
- * SQLSTATE that the trigger in schema/daily-usage.ts raises if an order exceeds the daily limit. The trigger also
- * counts orders that are created at the same time.
- */
-const dailyLimit = 'PL001'
+/** Undefined if separation of duties is off. */
+const separationJson = ({ separationOfDuties: rule }: LedgerPorts): Record<string, string> | undefined =>
+  rule?.enabled === false
+    ? undefined
+    : Object.fromEntries(Object.entries(rule?.from ?? {}).map(([currency, minor]) => [currency, minor.toString()]))
 
-const throwStoreError = (error: unknown): never => {
-  if (sqlState(error) !== dailyLimit) throw error
-  throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'daily limit', cause: error })
-}
-
-/**
- * Returns the JSON argument of `ledger_execute`. Adds the ids and the current time. Replaces account labels with
- * indexes, and formats amounts as strings of minor units.
- */
-const toCommandJson = (command: PostingCommand | OrderCommand, { clock, ids }: LedgerPorts): object => {
+/** Replaces account labels with indexes, and formats amounts as strings of minor units. */
+const toCommandJson = (command: PostingCommand | OrderCommand, ports: LedgerPorts): object => {
+  const { clock, ids } = ports
   const { parties, entries = [], holds = [], ...rest } = command
+  const separation = separationJson(ports)
+  const usage = usageOf(command)
   const at = clock.now()
   const indexes = new Map(parties.map((party, index) => [party.label, index]))
   const toPostingJson = <T extends { account: string; amount: bigint }>(posting: T) => {
@@ -107,10 +148,12 @@ const toCommandJson = (command: PostingCommand | OrderCommand, { clock, ids }: L
     const index = parties.findIndex((party) => party.label === label && 'wallet' in party)
     return index < 0 ? null : index
   }
-  const toOrderJson = (order: NewOrder) => {
+  const toOrderJson = ({ usage: _, ...order }: NewOrder) => {
     const id = ids.next<'order'>()
     const wallets = { source: walletIndex('source'), target: walletIndex('target') }
-    return { ...order, ...wallets, id, orderNo: orderNumber(order.type, id, at) }
+    const type = ledgerTypesOf(ports).orders.get(order.type)
+    if (!type) throw new RangeError(`no domain of this process declares the order type ${order.type}`)
+    return { ...order, ...wallets, id, orderNo: orderNumber(type.prefix, id, at) }
   }
   return {
     ...rest,
@@ -118,6 +161,8 @@ const toCommandJson = (command: PostingCommand | OrderCommand, { clock, ids }: L
     transaction: ids.next(),
     accounts: parties,
     ...('create' in command ? { create: toOrderJson(command.create) } : {}),
+    ...('move' in command ? { move: { ...command.move, ...(separation && { separation }) } } : {}),
+    ...(usage.length > 0 ? { usage: usage.map(toUsageJson) } : {}),
     ...(entries.length > 0 ? { entries: entries.map(toPostingJson) } : {}),
     ...(holds.length > 0 ? { holds: holds.map(toPostingJson) } : {}),
   }
@@ -130,32 +175,21 @@ const callExecute = async (database: Database, commandJson: object): Promise<Com
 }
 
 /**
- * Runs a command in one round trip to the database, and returns the stored result. `ledger_execute` writes the journal
- * entries and the idempotency record in one transaction. Throws a Refusal if the command is rejected, in which case
- * nothing is written.
- *
- * Retries the command after a conflict. Inside a caller's transaction the command is not retried, because only the
- * whole transaction can be retried (see `inTransaction`).
+ * Does not retry inside a caller's transaction, because only the whole transaction can be retried (see
+ * `inTransaction`).
  */
 const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): Promise<unknown> => {
   const { database } = ports
   const commandJson = toCommandJson(command, ports)
   const attempt = () => callExecute(database, commandJson)
-  const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt)).catch(throwStoreError)
-  return unwrapOutcome(outcome, command.parties)
+  const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt))
+  return unwrapOutcome(outcome, command.parties, usageOf(command))
 }
 
-/**
- * Creates an order or changes its status. Writes the postings, holds, audit entry and stored result, too. Returns the
- * order after the command. A repeated request returns the order as the first execution returned it.
- */
-export const executeOrder = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> => {
-  if ('move' in command && command.move.notByCreator && command.actor !== null)
-    await assertNotCreator(ports.database, command.move.id, command.actor)
-  return storedOrder.parse(await runCommand(ports, command))
-}
+/** A repeated request returns the first result. */
+export const executeOrder = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> =>
+  storedOrder.parse(await runCommand(ports, command))
 
-/** Posts entries that belong to no order. */
 export const executePosting = async (ports: LedgerPorts, command: PostingCommand): Promise<void> => {
   await runCommand(ports, command)
 }

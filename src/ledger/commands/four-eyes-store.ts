@@ -1,40 +1,36 @@
+import { sql } from 'kysely'
 import type { Database } from '../../database/index.ts'
-import { type AccountId, type OrderId, Refusal } from '../../kernel/index.ts'
+import { type AccountId, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 
 /*
- * The four-eyes rule: a person cannot decide on a request that the same person created. Members and operators use
- * different accounts on different portals. Two accounts belong to the same person if they have the same verified email
- * address.
+ * Nobody may decide on a request that they created, on which they took an earlier decision, or that concerns a
+ * workspace to which they belong. Members and operators have different accounts; an equal `person_key` identifies the
+ * person. schema/duties.ts applies this to orders.
  */
 
-const accountsOfSamePerson = (database: Database) =>
-  database
-    .selectFrom('accounts as creator')
-    .innerJoin('accounts as other', 'other.email_canonical', 'creator.email_canonical')
-    .select('other.biz_id')
+const reasons = {
+  OWN_ORDER: 'the same person created it',
+  OWN_WORKSPACE: 'the person belongs to the workspace',
+  EARLIER_ACTOR: 'the same person took an earlier decision',
+} as const
 
-/** Returns the refusal of a decision by the person who created the request. */
-export const ownDecision = (): Refusal =>
-  new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'four-eyes rule: same person' })
+export const deniedDecision = (reason: keyof typeof reasons): Refusal =>
+  new Refusal('ACCESS.PERMISSION_DENIED', { internal: `separation of duties: ${reasons[reason]}` })
 
-/** Throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */
 export const assertDifferentPerson = async (
   database: Database,
   creator: AccountId,
   decider: AccountId,
 ): Promise<void> => {
-  const found = accountsOfSamePerson(database).where('creator.biz_id', '=', creator).where('other.biz_id', '=', decider)
-  if (creator === decider || (await found.executeTakeFirst()) !== undefined) throw ownDecision()
+  const { rows } = await sql<{
+    same: boolean
+  }>`SELECT is_same_person(${decider}, ARRAY[${creator}::uuid]) AS same`.execute(database)
+  if (rows[0]?.same !== false) throw deniedDecision('OWN_ORDER')
 }
 
-/**
- * Throws ACCESS.PERMISSION_DENIED if the account belongs to the person who created the order. Needs no lock, because
- * the creator of an order never changes.
- */
-export const assertNotCreator = async (database: Database, order: OrderId, account: AccountId): Promise<void> => {
-  const found = accountsOfSamePerson(database)
-    .innerJoin('orders', 'orders.created_by', 'creator.biz_id')
-    .where('orders.biz_id', '=', order)
-    .where('other.biz_id', '=', account)
-  if ((await found.executeTakeFirst()) !== undefined) throw ownDecision()
+export const assertOutsider = async (database: Database, workspace: WorkspaceId, account: AccountId): Promise<void> => {
+  const { rows } = await sql<{
+    member: boolean
+  }>`SELECT is_person_in(${account}, ARRAY[${workspace}::uuid]) AS member`.execute(database)
+  if (rows[0]?.member !== false) throw deniedDecision('OWN_WORKSPACE')
 }

@@ -1,21 +1,14 @@
 import { sql } from 'kysely'
 import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import type { HouseAccount } from '../contract.ts'
 import type { HouseParty, Party } from './command.ts'
-import { executePosting, type LedgerPorts } from './execute-store.ts'
+import { executePosting, type LedgerPorts, ledgerTypesOf } from './execute-store.ts'
 
-/*
- * The accounts of the house, and opening funds. Opening funds are posted from the CLEARING account and belong to no
- * order.
- */
+/* Opening funds are posted from the CLEARING account without an order. */
 
-const kinds = ['LIQUIDITY', 'FEE', 'CLEARING'] as const
-
-/** Opens the house accounts that do not exist yet: one account of each kind per currency. Idempotent. */
-export const ensureHouseAccounts = async (
-  { database, clock, ids }: LedgerPorts,
-  currencies: readonly string[],
-): Promise<void> => {
+export const ensureHouseAccounts = async (ports: LedgerPorts, currencies: readonly string[]): Promise<void> => {
+  const { database, clock, ids } = ports
   const existing = await database
     .selectFrom('ledger_accounts')
     .select(['kind', 'currency'])
@@ -23,6 +16,8 @@ export const ensureHouseAccounts = async (
     .execute()
   const isOpen = new Set(existing.map(({ kind, currency }) => `${kind} ${currency}`))
   const at = toDate(clock.now())
+  // `HouseAccount` lists the names of the table.
+  const kinds = [...ledgerTypesOf(ports).houseAccounts.keys()] as HouseAccount[]
   const missing = currencies.flatMap((currency) =>
     kinds
       .filter((kind) => !isOpen.has(`${kind} ${currency}`))
@@ -60,17 +55,19 @@ const postOpening = (ports: LedgerPorts, actor: AccountId | null, to: Party, min
     ],
   })
 
-/** Opening funds of a wallet. */
+/** CLEARING cannot be funded: it stands for the outside world. */
+export type FundedAccount = Exclude<HouseAccount, 'CLEARING'>
+
 export interface Funding {
   wallet: WalletId
   workspace: WorkspaceId
-  /** Amount to post to the wallet. A negative amount withdraws funds from the wallet. */
+  /** A negative amount withdraws funds. */
   amount: Money
-  /** The account that posts the funds. Null if the system posts them. */
+  /** Null if the system posts the funds. */
   actor: AccountId | null
 }
 
-/** Posts opening funds to a wallet, even if the wallet is frozen. Not idempotent: every call posts the funds again. */
+/** Also funds a frozen wallet. Not idempotent. */
 export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, actor }: Funding): Promise<void> => {
   const { currency, minor } = amount
   const party = { label: 'wallet', wallet, workspace, currency, active: false, currencyField: 'currency' }
@@ -78,15 +75,14 @@ export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, acto
 }
 
 /**
- * Returns the total of the opening funds of the house's LIQUIDITY account, in minor units. Returns undefined if the
- * account does not exist. Locks the account, because two replicas that start together could otherwise both post funds.
- * `OPENING` is a literal rather than a parameter: the planner can then use the partial index on opening entries.
+ * Locks the account, because two replicas that start together could both post funds. `OPENING` is a literal rather than
+ * a parameter, so that the planner can use the partial index.
  */
-const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {
+const lockOpeningFunds = async (tx: Database, kind: FundedAccount, currency: string): Promise<bigint | undefined> => {
   const account = await tx
     .selectFrom('ledger_accounts')
     .where('workspace_biz_id', 'is', null)
-    .where('kind', '=', 'LIQUIDITY')
+    .where('kind', '=', kind)
     .where('currency', '=', currency)
     .select('biz_id')
     .forNoKeyUpdate()
@@ -101,15 +97,19 @@ const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | u
   return provided
 }
 
-/** Raises the house's liquidity to the specified amounts, one per currency. Idempotent. Never lowers the liquidity. */
-export const provideLiquidity = async (ports: LedgerPorts, amounts: readonly Money[]): Promise<void> => {
+/** Never lowers the funds. Idempotent. */
+export const provideFunds = async (
+  ports: LedgerPorts,
+  account: FundedAccount,
+  amounts: readonly Money[],
+): Promise<void> => {
   for (const { minor, currency } of amounts) {
     await inTransaction(ports.database, async (tx) => {
-      const provided = await lockLiquidity(tx, currency)
+      const provided = await lockOpeningFunds(tx, account, currency)
       if (provided === undefined || provided >= minor) return
       const party: HouseParty = {
-        label: 'liquidity',
-        house: 'LIQUIDITY',
+        label: 'funded',
+        house: account,
         currency,
         insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
       }

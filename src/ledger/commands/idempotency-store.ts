@@ -4,11 +4,7 @@ import { type Order, storedOrder } from '../order.ts'
 import type { IdempotencyKey } from './command.ts'
 import { commandOutcome, type LedgerPorts, unwrapOutcome } from './execute-store.ts'
 
-/**
- * Returns the stored result of a request, or undefined if the request has not been executed. Inside a transaction,
- * locks the request's key until the transaction ends. Throws REQUEST.IN_PROGRESS if another transaction has locked the
- * key. Throws REQUEST.ID_REUSED if the stored request had a different body.
- */
+/** See Ledger.findStoredResult. The key stays locked until the transaction ends. */
 export const findStoredResult = async (
   { database, clock }: LedgerPorts,
   key: IdempotencyKey,
@@ -21,10 +17,7 @@ export const findStoredResult = async (
   return found === undefined ? undefined : { result: unwrapOutcome(commandOutcome.parse(found), []) }
 }
 
-/**
- * Stores the result of a command that has no postings. Call `findStoredResult` first. Both calls must be in the
- * transaction that writes the effect of the command.
- */
+/** Requires a prior findStoredResult in the same transaction, which must also write the effect of the command. */
 export const storeResult = async (
   { database, clock }: LedgerPorts,
   key: IdempotencyKey,
@@ -42,9 +35,8 @@ export const deleteExpiredResults = async ({ database, clock }: LedgerPorts, lim
 }
 
 /**
- * Returns the order that `work` returns. If `work` throws a Refusal and the same request has succeeded before, returns
- * the order stored by that request. Use this for a command whose first execution changes the state that the command
- * checks. For example, a quote can be used only once, so a retry would be refused.
+ * For a command whose first execution changes the state that it checks: a quote can be used only once, so a retry would
+ * be refused.
  */
 export const replayOnRefusal = async (
   ports: LedgerPorts,

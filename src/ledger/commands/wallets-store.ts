@@ -2,7 +2,6 @@ import type { Database } from '../../database/index.ts'
 import { type Instant, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
-/** A wallet to open. */
 export interface NewWallet {
   bizId: WalletId
   workspaceBizId: WorkspaceId
@@ -12,9 +11,7 @@ export interface NewWallet {
   at: Instant
 }
 
-/**
- * Opens a wallet. Inserts a ledger account and a wallet row with the same id. Call this function inside a transaction.
- */
+/** Requires a transaction, because it inserts two rows. */
 export const insertWallet = async (tx: Database, wallet: NewWallet): Promise<void> => {
   const at = toDate(wallet.at)
   const shared = {
@@ -34,7 +31,6 @@ export const insertWallet = async (tx: Database, wallet: NewWallet): Promise<voi
     .execute()
 }
 
-/** A change of a wallet's status. */
 export interface WalletStatusChange {
   wallet: WalletId
   from: WalletStatus
@@ -42,10 +38,6 @@ export interface WalletStatusChange {
   at: Instant
 }
 
-/**
- * Changes a wallet's status from `from` to `to`. Returns false if the wallet does not exist or has another status than
- * `from`. Also returns false if `to` is CLOSED and the wallet has funds.
- */
 export const changeWalletStatus = async (
   database: Database,
   { wallet, from, to, at }: WalletStatusChange,

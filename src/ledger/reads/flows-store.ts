@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { countQuery, type Database, timestamptz } from '../../database/index.ts'
+import { type Database, readTotal, timestamptz } from '../../database/index.ts'
 import {
   type Instant,
   type Money,
@@ -11,11 +11,9 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import type { FlowDirection, FlowType } from '../contract.ts'
-import type { OrderType } from '../schema/tables.ts'
+import type { FlowDirection, FlowType, OrderType } from '../contract.ts'
 import type { ListParameters } from './queries.ts'
 
-/** A journal entry of a wallet, as members of the wallet's workspace see it. */
 export interface Flow {
   bizId: string
   sequence: number
@@ -25,7 +23,6 @@ export interface Flow {
   balanceAfter: Money
   orderType: OrderType | null
   orderBizId: OrderId | null
-  /** The remark of the order's creator. */
   remark: string | null
   createdAt: Instant
 }
@@ -38,10 +35,7 @@ export interface FlowQuery extends ListParameters {
   direction?: FlowDirection | undefined
 }
 
-/**
- * Selects the journal entries that match a query. The workspace is compared with the account and not with each entry.
- * Counting the entries therefore needs only an index.
- */
+/** Compares the workspace with the account instead of each entry, so that counting needs only an index. */
 const matchingEntries = (database: Database, { wallet, workspace, flowType, direction, from, to }: FlowQuery) => {
   let found = database
     .selectFrom('ledger_entries as e')
@@ -80,35 +74,60 @@ const toFlow = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
   balanceAfter: money(balanceAfter, currency),
 })
 
-/**
- * Returns one page of flows, sorted by creation time, without counting the matching flows. The subquery selects the
- * page before the join with orders. Joining first would read the orders of all earlier flows.
- */
-export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> => {
-  const page = matchingEntries(database, query)
-    .select(columns)
-    .orderBy('e.created_at', query.sortOrder)
-    .orderBy('e.sequence', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
+type FlowPage = ReturnType<typeof selectFlows>
+
+const selectFlows = (found: ReturnType<typeof matchingEntries>) => found.select(columns)
+
+/** The page is a subquery. Otherwise the join would read the orders of all earlier flows. */
+const withOrders = async (database: Database, page: FlowPage, { sortOrder }: FlowQuery): Promise<Flow[]> => {
   const rows = await database
     .selectFrom(page.as('page'))
     .leftJoin('orders as o', 'o.biz_id', 'page.orderBizId')
     .selectAll('page')
     .select(['o.order_type as orderType', sql<string | null>`o.data->>'remark'`.as('remark')])
-    .orderBy('page.createdAt', query.sortOrder)
-    .orderBy('page.sequence', query.sortOrder)
+    .orderBy('page.createdAt', sortOrder)
+    .orderBy('page.sequence', sortOrder)
     .execute()
   return rows.map(toFlow)
 }
 
-/** Returns one page of flows, and the total number of flows that match the query. */
-export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
-  const { total } = await countQuery(matchingEntries(database, query)).executeTakeFirstOrThrow()
-  return toPage(await readFlows(database, query), total, query)
+export const readFlows = (database: Database, query: FlowQuery): Promise<Flow[]> => {
+  const page = selectFlows(matchingEntries(database, query))
+    .orderBy('e.created_at', query.sortOrder)
+    .orderBy('e.sequence', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+  return withOrders(database, page, query)
 }
 
-/** A journal entry of an order, as operators see it. The account can be a wallet or a house account. */
+const lastSequence = async (database: Database, { wallet, workspace }: FlowQuery): Promise<number> => {
+  const row = await database
+    .selectFrom('ledger_accounts')
+    .where('biz_id', '=', wallet)
+    .where('workspace_biz_id', '=', workspace)
+    .select('sequence')
+    .executeTakeFirst()
+  return row?.sequence ?? 0
+}
+
+/** The entries of an account have the numbers 1 to `sequence`, so each page is a range of numbers. */
+const listAllFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
+  const records = await lastSequence(database, query)
+  const before = offsetOf(query)
+  const first = query.sortOrder === 'asc' ? before + 1 : records - before - query.pageSize + 1
+  const page = selectFlows(matchingEntries(database, query))
+    .where('e.sequence', '>=', first)
+    .where('e.sequence', '<', first + query.pageSize)
+  return toPage(await withOrders(database, page, query), { records, isEstimated: false }, query)
+}
+
+export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
+  const { flowType, direction, from, to } = query
+  if (!flowType && !direction && from === undefined && to === undefined) return listAllFlows(database, query)
+  const flows = await readFlows(database, query)
+  return toPage(flows, await readTotal([matchingEntries(database, query)], flows.length, query), query)
+}
+
 export interface Posting {
   bizId: string
   kind: string
@@ -119,7 +138,6 @@ export interface Posting {
   createdAt: Instant
 }
 
-/** Returns all journal entries of an order, oldest first. */
 export const listPostings = async (database: Database, order: OrderId): Promise<Posting[]> => {
   const rows = await database
     .selectFrom('ledger_entries as e')

@@ -1,6 +1,7 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { countQuery, type Database, type Tables, timestamptz } from '../../database/index.ts'
+import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Database, readTotal, type Tables, timestamptz } from '../../database/index.ts'
 import {
+  type AccountStatus,
   type Instant,
   notFound,
   type OrderId,
@@ -8,105 +9,102 @@ import {
   type Page,
   toIso,
   toPage,
+  type WalletId,
   type WorkspaceId,
   type WorkspaceKind,
+  type WorkspaceStatus,
+  workspaceKind,
 } from '../../kernel/index.ts'
+import type { OrderType } from '../contract.ts'
 import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
-import type { OrderType } from '../schema/tables.ts'
 import type { DueQuery, OrderQuery } from './queries.ts'
 
-/** An order, and whether the workspace that created it is LIVE or SANDBOX. */
-export type ListedOrder = Order & { workspaceKind: WorkspaceKind }
+interface OrderMaker {
+  workspaceKind: WorkspaceKind
+  workspaceStatus: WorkspaceStatus
+  /** Null if the system created the order. */
+  creatorStatus: AccountStatus | null
+}
 
-const workspaceKindOfOrder = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
-  WHERE w.biz_id = orders.workspace_biz_id)`
+export type ListedOrder = Order & OrderMaker
 
-const orderColumns = [sql<unknown>`order_json(orders)`.as('order'), workspaceKindOfOrder.as('workspaceKind')] as const
+const orderColumns = [
+  sql<unknown>`order_json(orders)`.as('order'),
+  'orders.workspace_kind as workspaceKind',
+  sql<WorkspaceStatus>`(SELECT workspace_status FROM workspaces w WHERE w.biz_id = orders.workspace_biz_id)`.as(
+    'workspaceStatus',
+  ),
+  sql<AccountStatus | null>`(SELECT account_status FROM accounts a WHERE a.biz_id = orders.created_by)`.as(
+    'creatorStatus',
+  ),
+] as const
 
-const toListedOrder = (row: { order: unknown; workspaceKind: WorkspaceKind }): ListedOrder => ({
-  ...storedOrder.parse(row.order),
-  workspaceKind: row.workspaceKind,
+const toListedOrder = ({ order, ...maker }: OrderMaker & { order: unknown }): ListedOrder => ({
+  ...storedOrder.parse(order),
+  ...maker,
 })
 
 type OrderPredicate = (orders: ExpressionBuilder<Tables, 'orders'>) => Expression<SqlBool>
 
-/**
- * Returns predicates for the orders that a query may see. No order matches two predicates. A workspace sees the orders
- * that it created. It also sees the orders of which it is the counterparty, once they are completed. Each predicate is
- * queried separately, because PostgreSQL has an index for each of them but not for their OR.
- */
-const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): OrderPredicate[] => {
-  const member = workspace ?? participant
-  if (member === undefined) return [(orders) => orders.lit(true)]
-  const created: OrderPredicate = (orders) => orders('workspace_biz_id', '=', member)
-  const received: OrderPredicate = (orders) => orders('counterparty_workspace_biz_id', '=', member)
-  if (workspace === null) return [created, received]
-  return [created, (orders) => orders.and([received(orders), orders('status', '=', 'COMPLETED')])]
-}
+/** A literal, so that PostgreSQL can use the partial indexes on the status. */
+const isCompleted: OrderPredicate = (orders) => orders('status', '=', sql.lit('COMPLETED'))
+const isNotCompleted: OrderPredicate = (orders) => orders('status', '<>', sql.lit('COMPLETED'))
 
-/** Identifies an order for a member of a workspace or for an operator. */
+/** A workspace sees the orders that it created, and completed orders of which it is the counterparty. */
+const isVisibleTo =
+  (workspace: WorkspaceId): OrderPredicate =>
+  (orders) =>
+    orders.or([
+      orders('workspace_biz_id', '=', workspace),
+      orders.and([orders('counterparty_workspace_biz_id', '=', workspace), isCompleted(orders)]),
+    ])
+
 export interface OrderScope {
   id: OrderId
   type: OrderType
-  /** Null for an operator, who can read orders of all workspaces. */
+  /** Null for an operator. */
   workspace: WorkspaceId | null
 }
 
-/** Returns an order. Throws RESOURCE.NOT_FOUND if the order does not exist or the workspace may not see it. */
 export const readOrder = async (database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> => {
   const row = await database
     .selectFrom('orders')
     .where('biz_id', '=', id)
     .where('order_type', '=', type)
-    .where((orders) => orders.or(visibleSets(workspace).map((isVisible) => isVisible(orders))))
+    .where((orders) => (workspace === null ? orders.lit(true) : isVisibleTo(workspace)(orders)))
     .select(orderColumns)
     .executeTakeFirst()
   if (!row) throw notFound(`no such ${type.toLowerCase()}`)
   return toListedOrder(row)
 }
 
-/** Returns the type of an order of any workspace, for operators. Returns undefined if the order does not exist. */
 export const readOrderType = async (database: Database, id: OrderId): Promise<OrderType | undefined> => {
   const row = await database.selectFrom('orders').where('biz_id', '=', id).select('order_type').executeTakeFirst()
   return row?.order_type
 }
 
-/**
- * Returns the SQL expression of an order's current status. With `expiry`, an order counts as expired from its
- * `expiresAt`. Without `expiry`, the expression is the plain column, because PostgreSQL can use an index on it.
- */
+/** Without expiry, the plain column lets PostgreSQL use an index. */
 const currentStatus = (expiry: OrderQuery['expiry']) =>
   expiry === undefined
     ? sql.ref<string>('orders.status')
     : sql<string>`CASE WHEN orders.status = ${expiry.from} AND orders.data->>'expiresAt' <= ${toIso(expiry.at)}
         THEN ${expiry.to} ELSE orders.status END`
 
-/**
- * Returns the stored statuses that orders with one of the specified current statuses can have. PostgreSQL can use an
- * index to filter by stored status.
- */
+/** PostgreSQL can use an index on the stored status. */
 const storedStatuses = (statuses: readonly string[], { from, to }: OrderExpiry): readonly string[] =>
   statuses.includes(to) ? [...statuses, from] : statuses
 
-/**
- * Returns the SQL expression of an order's last change. The last change of an expired order is its `expiresAt`, as in
- * `expiredAt`.
- */
-const lastChange = (expiry: OrderQuery['expiry']) =>
-  expiry === undefined
-    ? sql.ref<Instant>('orders.updated_at')
-    : sql<Instant>`CASE WHEN ${currentStatus(expiry)} = ${expiry.to} THEN (orders.data->>'expiresAt')::timestamptz
-        ELSE orders.updated_at END`
+/** The last change of an expired order is its expiry. */
+const lastChange = (expiry: NonNullable<OrderQuery['expiry']>) =>
+  sql<Instant>`CASE WHEN ${currentStatus(expiry)} = ${expiry.to} THEN (orders.data->>'expiresAt')::timestamptz
+    ELSE orders.updated_at END`
 
-const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderPredicate) => {
-  const { type, workspaceKind, wallet, statuses, expiry, from, to, data } = query
-  let found = database.selectFrom('orders').where('order_type', '=', type).where(isVisible)
-  if (workspaceKind !== undefined) found = found.where(workspaceKindOfOrder, '=', workspaceKind)
-  if (wallet !== undefined) {
-    found = found.where((eb) =>
-      eb.or([eb('source_wallet_biz_id', '=', wallet), eb('target_wallet_biz_id', '=', wallet)]),
-    )
-  }
+type MatchingOrders = ReturnType<typeof matchingOrders>
+
+const matchingOrders = (database: Database, query: OrderQuery) => {
+  const { type, workspaceKind, statuses, expiry, from, to, data } = query
+  let found = database.selectFrom('orders').where('order_type', '=', type)
+  if (workspaceKind !== undefined) found = found.where('workspace_kind', '=', workspaceKind)
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
   if (statuses !== undefined && expiry !== undefined)
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
@@ -116,16 +114,91 @@ const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderP
   return found
 }
 
+/** Orders that a workspace received, as it sees them or, for an operator, with the open ones. */
+const receivedSets = ({ workspace, participant, statuses }: OrderQuery): OrderPredicate[] => {
+  const received: OrderPredicate = (orders) =>
+    orders('counterparty_workspace_biz_id', '=', workspace ?? participant ?? null)
+  const sets: OrderPredicate[] = []
+  if (statuses?.includes('COMPLETED') ?? true)
+    sets.push((orders) => orders.and([received(orders), isCompleted(orders)]))
+  if (workspace === null && (statuses?.some((status) => status !== 'COMPLETED') ?? true))
+    sets.push((orders) => orders.and([received(orders), isNotCompleted(orders)]))
+  return sets
+}
+
+const partySets = (query: OrderQuery): OrderPredicate[] => {
+  const member = query.workspace ?? query.participant
+  if (member !== undefined) return [(orders) => orders('workspace_biz_id', '=', member), ...receivedSets(query)]
+  if (query.wallet !== undefined) return [(orders) => orders.lit(true)]
+  const kinds = query.workspaceKind === undefined ? workspaceKind.codes : [query.workspaceKind]
+  return kinds.map(
+    (kind): OrderPredicate =>
+      (orders) =>
+        orders('workspace_kind', '=', kind),
+  )
+}
+
+const isWalletOf = async (database: Database, wallet: WalletId, workspace: WorkspaceId): Promise<boolean> => {
+  const found = database.selectFrom('ledger_accounts').where('biz_id', '=', wallet)
+  return (await found.where('workspace_biz_id', '=', workspace).select('biz_id').executeTakeFirst()) !== undefined
+}
+
+/** Nearly all orders with a wallet of the workspace are visible to it, so the index on the wallet suffices. */
+const walletSets = async (database: Database, query: OrderQuery, wallet: WalletId): Promise<OrderPredicate[]> => {
+  const sides: OrderPredicate[] = [
+    (orders) => orders('source_wallet_biz_id', '=', wallet),
+    (orders) =>
+      orders.and([
+        orders('target_wallet_biz_id', '=', wallet),
+        orders('source_wallet_biz_id', 'is distinct from', wallet),
+      ]),
+  ]
+  const { workspace } = query
+  const parties =
+    workspace !== null && (await isWalletOf(database, wallet, workspace)) ? [isVisibleTo(workspace)] : partySets(query)
+  return sides.flatMap((side) =>
+    parties.map(
+      (party): OrderPredicate =>
+        (orders) =>
+          orders.and([side(orders), party(orders)]),
+    ),
+  )
+}
+
 /**
- * Selects the sorted keys of the matching orders. Each predicate of `visibleSets` contributes the keys from the start
- * of the list to the end of the requested page.
+ * Disjoint sets that are queried separately, because PostgreSQL has an index for each but not for their OR. Each index
+ * has the order of the list.
  */
-const sortedKeys = (database: Database, query: OrderQuery) => {
-  const sortKey = query.sortBy === 'createdAt' ? sql.ref<Instant>('orders.created_at') : lastChange(query.expiry)
+const orderSets = async (database: Database, query: OrderQuery): Promise<MatchingOrders[]> => {
+  const { wallet } = query
+  const sets = wallet === undefined ? partySets(query) : await walletSets(database, query, wallet)
+  return sets.map((isMember) => matchingOrders(database, query).where(isMember))
+}
+
+interface SortedSet {
+  found: MatchingOrders
+  sortKey: RawBuilder<Instant>
+}
+
+/** Of an expired order, the last change is its expiry, which has no index. */
+const withSortKey = (found: MatchingOrders, { sortBy, expiry }: OrderQuery): SortedSet[] => {
+  if (sortBy === 'createdAt') return [{ found, sortKey: sql.ref<Instant>('orders.created_at') }]
+  const updated = sql.ref<Instant>('orders.updated_at')
+  if (expiry === undefined) return [{ found, sortKey: updated }]
+  const expiring = [expiry.from, expiry.to]
+  return [
+    { found: found.where('orders.status', 'not in', expiring), sortKey: updated },
+    { found: found.where('orders.status', 'in', expiring), sortKey: lastChange(expiry) },
+  ]
+}
+
+/** Each set contributes the keys from the start of the list to the end of the requested page. */
+const sortedKeys = (database: Database, query: OrderQuery, sets: readonly MatchingOrders[]) => {
   const limit = offsetOf(query) + query.pageSize
-  return visibleSets(query.workspace, query.participant)
-    .map((isVisible) =>
-      matchingOrders(database, query, isVisible)
+  return sets
+    .flatMap((found) => withSortKey(found, query))
+    .map(({ found, sortKey }) =>
+      found
         .select(['orders.workspace_biz_id', 'orders.biz_id', sortKey.as('sort_key')])
         .orderBy('sort_key', query.sortOrder)
         .orderBy('orders.biz_id', query.sortOrder)
@@ -137,12 +210,13 @@ const sortedKeys = (database: Database, query: OrderQuery) => {
     .orderBy('biz_id', query.sortOrder)
 }
 
-/**
- * Returns one page of orders without counting the matching orders. Selects the keys of the page first, so that
- * PostgreSQL builds the JSON of the orders on this page only.
- */
-export const readOrders = async (database: Database, query: OrderQuery): Promise<ListedOrder[]> => {
-  const page = sortedKeys(database, query).limit(query.pageSize).offset(offsetOf(query))
+/** Selects the keys first, so that PostgreSQL builds the JSON of this page only. */
+const readPageOf = async (
+  database: Database,
+  query: OrderQuery,
+  sets: readonly MatchingOrders[],
+): Promise<ListedOrder[]> => {
+  const page = sortedKeys(database, query, sets).limit(query.pageSize).offset(offsetOf(query))
   const rows = await database
     .selectFrom(page.as('page'))
     .innerJoin('orders', (join) =>
@@ -155,20 +229,16 @@ export const readOrders = async (database: Database, query: OrderQuery): Promise
   return rows.map(toListedOrder)
 }
 
-/** Returns one page of orders, and the total number of orders that match the query. */
+export const readOrders = async (database: Database, query: OrderQuery): Promise<ListedOrder[]> =>
+  readPageOf(database, query, await orderSets(database, query))
+
 export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
-  const counts = await visibleSets(query.workspace, query.participant)
-    .map((isVisible) => countQuery(matchingOrders(database, query, isVisible)))
-    .reduce((all, count) => all.unionAll(count))
-    .execute()
-  const total = counts.reduce((sum, count) => sum + count.total, 0)
-  return toPage(await readOrders(database, query), total, query)
+  const sets = await orderSets(database, query)
+  const orders = await readPageOf(database, query, sets)
+  return toPage(orders, await readTotal(sets, orders.length, query), query)
 }
 
-/**
- * Returns the ids of open orders whose `expiresAt` has passed, oldest first. `expiresAt` can be compared as text: ISO
- * 8601 timestamps in UTC with milliseconds sort by time.
- */
+/** ISO 8601 timestamps in UTC with milliseconds sort by time, so they can be compared as text. */
 export const listDueOrders = async (database: Database, query: DueQuery): Promise<OrderId[]> => {
   const { type, status, at, workspace, limit } = query
   const rows = await database

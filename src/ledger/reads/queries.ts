@@ -7,8 +7,8 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
+import type { OrderType } from '../contract.ts'
 import type { OrderExpiry } from '../order.ts'
-import type { OrderType } from '../schema/tables.ts'
 
 /** The query parameters that all list requests have in common, as parsed by the contract's `listQuery`. */
 interface ListRequest extends PageRequest {
@@ -41,36 +41,29 @@ export const toListParameters = ({
 /** A query for orders. `from` and `to` limit the creation time. */
 export interface OrderQuery extends ListParameters {
   type: OrderType
-  /** Null for an operator, who can see orders of all workspaces. */
+  /** Null for an operator. */
   workspace: WorkspaceId | null
-  /** Used by operators only. Selects orders that this workspace created, and orders of which it is the counterparty. */
+  /** For operators only. Selects orders that this workspace created or received. */
   participant?: WorkspaceId | undefined
-  /** Selects orders of LIVE or of SANDBOX workspaces. If undefined, selects orders of all workspaces. */
   workspaceKind?: WorkspaceKind | undefined
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
-  /**
-   * If defined, orders count as expired from their `expiresAt`, even if the job has not updated their stored status
-   * yet.
-   */
+  /** If set, an order counts as expired even before the job has updated its stored status. */
   expiry?: (OrderExpiry & { at: Instant }) | undefined
-  /** Fields and values that the order's data must contain. */
   data?: Readonly<Record<string, string>> | undefined
   sortBy: 'createdAt' | 'updatedAt'
 }
 
-/** A query for orders that are due to expire. */
 export interface DueQuery {
   type: OrderType
   status: string
   /** Selects orders whose `expiresAt` is at or before this instant. */
   at: Instant
-  /** Null for orders of all workspaces. */
+  /** Null for all workspaces. */
   workspace: WorkspaceId | null
   limit: number
 }
 
-/** The query parameters of order lists, for members and operators. */
 export interface OrderListRequest extends ListRequest {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
@@ -78,10 +71,7 @@ export interface OrderListRequest extends ListRequest {
   workspaceKind?: WorkspaceKind | undefined
 }
 
-/**
- * Returns the query for an order list. If `workspace` is null, the request's `workspaceId` applies. If the request has
- * no `workspaceId` either, the query selects orders of all workspaces.
- */
+/** If the workspace is null, the request's own workspace filter applies. */
 export const toOrderQuery = (
   request: OrderListRequest,
   { type, workspace, status }: { type: OrderType; workspace: WorkspaceId | null; status?: string | undefined },

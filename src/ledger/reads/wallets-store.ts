@@ -3,7 +3,6 @@ import { type Database, type Param, statement } from '../../database/index.ts'
 import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
-/** A wallet without its balance. */
 export interface Wallet {
   bizId: WalletId
   workspaceBizId: WorkspaceId
@@ -36,14 +35,12 @@ const walletsOfWorkspace = statement((store, param: Param<{ workspace: Workspace
   selectWallets(store).where('w.workspace_biz_id', '=', param('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
 )
 
-/** Returns a workspace's wallets, oldest first. */
 export const listWallets = (database: Database, workspace: WorkspaceId): Promise<Wallet[]> =>
   walletsOfWorkspace.all(database, { workspace })
 
-/** Identifies a wallet for a member of a workspace or for an operator. */
 export interface WalletScope {
   wallet: WalletId
-  /** Null for an operator, who can read wallets of all workspaces. */
+  /** Null for an operator. */
   workspace: WorkspaceId | null
 }
 
@@ -54,20 +51,15 @@ const walletOfWorkspace = statement((store, param: Param<{ wallet: WalletId; wor
   selectWallets(store).where('w.biz_id', '=', param('wallet')).where('w.workspace_biz_id', '=', param('workspace')),
 )
 
-/** Returns a wallet. Returns undefined if the wallet does not exist or belongs to another workspace. */
 export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> =>
   workspace === null ? walletById.first(database, { wallet }) : walletOfWorkspace.first(database, { wallet, workspace })
 
-/** Identifies the default wallet of a workspace in a currency. */
 export interface DefaultWalletScope {
   workspace: WorkspaceId
   currency: string
 }
 
-/**
- * Returns the default wallet, or undefined if there is none. Operations use the default wallet if a request specifies a
- * currency but no wallet.
- */
+/** Operations use the default wallet if a request specifies a currency but no wallet. */
 export const readDefaultWallet = (
   database: Database,
   { workspace, currency }: DefaultWalletScope,
@@ -84,9 +76,7 @@ export interface Balance {
   total: Money
   held: Money
   available: Money
-  /**
-   * Version of the balance: the number of entries, plus the number of created holds, plus the number of ended holds.
-   */
+  /** Counts entries, created holds and ended holds. */
   version: number
 }
 
@@ -105,13 +95,11 @@ const toBalance = (wallet: WalletId, { currency, balance, held, version }: Row):
   version,
 })
 
-/** Identifies a wallet of a workspace. */
 export interface BalanceScope {
   wallet: WalletId
   workspace: WorkspaceId
 }
 
-/** Returns the current balance. Returns undefined if the wallet does not exist or belongs to another workspace. */
 export const readBalance = async (
   database: Database,
   { wallet, workspace }: BalanceScope,
@@ -126,11 +114,6 @@ export const readBalance = async (
   return row && toBalance(wallet, row)
 }
 
-/**
- * Returns the balance at an instant. Changes with exactly this timestamp are included. `total` is the balance after the
- * last entry, and `held` is the sum of the holds that were open. Returns undefined if the wallet does not exist or
- * belongs to another workspace.
- */
 export const readBalanceAt = async (
   database: Database,
   { wallet, workspace }: BalanceScope,

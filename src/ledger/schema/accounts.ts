@@ -1,11 +1,9 @@
 /**
- * Accounts of the ledger. A `minor_units` value is a whole number. NaN, infinity and decimal places are rejected, and
- * values are never rounded. A CLEARING account is the counterparty of recharges and withdrawals, and only its balance
- * may be negative. `version` counts entries, created holds and ended holds.
+ * A `minor_units` value is a whole number: NaN, infinity and decimal places are rejected, never rounded. Only CLEARING,
+ * the counterparty of recharges and withdrawals, may have a negative balance.
  *
- * The fill factor of 50 leaves free space on each page. PostgreSQL can then update the balance of a busy account within
- * the page. Domain types and an insert trigger restrict columns to lists of values, because PostgreSQL parses a CHECK
- * constraint again for each statement.
+ * The fill factor of 50 lets PostgreSQL update a busy account within its page. Lists of values are checked by domain
+ * types and an insert trigger, because PostgreSQL parses a CHECK constraint again for each statement.
  */
 export const accounts = [
   `CREATE DOMAIN minor_units AS numeric CHECK (scale(VALUE) = 0 AND abs(VALUE) < 1e38)`,
@@ -28,7 +26,6 @@ export const accounts = [
     CONSTRAINT ledger_accounts_closed_empty CHECK (status <> 'CLOSED' OR (balance = 0 AND held = 0))
   ) WITH (fillfactor = 50)`,
   `CREATE UNIQUE INDEX ledger_accounts_house ON ledger_accounts (kind, currency) WHERE workspace_biz_id IS NULL`,
-  // Operations use the default wallet if a request specifies a currency but no wallet.
   `CREATE TABLE wallets (
     biz_id uuid NOT NULL,
     workspace_biz_id uuid NOT NULL,
@@ -48,14 +45,15 @@ export const accounts = [
   END $$`,
   `CREATE FUNCTION ledger_accounts_opening() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    IF NEW.kind NOT IN ('WALLET', 'LIQUIDITY', 'FEE', 'CLEARING')
+    IF (NEW.kind NOT IN ('WALLET', 'LIQUIDITY', 'FEE', 'CLEARING')
+        AND NOT EXISTS (SELECT FROM ledger_types WHERE kind = 'HOUSE_ACCOUNT' AND name = NEW.kind))
        OR (NEW.kind = 'WALLET' AND NEW.workspace_biz_id IS NULL)
-       OR (NEW.kind IN ('LIQUIDITY', 'FEE') AND NEW.workspace_biz_id IS NOT NULL) THEN
+       OR (NEW.kind NOT IN ('WALLET', 'CLEARING') AND NEW.workspace_biz_id IS NOT NULL) THEN
       RAISE EXCEPTION 'invalid kind or owner of account: %', NEW.kind USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
   END $$`,
-  // Amounts change only inside the triggers on entries and holds. There, pg_trigger_depth() is at least 2.
+  // Amounts change only inside the triggers on entries and holds, where pg_trigger_depth() is at least 2.
   `CREATE FUNCTION ledger_accounts_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
@@ -83,8 +81,7 @@ export const accounts = [
     FOR EACH ROW EXECUTE FUNCTION ledger_accounts_opening()`,
   `CREATE TRIGGER ledger_accounts_opening BEFORE INSERT ON ledger_accounts
     FOR EACH ROW EXECUTE FUNCTION ledger_accounts_guard()`,
-  // Skip updates that the triggers on entries and holds make. pg_trigger_depth() in a WHEN condition is one less than
-  // in the trigger function.
+  // Skip the updates by the triggers on entries and holds. In a WHEN condition, pg_trigger_depth() is one less.
   `CREATE TRIGGER ledger_accounts_guard BEFORE UPDATE ON ledger_accounts
     FOR EACH ROW WHEN (pg_trigger_depth() < 1) EXECUTE FUNCTION ledger_accounts_guard()`,
   `CREATE TRIGGER ledger_accounts_append_only BEFORE DELETE OR TRUNCATE ON ledger_accounts

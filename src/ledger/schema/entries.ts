@@ -1,14 +1,11 @@
 /**
- * Journal entries. The table is append-only. Only its row trigger changes the balance of an account. The trigger also
- * checks that the account exists, which makes a foreign key unnecessary.
+ * Only the row trigger changes the balance of an account. It also checks that the account exists, so no foreign key is
+ * needed.
  *
- * A caller must not be able to violate a unique key of the table. INSERT … ON CONFLICT DO NOTHING would skip the row,
- * but the BEFORE trigger would already have changed the balance. The only unique key is therefore the account with
- * `sequence`, and the trigger assigns `sequence`.
+ * Callers must not be able to violate a unique key: INSERT … ON CONFLICT DO NOTHING would skip the row after the BEFORE
+ * trigger has changed the balance. The trigger therefore assigns the only unique key, `sequence`.
  */
 export const entries = [
-  `CREATE DOMAIN ledger_flow AS text
-    CHECK (VALUE IN ('TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'FEE', 'OPENING'))`,
   `CREATE TABLE ledger_entries (
     account_biz_id uuid NOT NULL,
     sequence bigint NOT NULL,
@@ -19,16 +16,15 @@ export const entries = [
     currency text NOT NULL,
     amount minor_units NOT NULL CHECK (amount <> 0),
     balance_after minor_units NOT NULL,
-    flow_type ledger_flow NOT NULL,
+    flow_type text NOT NULL,
     created_at timestamptz NOT NULL,
     PRIMARY KEY (account_biz_id, sequence)
   )`,
   `CREATE INDEX ledger_entries_at ON ledger_entries (account_biz_id, created_at)`,
   `CREATE INDEX ledger_entries_order ON ledger_entries (order_biz_id) WHERE order_biz_id IS NOT NULL`,
-  // Each process reads the opening entries of the house accounts when it starts. The index finds these few entries in a
-  // large table.
+  // Each process reads the opening entries of the house accounts when it starts.
   `CREATE INDEX ledger_entries_opening ON ledger_entries (account_biz_id) WHERE flow_type = 'OPENING'`,
-  // The creation times of an account's entries never decrease. The balance at an instant is therefore well defined.
+  // Creation times never decrease within an account, so its balance at an instant is well defined.
   `CREATE FUNCTION ledger_entries_apply() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE ledger_accounts

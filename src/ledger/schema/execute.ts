@@ -1,21 +1,18 @@
 /**
- * `ledger_execute` runs a money command in one round trip and one transaction. It writes the order, journal entries,
- * holds, audit entry and idempotency record. `toCommandJson` in commands/execute-store.ts builds the argument.
+ * Runs a money command in one round trip and one transaction. `toCommandJson` in commands/execute-store.ts builds the
+ * argument. The result is `{outcome, account?, usage?, result?}`. Only the outcome DONE writes rows.
  *
- * The function returns `{outcome, account?, result?}`. `outcome` is DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND,
- * CURRENCY_MISMATCH, NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. The function writes rows only if the
- * outcome is DONE.
+ * Lock order: the request's key, the workspaces and the creator of the order (`whileActive`), the order, the accounts by
+ * id, then the rolling sums.
  *
- * Locks are acquired in this order: the request's key, the order, then the accounts by id.
- *
- * Timestamps of an order or account never decrease. All rows get the latest of three times: the time of the command,
- * the last change of the order, and the last entry of the accounts.
+ * Timestamps of an order or account never decrease. All rows get the latest of three times: the command, the last
+ * change of the order, and the last entry of the accounts.
  */
 export const execute = [
-  // Locks the order whose status the command changes. Sets refusal if the status cannot be changed.
   `CREATE FUNCTION ledger_lock_order(command jsonb, OUT locked orders, OUT refusal text) LANGUAGE plpgsql AS $$
   DECLARE
     v_move jsonb := command->'move';
+    v_is_active boolean := NOT v_move ? 'whileActive' OR ledger_lock_maker(v_move);
   BEGIN
     SELECT * INTO locked FROM orders
      WHERE biz_id = (v_move->>'id')::uuid AND order_type = v_move->>'type'
@@ -23,10 +20,14 @@ export const execute = [
        FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       refusal := 'NOT_FOUND';
-    ELSIF (v_move->>'notByCreator')::boolean AND locked.created_by = (command->>'actor')::uuid THEN
-      refusal := 'OWN_ORDER';
-    ELSIF NOT v_move->'expected' ? locked.status THEN
+      RETURN;
+    END IF;
+    refusal := ledger_duty_objection(command, locked);
+    -- A repeated decision of the same operator is a conflict.
+    IF coalesce(refusal, 'EARLIER_ACTOR') = 'EARLIER_ACTOR' AND NOT v_move->'expected' ? locked.status THEN
       refusal := 'CONFLICT';
+    ELSIF refusal IS NULL AND v_is_active IS NOT TRUE THEN
+      refusal := 'MAKER_NOT_ACTIVE';
     END IF;
   END $$`,
   `CREATE FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -45,6 +46,8 @@ export const execute = [
     v_freed jsonb := '{}';
     v_outcome jsonb;
     v_result jsonb := 'null';
+    v_usage jsonb;
+    v_exceeded integer;
   BEGIN
     IF v_key IS NOT NULL THEN
       v_outcome := idempotency_begin(v_key, v_now);
@@ -71,6 +74,10 @@ export const execute = [
     END IF;
 
     v_locked := ledger_lock(v_affected);
+    IF is_operator((command->>'actor')::uuid)
+       AND is_person_in((command->>'actor')::uuid, ARRAY(SELECT workspace_biz_id FROM unnest(v_locked))) THEN
+      RETURN jsonb_build_object('outcome', 'OWN_WORKSPACE');
+    END IF;
     v_outcome := ledger_objection(v_ids, v_locked, command, v_freed);
     IF v_outcome IS NOT NULL THEN
       RETURN v_outcome;
@@ -82,6 +89,13 @@ export const execute = [
       END IF;
     END LOOP;
 
+    IF command ? 'usage' THEN
+      v_usage := ledger_usage_resolve(command, v_target);
+      v_exceeded := ledger_usage_exceeded(v_usage, v_at);
+      IF v_exceeded IS NOT NULL THEN
+        RETURN jsonb_build_object('outcome', 'USAGE_EXCEEDED', 'usage', v_exceeded);
+      END IF;
+    END IF;
     IF command ? 'create' OR command ? 'move' THEN
       v_order := ledger_write_order(command, v_order, v_ids, v_target, v_at);
       v_result := order_json(v_order);
@@ -95,6 +109,9 @@ export const execute = [
     END IF;
     IF command ? 'holds' THEN
       PERFORM ledger_write_holds(command, v_ids, v_order, v_at);
+    END IF;
+    IF command ? 'usage' THEN
+      PERFORM ledger_write_usage(v_usage, v_order);
     END IF;
     IF command ? 'audit' THEN
       PERFORM ledger_write_audit(command, v_order, v_at);

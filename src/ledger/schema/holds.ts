@@ -1,6 +1,6 @@
 /**
- * Holds reserve funds for an order. A hold ends once, as RELEASED or CAPTURED. AFTER triggers update the account's
- * `held`, because AFTER triggers run only for rows that were written.
+ * A hold ends once, as RELEASED or CAPTURED. AFTER triggers update the account, because they run only for rows that
+ * were written.
  */
 export const holds = [
   `CREATE TABLE ledger_holds (

@@ -1,14 +1,12 @@
 const noWorkspace = `'00000000-0000-0000-0000-000000000000'`
 
 /**
- * Stored results of commands by request id. A result is valid for 24 hours. A command calls `idempotency_begin` at its
- * start and `idempotency_end` at its end, in one transaction. A key is `{account, workspace?, operation, requestId,
- * bodyHash}`. The all-zero UUID is stored if the key has no workspace. The advisory lock is not waited for: a
- * concurrent request with the same key fails immediately.
+ * Results of commands by request id, valid for 24 hours. A command calls `idempotency_begin` first and
+ * `idempotency_end` last, in one transaction. The advisory lock does not wait: a concurrent request with the same key
+ * fails immediately.
  *
- * A process with a wrong clock must not execute a command twice. The age of a result therefore starts at the later of
- * two times: the time of the process and the time of the database. A result expires only when it is older than 24 hours
- * by both clocks.
+ * A process with a wrong clock must not execute a command twice. A result therefore expires only when it is older than
+ * 24 hours by the clocks of both the process and the database.
  */
 export const idempotency = [
   `CREATE TABLE idempotency (
@@ -22,7 +20,7 @@ export const idempotency = [
     PRIMARY KEY (account_biz_id, workspace_biz_id, operation, request_id)
   )`,
   `CREATE INDEX idempotency_at ON idempotency (created_at)`,
-  // Returns NULL if the command must be executed. Otherwise returns the outcome of the command.
+  // Returns NULL if the command must be executed.
   `CREATE FUNCTION idempotency_begin(key jsonb, at timestamptz) RETURNS jsonb LANGUAGE plpgsql AS $$
   DECLARE
     v_workspace text := coalesce(key->>'workspace', ${noWorkspace});
@@ -56,8 +54,7 @@ export const idempotency = [
       RAISE EXCEPTION 'request % already has a result', key->>'requestId' USING ERRCODE = 'serialization_failure';
     END IF;
   END $$`,
-  // Deletes up to max_results expired results and returns the number of deleted results. clock_timestamp() is volatile.
-  // The subquery evaluates it only once, which lets PostgreSQL use the index on created_at.
+  // clock_timestamp() is volatile. The subquery evaluates it once, which permits an index scan.
   `CREATE FUNCTION idempotency_cleanup(at timestamptz, max_results integer) RETURNS bigint LANGUAGE sql AS $$
     WITH deleted AS (
       DELETE FROM idempotency WHERE ctid = ANY (ARRAY(

@@ -1,27 +1,22 @@
+import { ledgerTypes } from '../contract.ts'
 import { endedStatuses } from '../order.ts'
 
-const statuses = {
-  TRANSFER: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'FAILED'],
-  EXCHANGE: ['PROCESSING', 'COMPLETED', 'FAILED'],
-  RECHARGE: ['PENDING_PAYMENT', 'PROOF_SUBMITTED', 'COMPLETED', 'REJECTED', 'CANCELLED', 'EXPIRED'],
-  WITHDRAWAL: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
-}
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ')
-const statusOfType = Object.entries(statuses)
-  .map(([type, of]) => `(type = '${type}' AND status IN (${quoted(of)}))`)
+const ownTypes = quoted(Object.keys(ledgerTypes.orders))
+const statusOfType = Object.entries(ledgerTypes.orders)
+  .map(([type, { open, final }]) => `(type = '${type}' AND status IN (${quoted([...open, ...final])}))`)
   .join(' OR ')
 const ended = quoted(endedStatuses)
 
 /**
- * Orders and their status history. `counterparty_workspace_biz_id` is the receiving workspace of a transfer to another
- * workspace, and null for all other orders. Amounts in `data` are strings of minor units. `history` is a column rather
- * than a table, so that a command reads and writes only one row.
+ * Amounts in `data` are strings of minor units. `history` is a column rather than a table, so that a command reads and
+ * writes only one row. types.ts checks the order types of other domains.
  */
 export const orders = [
-  // Use a function, because PostgreSQL parses the text of a CHECK constraint again for each statement.
+  // A function, because PostgreSQL parses a CHECK constraint again for each statement.
   `CREATE FUNCTION is_order_status(type text, status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   BEGIN
-    RETURN ${statusOfType};
+    RETURN ${statusOfType} OR type NOT IN (${ownTypes});
   END $$`,
   `CREATE TABLE orders (
     workspace_biz_id uuid NOT NULL,
@@ -50,9 +45,9 @@ export const orders = [
   `CREATE INDEX orders_source ON orders (source_wallet_biz_id, created_at) WHERE source_wallet_biz_id IS NOT NULL`,
   `CREATE INDEX orders_target ON orders (target_wallet_biz_id, created_at) WHERE target_wallet_biz_id IS NOT NULL`,
   `CREATE INDEX orders_open ON orders (order_type, status, created_at) WHERE status NOT IN (${ended})`,
-  // For operators, who list recharges and withdrawals of all workspaces.
+  // For operators, who list these orders of all workspaces.
   `CREATE INDEX orders_of_all ON orders (order_type, created_at, biz_id)
-    WHERE order_type IN ('RECHARGE', 'WITHDRAWAL')`,
+    WHERE order_type NOT IN ('TRANSFER', 'EXCHANGE')`,
   `CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF OLD.status IN (${ended}) AND NEW.status <> OLD.status THEN
@@ -89,7 +84,7 @@ export const orderJson = [
   `CREATE FUNCTION iso_utc(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   $$`,
-  // Use plpgsql, because it caches query plans. PostgreSQL plans an SQL function again on each call.
+  // plpgsql caches query plans. PostgreSQL plans an SQL function again on each call.
   `CREATE FUNCTION order_json(o orders) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   BEGIN
     RETURN jsonb_build_object(

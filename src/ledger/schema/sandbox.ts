@@ -1,7 +1,6 @@
 /**
- * Keeps sandbox funds apart from real funds. Both workspaces of an order must have the same kind. A SANDBOX workspace
- * uses its own CLEARING account per currency instead of the house accounts. A trigger opens that account when the
- * workspace opens its first wallet in the currency.
+ * Keeps sandbox funds separate from real funds. Both workspaces of an order must have the same kind. A SANDBOX
+ * workspace uses its own CLEARING account per currency instead of the house accounts.
  */
 export const sandbox = [
   `CREATE FUNCTION orders_one_kind() RETURNS trigger LANGUAGE plpgsql AS $$

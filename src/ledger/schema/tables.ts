@@ -1,22 +1,19 @@
 import type { Generated } from 'kysely'
 import type { Json, Minor, NullableTimestamp, Timestamp } from '../../database/index.ts'
-import type { AccountId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
-import type { FlowType, WalletStatus } from '../contract.ts'
-
-type LedgerAccountKind = 'WALLET' | 'LIQUIDITY' | 'FEE' | 'CLEARING'
-export type OrderType = 'TRANSFER' | 'EXCHANGE' | 'RECHARGE' | 'WITHDRAWAL'
+import type { AccountId, OrderId, WalletId, WorkspaceId, WorkspaceKind } from '../../kernel/index.ts'
+import type { FlowType, HouseAccount, OrderType, WalletStatus } from '../contract.ts'
 
 interface LedgerAccountsTable {
   biz_id: WalletId
   /** Null for house accounts. */
   workspace_biz_id: WorkspaceId | null
-  kind: LedgerAccountKind
+  kind: 'WALLET' | HouseAccount
   currency: string
   status: Generated<WalletStatus>
   balance: Generated<bigint>
   held: Generated<bigint>
   sequence: Generated<number>
-  /** The number of entries, plus the number of created holds, plus the number of ended holds. */
+  /** Counts entries, created holds and ended holds. */
   version: Generated<number>
   last_entry_at: NullableTimestamp
   created_at: Timestamp
@@ -28,7 +25,6 @@ interface WalletsTable {
   workspace_biz_id: WorkspaceId
   wallet_name: string
   currency: string
-  /** Whether operations use this wallet if a request specifies a currency but no wallet. */
   is_default: boolean
   created_at: Timestamp
   updated_at: Timestamp
@@ -44,6 +40,7 @@ interface LedgerEntriesTable {
   currency: string
   amount: Minor
   balance_after: Generated<bigint>
+  /** Can be a type of a domain that was removed since. */
   flow_type: FlowType
   created_at: Timestamp
 }
@@ -62,8 +59,9 @@ interface LedgerHoldsTable {
 interface OrdersTable {
   workspace_biz_id: WorkspaceId
   biz_id: OrderId
-  /** The receiving workspace of a transfer to another workspace. Null for all other orders. */
+  /** The receiving workspace of a transfer to another workspace. */
   counterparty_workspace_biz_id: WorkspaceId | null
+  /** Can be a type of a domain that was removed since. */
   order_type: OrderType
   order_no: string
   status: string
@@ -76,6 +74,8 @@ interface OrdersTable {
   history: Json
   created_at: Timestamp
   updated_at: Timestamp
+  /** A copy, which a trigger sets. */
+  workspace_kind: Generated<WorkspaceKind>
 }
 
 interface IdempotencyTable {
@@ -89,10 +89,22 @@ interface IdempotencyTable {
   created_at: Timestamp
 }
 
+interface LedgerTypesTable {
+  kind: 'ORDER' | 'FLOW' | 'HOUSE_ACCOUNT'
+  name: string
+  owner: string
+  /** Maps each status of an order type to whether it is final. */
+  statuses: Json
+}
+
 interface LedgerCheckTable {
   one: Generated<true>
   checked_at: Timestamp
-  /** Name of the violated invariant. Null if the ledger is consistent. */
+  /** Start of the last check, if it found the ledger consistent. */
+  verified_at: NullableTimestamp
+  /** Start of the last check of the whole ledger, if it was consistent since. */
+  whole_verified_at: NullableTimestamp
+  /** Null if the ledger is consistent. */
   rule: string | null
   subject: string | null
   violations: number
@@ -106,6 +118,7 @@ declare module '../../database/tables.ts' {
     ledger_holds: LedgerHoldsTable
     orders: OrdersTable
     idempotency: IdempotencyTable
+    ledger_types: LedgerTypesTable
     ledger_check: LedgerCheckTable
   }
 }

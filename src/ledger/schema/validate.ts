@@ -1,7 +1,5 @@
 /**
- * Returns the ids of the accounts of a command. If the first wallet belongs to a SANDBOX workspace, every house account
- * is replaced by that workspace's CLEARING account. Otherwise, the house account of the requested kind and currency is
- * used.
+ * If the first wallet belongs to a SANDBOX workspace, that workspace's CLEARING account replaces every house account.
  */
 const resolve = `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
   DECLARE
@@ -28,14 +26,13 @@ const resolve = `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LA
   END $$`
 
 /**
- * The functions that `ledger_execute` calls before its first write. They loop over short JSON arrays by index, because
- * a simple PL/pgSQL expression costs a tenth of a query. Entries and holds refer to an account by its index in the
- * command's `accounts`, starting at 0.
+ * The functions that `ledger_execute` calls before its first write. They loop over JSON arrays by index, because a
+ * simple PL/pgSQL expression costs a tenth of a query. `account` in entries and holds is an index into the command's
+ * `accounts`, starting at 0.
  */
 export const validate = [
   resolve,
-  // Locks accounts in the order of their ids, which prevents deadlocks. Looks up each account by its key in a separate
-  // query. The cached plan of that query always uses the primary key and never scans the table.
+  // Ascending ids prevent deadlocks. One query per account always uses the primary key and never scans the table.
   `CREATE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
   DECLARE
     v_id uuid;
@@ -59,7 +56,6 @@ export const validate = [
     END LOOP;
     RETURN v_locked;
   END $$`,
-  // Returns the amount by which a command changes the available balance of an account.
   `CREATE FUNCTION ledger_effect(account uuid, ids uuid[], command jsonb) RETURNS numeric
   LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
@@ -79,9 +75,8 @@ export const validate = [
     END LOOP;
     RETURN v_effect;
   END $$`,
-  // Returns the outcome that rejects the command, or NULL to accept the command. If several accounts have a problem,
-  // the most severe outcome is returned, and the first account among equals. "freed" maps an account to the amount of
-  // the order's holds that the command ends.
+  // Returns the outcome that rejects the command, or NULL. The most severe outcome wins, then the first account.
+  // "freed" maps an account to the amount of the holds that the command ends.
   `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE
@@ -93,6 +88,7 @@ export const validate = [
     v_worst integer := 5;
     v_at integer;
     v_tenant uuid;
+    v_other workspaces;
   BEGIN
     FOR i IN 1 .. cardinality(ids) LOOP
       v_party := command->'accounts'->(i - 1);
@@ -119,9 +115,11 @@ export const validate = [
       END IF;
       -- Wallets of LIVE and SANDBOX workspaces are invisible to each other.
       IF v_rank > 1 AND v_account.workspace_biz_id <> v_tenant THEN
-        IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant)
-           <> (SELECT workspace_kind FROM workspaces WHERE biz_id = v_account.workspace_biz_id) THEN
+        SELECT * INTO v_other FROM workspaces WHERE biz_id = v_account.workspace_biz_id;
+        IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant) <> v_other.workspace_kind THEN
           v_rank := 1;
+        ELSIF v_rank > 3 AND (v_party->>'active')::boolean AND v_other.workspace_status <> 'ACTIVE' THEN
+          v_rank := 3;
         END IF;
       END IF;
       v_tenant := coalesce(v_tenant, v_account.workspace_biz_id);

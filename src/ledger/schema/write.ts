@@ -1,7 +1,6 @@
 /** The functions that write the rows of an accepted command. `ledger_execute` calls them. */
 export const write = [
-  // Creates the order or changes its status, and appends to its history. "target" is the workspace of the target
-  // wallet.
+  // "target" is the workspace of the target wallet.
   `CREATE FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
   RETURNS orders LANGUAGE plpgsql AS $$
   DECLARE
@@ -34,8 +33,8 @@ export const write = [
     END IF;
     RETURN v_order;
   END $$`,
-  // Inserts all entries in one statement, because the zero-sum trigger checks the entries of one statement. Inserts the
-  // credits of an account before its debits, because the balance may not become negative.
+  // Use one statement, because the zero-sum trigger checks the entries of one statement. Credits come before debits,
+  // because the balance may not become negative.
   `CREATE FUNCTION ledger_write_entries(command jsonb, ids uuid[], order_id uuid, at timestamptz)
   RETURNS void LANGUAGE plpgsql AS $$
   BEGIN

@@ -1,0 +1,71 @@
+/** Indexes of the first version that those of this migration replace. */
+const replaced = ['orders_list', 'orders_received', 'orders_source', 'orders_target', 'orders_open', 'orders_of_all']
+
+const operatorTypes = `order_type NOT IN ('TRANSFER', 'EXCHANGE')`
+const isReceived = 'counterparty_workspace_biz_id IS NOT NULL'
+
+/**
+ * One index for each set and order of reads/orders-store.ts. The conditions on COMPLETED divide the orders: completed
+ * ones are most of them, so lists of any other status get a small index.
+ */
+const indexes: Record<string, string> = {
+  orders_created: '(workspace_biz_id, order_type, created_at, biz_id) INCLUDE (status)',
+  orders_changed: '(workspace_biz_id, order_type, updated_at, biz_id)',
+  orders_status: `(workspace_biz_id, order_type, status, created_at, biz_id) WHERE status <> 'COMPLETED'`,
+  orders_received_completed: `(counterparty_workspace_biz_id, order_type, created_at, biz_id)
+    WHERE ${isReceived} AND status = 'COMPLETED'`,
+  orders_received_changed: `(counterparty_workspace_biz_id, order_type, updated_at, biz_id)
+    WHERE ${isReceived} AND status = 'COMPLETED'`,
+  orders_received_status: `(counterparty_workspace_biz_id, order_type, status, created_at, biz_id)
+    WHERE ${isReceived} AND status <> 'COMPLETED'`,
+  // The included columns decide whether a workspace can see an order.
+  orders_of_source: `(source_wallet_biz_id, order_type, created_at, biz_id)
+    INCLUDE (workspace_biz_id, counterparty_workspace_biz_id, status) WHERE source_wallet_biz_id IS NOT NULL`,
+  orders_of_target: `(target_wallet_biz_id, order_type, created_at, biz_id)
+    INCLUDE (workspace_biz_id, counterparty_workspace_biz_id, status, source_wallet_biz_id)
+    WHERE target_wallet_biz_id IS NOT NULL`,
+}
+
+/** For operators, who list these orders of all workspaces. */
+const indexesByKind: Record<string, string> = {
+  orders_status_of_all: `(order_type, status, workspace_kind, created_at, biz_id) WHERE status <> 'COMPLETED'`,
+  orders_of_kind: `(order_type, workspace_kind, created_at, biz_id) INCLUDE (status) WHERE ${operatorTypes}`,
+  orders_of_kind_changed: `(order_type, workspace_kind, updated_at, biz_id) WHERE ${operatorTypes}`,
+}
+
+/** The kind of a workspace never changes. */
+const kindOfOrder = [
+  `ALTER TABLE orders ADD COLUMN workspace_kind text NOT NULL DEFAULT 'LIVE'`,
+  // The guards reject an update that is not a step of the order.
+  `ALTER TABLE orders DISABLE TRIGGER USER`,
+  `UPDATE orders SET workspace_kind = w.workspace_kind
+     FROM workspaces w WHERE w.biz_id = orders.workspace_biz_id AND w.workspace_kind <> 'LIVE'`,
+  `ALTER TABLE orders ENABLE TRIGGER USER`,
+  `DROP TRIGGER orders_one_kind ON orders`,
+  `CREATE OR REPLACE FUNCTION orders_one_kind() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.workspace_kind := coalesce(
+      (SELECT workspace_kind FROM workspaces WHERE biz_id = NEW.workspace_biz_id), NEW.workspace_kind);
+    IF NEW.counterparty_workspace_biz_id IS NOT NULL AND NEW.workspace_kind
+       <> (SELECT workspace_kind FROM workspaces WHERE biz_id = NEW.counterparty_workspace_biz_id) THEN
+      RAISE EXCEPTION 'order % is between a sandbox and a live workspace', NEW.biz_id
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER orders_one_kind BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION orders_one_kind()`,
+]
+
+const create = (definitions: Record<string, string>): string[] =>
+  Object.entries(definitions).map(([name, text]) => `CREATE INDEX IF NOT EXISTS ${name} ON orders ${text}`)
+
+/**
+ * Keeps the blocks that a list reads independent of the number of orders. Adding the column locks the table for reads,
+ * so it follows the indexes that take long.
+ */
+export const orderLists = [
+  ...create(indexes),
+  ...kindOfOrder,
+  ...create(indexesByKind),
+  ...replaced.map((name) => `DROP INDEX ${name}`),
+]
