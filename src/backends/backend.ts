@@ -2,25 +2,18 @@ import type { Call } from '../gateway/pipeline/call.ts'
 import { readChannelSessionId } from '../gateway/pipeline/headers.ts'
 import { type AnyRequest, type HandlerTable, Refusal } from '../kernel/index.ts'
 
-/** Serves the operations of a domain, in this process or upstream. */
 export interface Backend {
-  /** Resolves with the operation's data or a StreamReply. Throws a Refusal. */
+  /** Resolves with the operation's data or a StreamReply. Rejects with a Refusal. */
   handle(call: Call): Promise<unknown>
-  /**
-   * Returns the refusal for a reply that does not match its schema: an internal error in process, an invalid response
-   * from an upstream.
-   */
+  /** An internal error for a handler in this process, an invalid response for an upstream. */
   replyError(internal: string): Refusal
 }
 
-/** Returns a conditional header of a download. Range headers are only defined for GET (RFC 9110, 14.2). */
+/** Range headers are only defined for GET (RFC 9110, 14.2). */
 export const conditionalHeader = (call: Call, name: 'if-none-match' | 'if-range' | 'range'): string | undefined =>
   call.method === 'GET' || name === 'if-none-match' ? call.headers.optional(name) : undefined
 
-/**
- * Returns the call as handlers see it. The policy determines which of caller, workspace, idempotency and upload are set,
- * and the handlers' types follow the policy.
- */
+/** The policy determines which of caller, workspace, idempotency and upload are set. */
 const toRequest = (call: Call): AnyRequest => ({
   operationId: call.operation.id,
   requestId: call.requestId,
@@ -45,7 +38,7 @@ const toRequest = (call: Call): AnyRequest => ({
   upload: call.upload,
 })
 
-/** Returns the backend that calls the handlers of this process. Throws SYSTEM.NOT_IMPLEMENTED without a handler. */
+/** Throws SYSTEM.NOT_IMPLEMENTED if an operation has no handler. */
 export function createInProcessBackend(handlers: HandlerTable): Backend {
   return {
     handle: (call) => {

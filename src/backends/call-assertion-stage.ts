@@ -20,11 +20,10 @@ import { AssertionClaims } from './call-assertion.ts'
 
 type Claims = z.output<typeof AssertionClaims>
 
-/** The settings of the tokens and of the call assertions that a domain service accepts. */
 export interface CallAssertionSettings
   extends Pick<Configuration['tokens'], 'issuer' | 'clockSkewMs'>,
     Pick<Configuration['assertion'], 'audience' | 'jwksUrl'> {
-  /** The `typ` header of a call assertion, which no other token of the gateway has. */
+  /** The `typ` header of a call assertion. No other token of the gateway has this type. */
   type: string
 }
 
@@ -50,7 +49,6 @@ const setCaller = (call: Call, claims: Claims): void => {
   if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: toSet(workspace.permissions) }
 }
 
-/** Decodes a value that the gateway has percent-encoded. Returns '' for any other text. */
 const decode = (text: string): string => {
   try {
     return decodeURIComponent(text)
@@ -59,7 +57,7 @@ const decode = (text: string): string => {
   }
 }
 
-/** Sets the properties of the request that the gateway sends with every call (upstream/request.ts). */
+/** The gateway sends these headers with every call (upstream/request.ts). */
 const setRequestFacts = (call: Call): void => {
   call.locale = parseLocale(call.headers.optional(headers.locale.field))
   call.clientIp = call.headers.optional('x-client-ip') ?? ''
@@ -68,16 +66,19 @@ const setRequestFacts = (call: Call): void => {
   call.headOnly ||= call.headers.optional('x-client-method') === 'HEAD'
 }
 
-/** Whether the token was signed with a key that is not the gateway's. */
 const isUnknownKey = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
 
-/**
- * Returns a lookup of the gateway's public keys. They are fetched on first use, and again for an unknown key. If they
- * cannot be fetched, the token may be valid, so the lookup throws SYSTEM.UNAVAILABLE.
- */
+/** Once the gateway has dropped a revoked signing key, it is accepted for at most this time. */
+const jwksMaxAgeMs = 30_000
+
+/** If the keys cannot be fetched, the token may be valid, so the lookup throws SYSTEM.UNAVAILABLE. */
 const createKeyLookup = (url: string): JWTVerifyGetKey => {
-  const findKey = createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
+  const findKey = createRemoteJWKSet(new URL(url), {
+    timeoutDuration: 3_000,
+    cooldownDuration: 1_000,
+    cacheMaxAge: jwksMaxAgeMs,
+  })
   return (header, token) =>
     findKey(header, token).catch((cause: unknown) => {
       if (isUnknownKey(cause)) throw cause
@@ -99,10 +100,7 @@ const readToken = (call: Call): string => {
   return token
 }
 
-/**
- * Throws unless the assertion allows the operation. An assertion is only valid for operations of its portal. An
- * assertion for an API key is only valid for operations that machines can call.
- */
+/** An API key's assertion is valid only for operations that machines can call. */
 const assertMayCall = ({ portal, key }: Claims, operation: Operation): void => {
   if (!isOnPortal(portal, operation)) throw invalidToken('call assertion of another portal')
   if (key !== undefined && !isOnMachineChain(operation)) throw invalidToken('call assertion of an API key')
@@ -114,8 +112,7 @@ const assertPolicyMet = ({ operation: { policy }, caller, workspace }: Call): vo
 }
 
 /**
- * Returns the first stage of a domain service (`serve --role domains`): verifies the call assertion in which the
- * gateway describes the caller. Throws ACCESS.TOKEN_MISSING or ACCESS.TOKEN_INVALID.
+ * The first stage of a domain service (`serve --role domains`). Throws ACCESS.TOKEN_MISSING or ACCESS.TOKEN_INVALID.
  */
 export function callAssertionStage(settings: CallAssertionSettings, clock: Clock): Stage {
   const keys = createKeyLookup(settings.jwksUrl)

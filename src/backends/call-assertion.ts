@@ -14,10 +14,10 @@ import { createTtlCache } from '../platform/cache/index.ts'
 
 const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
 
-/** The claims of a call assertion: the caller as an upstream sees it. Facts of the request are sent as headers. */
+/** The claims describe only the caller. Headers carry the details of the request. */
 export const AssertionClaims = z.object({
   portal: z.enum(portals),
-  /** Absent for an anonymous call. */
+  /** The account id. Absent for an anonymous call. */
   sub: z.uuid().exactOptional(),
   sid: z.uuid().exactOptional(),
   key: z.uuid().exactOptional(),
@@ -40,8 +40,10 @@ const workspaceClaims = ({ id, isOwner, permissions }: WorkspaceAccess) => ({
   workspace: { id, isOwner, permissions: [...permissions] },
 })
 
-/** Returns the claims that describe the caller of a call. */
-export const toClaims = ({ portal, caller, workspace }: Call): Claims => ({
+/** The parts of a call that its assertion contains. */
+export type ForwardedCaller = Pick<Call, 'portal' | 'caller' | 'workspace'>
+
+export const toClaims = ({ portal, caller, workspace }: ForwardedCaller): Claims => ({
   portal: portal ?? 'CONSUMER',
   ...(caller && callerClaims(caller)),
   ...(workspace && workspaceClaims(workspace)),
@@ -51,7 +53,7 @@ const maxAssertions = 10_000
 
 const digests = new WeakMap<ReadonlySet<Permission>, string>()
 
-/** Returns a digest of a set of rights. Sets are shared between calls, so digests are cached. */
+/** Calls share these sets, so their digests are cached. */
 const digestOf = (rights: ReadonlySet<Permission> | undefined): string => {
   if (!rights || rights.size === 0) return ''
   const cached = digests.get(rights)
@@ -67,9 +69,8 @@ const keyOf = ({ portal, caller, workspace }: Call): string =>
   `${workspace?.id} ${workspace?.isOwner} ${digestOf(caller?.permissions)} ${digestOf(workspace?.permissions)}`
 
 /**
- * Returns a function that signs call assertions and caches each for half its lifetime. An assertion contains nothing of
- * a single request, so one signature serves all calls of a caller in a workspace. If the clock was set back, older
- * entries are dropped, because upstreams reject assertions from the future.
+ * Caches each assertion for half its lifetime: it contains nothing about a single request. If the clock was set back,
+ * older entries are dropped, because upstreams reject assertions from the future.
  */
 export function createAssertionCache(
   signer: AssertionSigner,

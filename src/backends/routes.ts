@@ -6,14 +6,13 @@ import { createAssertionCache } from './call-assertion.ts'
 import type { UpstreamMetrics } from './upstream/metrics.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
-type Placement = Pick<Configuration, 'backends' | 'assertion'>
+type Placement = Pick<Configuration, 'backends' | 'assertion' | 'streams'>
 
-/** An immutable table of which backend serves which domain. */
 export interface Routes {
   backendOf(domain: string): Backend
   /** Closes the connections once every call that may still use them has ended or timed out. */
   retire(): void
-  /** Closes the connections now. A second call returns the promise of the first. */
+  /** A second call returns the promise of the first. */
   close(): Promise<void>
 }
 
@@ -26,7 +25,7 @@ export interface RoutesPorts {
   catalogue: Pick<Catalogue, 'isCode' | 'isRoutable' | 'routableDomains'>
 }
 
-/** Time that calls in an upstream's queue get in addition to its deadline. */
+/** For calls in the queue of an upstream, in addition to its deadline. */
 const graceMs = 1_000
 
 const maxTimeoutMs = (backends: Configuration['backends']): number =>
@@ -36,8 +35,8 @@ const maxTimeoutMs = (backends: Configuration['backends']): number =>
   )
 
 /**
- * Builds the table of one configuration. Domains with equal settings share one upstream. The upstream client has
- * about two hundred modules, so it is loaded only if a domain is placed upstream.
+ * Domains with equal settings share one upstream. The client has about two hundred modules, so it is loaded only if
+ * needed.
  */
 export async function createRoutes({
   inProcess,
@@ -54,7 +53,7 @@ export async function createRoutes({
     const known = upstreams.get(key)
     if (known) return known
     const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
-    const upstream = createUpstream(place, assertionOf, metrics, catalogue.isCode)
+    const upstream = createUpstream(place, assertionOf, metrics, catalogue.isCode, settings.streams)
     upstreams.set(key, upstream)
     return upstream
   }
@@ -67,7 +66,7 @@ export async function createRoutes({
   let closing: Promise<unknown> | undefined
   const close = async (): Promise<void> => {
     clearTimeout(retirement)
-    // undici's pool rejects a second close.
+    // undici's pool rejects a second call of `close`.
     closing ??= Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
     await closing
   }
@@ -76,7 +75,7 @@ export async function createRoutes({
     retire: () => {
       for (const upstream of upstreams.values()) upstream.retire()
       const delayMs = maxTimeoutMs(settings.backends) + graceMs
-      // Nothing awaits this close, and an unhandled rejection would end the process.
+      // Nothing awaits this promise, and an unhandled rejection would end the process.
       retirement = setTimeout(() => void close().catch(() => undefined), delayMs).unref()
     },
     close,
@@ -85,27 +84,40 @@ export async function createRoutes({
 
 export interface Backends {
   backendOf(operation: Operation): Backend
-  /**
-   * Changes which backend serves which domain. Calls in progress end at their backend. If several replacements overlap,
-   * the last one applies.
-   */
+  /** Calls in progress finish at their current backend. If several replacements overlap, the last one applies. */
   replace(settings: Pick<Placement, 'backends'>): Promise<void>
   close(): Promise<void>
 }
 
+export interface PrefixPlacement {
+  operationId: string
+  place: UpstreamConfiguration
+}
+
 export interface BackendPorts extends Omit<RoutesPorts, 'inProcess'> {
-  /** Handlers of identity, which the gateway always serves itself. */
+  prefixes: readonly PrefixPlacement[]
+  /** The gateway always serves identity itself. */
   identity: HandlerTable
   domains: HandlerTable
 }
 
-/** Returns the backends: identity always in process, each domain where the configuration places it. */
+async function openPrefixes({ prefixes, signer, settings, clock, metrics, catalogue }: BackendPorts) {
+  const upstreams = new Map<string, Upstream>()
+  for (const { operationId, place } of prefixes) {
+    const { createUpstream } = await import('./upstream/upstream.ts')
+    const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
+    upstreams.set(operationId, createUpstream(place, assertionOf, metrics, catalogue.isCode, settings.streams))
+  }
+  return upstreams
+}
+
 export async function createBackends(ports: BackendPorts): Promise<Backends> {
   const identity = createInProcessBackend(ports.identity)
   const inProcess = createInProcessBackend(ports.domains)
-  const { assertion } = ports.settings
+  const prefixes = await openPrefixes(ports)
+  const { assertion, streams } = ports.settings
   const routesFor = ({ backends }: Pick<Placement, 'backends'>): Promise<Routes> =>
-    createRoutes({ ...ports, inProcess, settings: { assertion, backends } })
+    createRoutes({ ...ports, inProcess, settings: { assertion, streams, backends } })
   let routes = await routesFor(ports.settings)
   // Replacements run one after the other.
   let replacement: Promise<unknown> = Promise.resolve()
@@ -116,6 +128,8 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
   }
   return {
     backendOf: ({ id }) => {
+      const prefix = prefixes.get(id)
+      if (prefix) return prefix
       const domain = domainOf(id)
       return ports.catalogue.isRoutable(domain) ? routes.backendOf(domain) : identity
     },
@@ -124,6 +138,8 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
       replacement = replaced.catch(() => undefined)
       return replaced
     },
-    close: () => routes.close(),
+    close: async () => {
+      await Promise.all([routes.close(), ...[...prefixes.values()].map((upstream) => upstream.close())])
+    },
   }
 }

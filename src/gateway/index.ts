@@ -4,8 +4,9 @@
  * order.
  *
  * - `http/` converts requests and responses.
- * - `pipeline/` contains the `Call`, the router, and the stages that check a call.
- * - `observability/` records requests: request log, explain, traces.
+ * - `pipeline/` contains the `Call`, the router, and the stages.
+ * - `observability/` contains the request log, explain and traces.
+ * - `sockets/` relays WebSockets.
  * - `operations/` contains the operations listener and the public reference pages.
  */
 export { createErrorHandler } from './http/error-handler.ts'
@@ -16,15 +17,19 @@ export { createResponseWriter } from './http/response-writer.ts'
 export { buildSecurityHeaders } from './http/security-headers.ts'
 export { createHttpServer } from './http/server.ts'
 export { createExplainLog } from './observability/explain.ts'
-export { createPageLog, createRequestLog, type FinishedRequest } from './observability/request-log.ts'
+export { createPageLog, createRequestLog, createSocketLog, type FinishedRequest } from './observability/request-log.ts'
+export type { DemoSignIn } from './operations/demo-sign-in.ts'
 export { createOperationsApp } from './operations/operations-app.ts'
 export { createReferencePages } from './operations/reference-pages.ts'
 export { type AccessCache, createAccessCache, invalidateAccess } from './pipeline/access-cache.ts'
 export type { Stage } from './pipeline/call.ts'
 export { createClientResolver } from './pipeline/client-address.ts'
-export { createRouter } from './pipeline/router.ts'
+export { OpenStreams } from './pipeline/open-streams.ts'
+export { createRouter, type PrefixRoute } from './pipeline/router.ts'
 export * from './pipeline/stages/index.ts'
+export type { ClosedSocket } from './sockets/relay.ts'
+export { relaySocketsStage } from './sockets/relay-stage.ts'
 
 export type Tracing = typeof import('./observability/tracing.ts')
-/** Loads tracing. It is only loaded if it is enabled, because loading it takes time. */
+/** Call this only if tracing is enabled, because loading takes time. */
 export const loadTracing = (): Promise<Tracing> => import('./observability/tracing.ts')

@@ -5,8 +5,13 @@ import { invalidReply, isIdentityEncoding, replyTooLong, type UpstreamReply } fr
 
 interface ReplyLimits {
   maxReplyBytes: number
-  /** Milliseconds from now to the last byte. */
+  /** Milliseconds until the last byte must have arrived. */
   remainingMs: number
+}
+
+/** `totalEstimated` is the header that marks the total of a list as an estimate. */
+interface BufferedReply extends UpstreamReply {
+  totalEstimated: string
 }
 
 type HeaderRecord = Record<string, string | string[] | undefined>
@@ -14,16 +19,15 @@ type HeaderRecord = Record<string, string | string[] | undefined>
 const textOf = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(', ') : (value ?? '')
 
-/** Returns the refusal for a reply that is not read: one with an unrequested encoding or a length above the limit. */
+/** The refusal of a reply whose body is not read. */
 const findHeadError = (headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined => {
   if (!isIdentityEncoding(textOf(headers['content-encoding']))) return invalidReply('content encoding')
   return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined
 }
 
-/** Collects one reply from undici's events. It settles once, with the whole reply or with an error. */
 class ReplyCollector implements Dispatcher.DispatchHandler {
   readonly #maxReplyBytes: number
-  readonly #resolve: (reply: UpstreamReply) => void
+  readonly #resolve: (reply: BufferedReply) => void
   readonly #reject: (error: Error) => void
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
@@ -32,13 +36,14 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   #contentType = ''
   #retryAfter = ''
   #rateLimitPolicy = ''
+  #totalEstimated = ''
   #controller: Dispatcher.DispatchController | null = null
   #error: Error | null = null
   #isSettled = false
 
   constructor(
     { maxReplyBytes, remainingMs }: ReplyLimits,
-    resolve: (reply: UpstreamReply) => void,
+    resolve: (reply: BufferedReply) => void,
     reject: (error: Error) => void,
   ) {
     this.#maxReplyBytes = maxReplyBytes
@@ -48,8 +53,8 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * If this process was busy, the reply can be in the socket's buffer, so read once more before timing out. A request
-   * that was not sent yet has no reply, and must not be sent after its deadline.
+   * If this process was busy, the reply may be in the socket's buffer, so read once more. A request that was not sent
+   * yet has no reply, and must not be sent after its deadline.
    */
   static #onDeadline(collector: ReplyCollector): void {
     if (collector.#controller) setImmediate(ReplyCollector.#timeOut, collector)
@@ -70,13 +75,13 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#settle()
     this.#error = error
     this.#reject(error)
-    // Closes the connection, so that the rest of the reply is not read as the next one.
+    // Without the abort, the rest of this reply would be read as the next reply.
     this.#controller?.abort(error)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // The request has waited for a connection until after its deadline and must not be sent.
+    // The deadline passed while the request waited for a connection.
     if (this.#error) controller.abort(this.#error)
   }
 
@@ -90,6 +95,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#contentType = textOf(headers['content-type'])
     this.#retryAfter = textOf(headers['retry-after'])
     this.#rateLimitPolicy = textOf(headers['ratelimit-policy'])
+    this.#totalEstimated = textOf(headers['x-total-estimated'])
     const error = findHeadError(headers, this.#maxReplyBytes)
     if (error) this.#fail(error)
   }
@@ -108,6 +114,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
       contentType: this.#contentType,
       retryAfter: this.#retryAfter,
       rateLimitPolicy: this.#rateLimitPolicy,
+      totalEstimated: this.#totalEstimated,
       bytes: this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks),
     })
   }
@@ -118,15 +125,12 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   }
 }
 
-/**
- * Sends a request and resolves with its whole reply. Uses undici's dispatch directly, because its promises and streams
- * would double the cost of a request.
- */
+/** Uses undici's dispatch directly, because undici's promises and streams would double the cost of a request. */
 export const sendRequest = (
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: ReplyLimits,
-): Promise<UpstreamReply> =>
+): Promise<BufferedReply> =>
   new Promise((resolve, reject) => {
     dispatcher.dispatch(request, new ReplyCollector(limits, resolve, reject))
   })

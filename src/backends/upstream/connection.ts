@@ -18,16 +18,12 @@ const readTlsFile = (url: string, name: keyof Tls, path: string): Buffer => {
   }
 }
 
-/**
- * Node accepts a CA file without a PEM certificate and then trusts nobody. Without this check, only the first call
- * would fail.
- */
+/** Node accepts a file without a certificate and then trusts no server, so only the first call would fail. */
 const assertCertificateAuthority = (ca: Buffer): void => {
   if (!ca.includes('-----BEGIN ')) throw new Error('tls.caFile holds no certificate (PEM)')
   new X509Certificate(ca)
 }
 
-/** Returns the trusted authorities and our client certificate (mTLS). Throws for unusable files. */
 const readTlsOptions = (url: string, tls: Tls) => {
   const options = {
     ...(tls.caFile && { ca: readTlsFile(url, 'caFile', tls.caFile) }),
@@ -43,14 +39,12 @@ const readTlsOptions = (url: string, tls: Tls) => {
   return options
 }
 
-/**
- * How long an idle connection is reused. An upstream can announce a timeout; the second value is how long before it we
- * stop using the connection.
- */
+/** Applies if the upstream announces no keep-alive timeout. */
 const idleMs = 4_000
+/** Stop reusing a connection this long before the announced timeout. */
 const idleMarginMs = 2_000
 
-/** Opens the connection pool for buffered replies. The deadline of a request is set by its client (client.ts). */
+/** client.ts sets the deadline of each request. */
 export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
   new Pool(new URL(url).origin, {
     connections,
@@ -59,16 +53,13 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
     keepAliveTimeoutThreshold: idleMarginMs,
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Over HTTP/1.1, an aborted request closes its connection, so a dead connection is not used again. Over HTTP/2, the
-    // abort would only end its stream, and later requests would use the same dead connection.
+    // Over HTTP/1.1, aborting a request closes its connection. Over HTTP/2, it would close only the stream, and later
+    // requests would use the same dead connection.
     allowH2: false,
     ...(tls && { connect: readTlsOptions(url, tls) }),
   })
 
-/**
- * Opens the agent for streams, since http-proxy-middleware uses Node's agents. Its `timeout` applies to idle connections
- * only.
- */
+/** Node's agent, as http-proxy-middleware requires. Its timeout applies only to idle connections. */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
   const idle = { timeout: idleMs, agentKeepAliveTimeoutBuffer: idleMarginMs }
   const options = { keepAlive: true, maxSockets: connections, ...idle }
@@ -87,7 +78,6 @@ const unreachableCodes = new Set([
   'UND_ERR_DESTROYED',
 ])
 
-/** Returns a connection error as a refusal: SYSTEM.UNAVAILABLE when unreachable, else an invalid response. */
 export const toConnectionRefusal = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
   const code = errorCode(error) ?? ''
@@ -95,3 +85,6 @@ export const toConnectionRefusal = (error: unknown): Refusal => {
     return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: `upstream ${code}`, cause: error })
   return invalidReply('connection failed', error)
 }
+
+/** Returns the path of an upstream's base URL without a slash at its end. */
+export const basePathOf = (url: string): string => new URL(url).pathname.replace(/\/$/, '')

@@ -1,14 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createBatchedHistogram } from '../../platform/telemetry/index.ts'
 
-/** 0 is closed, 1 is half open, 2 is open. */
+/** 0 closed, 1 half open, 2 open. */
 export type BreakerState = 0 | 1 | 2
 
-/** Measurements of the attempts at an upstream and of its health. */
 export interface UpstreamMetrics {
-  /** `outcome`: `ok`, or the code of the refusal. */
+  /** Records an attempt. `outcome` is `ok` or the refusal code. */
   observeAttempt(upstream: string, outcome: string, seconds: number): void
-  /** Reads the breaker's state at each scrape until the returned function is called. */
+  /** Reads the state at each scrape until the returned function is called. */
   watchBreaker(upstream: string, state: () => BreakerState): () => void
   countBreakerOpen(upstream: string): void
   changeInFlight(upstream: string, change: 1 | -1): void
@@ -16,7 +15,7 @@ export interface UpstreamMetrics {
 
 const maxState = (one: BreakerState, other: BreakerState): BreakerState => (one > other ? one : other)
 
-/** Several breakers may report one upstream; the gauge shows the worst state. */
+/** Several breakers may report one upstream. The gauge shows the worst state. */
 const addBreakerGauge = (registry: Registry, breakers: Set<{ upstream: string; state: () => BreakerState }>): void => {
   new Gauge({
     name: 'portico_upstream_breaker_state',
@@ -35,7 +34,7 @@ const addBreakerGauge = (registry: Registry, breakers: Set<{ upstream: string; s
 /** Reads plain counts at each scrape, because they change twice per request. */
 const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void => {
   new Gauge({
-    name: 'portico_upstream_requests_under_way',
+    name: 'portico_upstream_requests_in_flight',
     help: 'Requests in flight to an upstream',
     labelNames: ['upstream'],
     registers: [registry],
@@ -45,7 +44,6 @@ const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void
   })
 }
 
-/** Registers the metrics of upstreams. */
 export function createUpstreamMetrics(registry: Registry): UpstreamMetrics {
   const attempts = createBatchedHistogram({
     name: 'portico_upstream_attempt_seconds',

@@ -17,19 +17,15 @@ import { UpstreamRefusal } from './reply.ts'
 type Attempt = () => Promise<unknown>
 
 /**
- * The codes that the breaker counts as failures of the upstream. Refusals that the upstream itself returned do not
- * count. Otherwise a caller could open the breaker for everyone.
+ * Refusals that the upstream itself returned do not count, because otherwise one caller could open the breaker for
+ * everyone.
  */
 const unhealthyCodes = new Set(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPSTREAM_TIMEOUT', 'SYSTEM.UNAVAILABLE'])
 
-/** Whether an error means that the upstream is unhealthy. */
 export const isUnhealthy = (error: unknown): error is Refusal =>
   error instanceof Refusal && !(error instanceof UpstreamRefusal) && unhealthyCodes.has(error.code)
 
-/**
- * Returns the refusal for a call that the breaker or the concurrency limit rejected. Returns undefined for other
- * errors.
- */
+/** The refusal of a call that the breaker or the concurrency limit rejected. */
 export const toUnavailable = (error: unknown): Refusal | undefined =>
   error instanceof BrokenCircuitError || error instanceof BulkheadRejectedError
     ? new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: error.message })
@@ -40,20 +36,16 @@ const worstState = (states: readonly CircuitState[]): BreakerState => {
   return states.includes(CircuitState.HalfOpen) ? 1 : 0
 }
 
-/**
- * Returns a refusal of the upstream as a result, because it ends a series of failures like a success. Rethrows other
- * errors.
- */
+/** A refusal by the upstream ends a series of failures, as a success does. */
 const toSuccess = (error: unknown): UpstreamRefusal => {
   if (error instanceof UpstreamRefusal) return error
   throw error
 }
 
-/** Limits the concurrent calls of an upstream, and rejects calls after a series of failures. */
 class UpstreamPolicy {
   readonly circuit: CircuitBreakerPolicy
   readonly #bulkhead: BulkheadPolicy
-  /** Whether the breaker has counted failures since the last success. */
+  /** Whether calls failed since the last success. */
   #hasFailures = false
 
   constructor({ concurrency, queue, breaker }: UpstreamConfiguration) {
@@ -64,12 +56,11 @@ class UpstreamPolicy {
     })
   }
 
-  /** Runs an attempt. Throws a BulkheadRejectedError or a BrokenCircuitError if the attempt is rejected. */
+  /** Throws a BulkheadRejectedError or a BrokenCircuitError if the attempt is rejected. */
   execute(attempt: Attempt): Promise<unknown> {
     return this.#bulkhead.execute(() => {
       if (this.circuit.state === CircuitState.Closed) return this.#whileClosed(attempt)
-      // One call tests the upstream. cockatiel would let other calls wait for the result without a limit, but they have
-      // a deadline.
+      // One call tests the upstream. cockatiel would make other calls wait without a limit, but they have a deadline.
       if (this.circuit.state === CircuitState.HalfOpen) throw new BrokenCircuitError()
       return this.#throughCircuit(attempt)
     })
@@ -82,8 +73,8 @@ class UpstreamPolicy {
   }
 
   /**
-   * Runs an attempt while the breaker is closed, and reports only failures and the success that ends a series of them.
-   * Reporting every success would cost a twentieth of a request (docs/appendix/experiments.md).
+   * Reports a success only if it ends a series of failures. Reporting every success would cost a twentieth of a request
+   * (docs/appendix/experiments.md).
    */
   async #whileClosed(attempt: Attempt): Promise<unknown> {
     try {
@@ -98,7 +89,7 @@ class UpstreamPolicy {
   }
 
   #report(isFailure: boolean, outcome: Attempt): Promise<unknown> {
-    // A call that started before the breaker opened does not show whether the upstream has recovered.
+    // If the breaker opened during this call, the result does not show whether the upstream has recovered.
     if (this.circuit.state !== CircuitState.Closed) return outcome()
     this.#hasFailures = isFailure
     return this.#throughCircuit(outcome)
@@ -106,8 +97,8 @@ class UpstreamPolicy {
 }
 
 /**
- * Returns the policies of an upstream. Streams have a separate concurrency limit and breaker. They last as long as the
- * client takes, and buffered calls that waited for them would miss their deadline.
+ * Streams have a separate limit and breaker: their duration depends on the client, and buffered calls that waited for
+ * them would miss their deadline.
  */
 export function createUpstreamPolicies(settings: UpstreamConfiguration, metrics: UpstreamMetrics) {
   const [whole, streamed] = [new UpstreamPolicy(settings), new UpstreamPolicy(settings)]

@@ -1,18 +1,16 @@
 import { isUtf8 } from 'node:buffer'
+import { isGatewayCode } from '../../contract/policies.ts'
 import { type Code, type ExceededLimit, isRecord, Refusal } from '../../kernel/index.ts'
 
-/** Returns the refusal for a reply that violates the protocol. It counts as a failure of the upstream. */
+/** The breaker counts this refusal as a failure of the upstream. */
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
 
-/**
- * A refusal of an upstream that works: its reply is complete, or it is too long. It concerns only this request, which a
- * caller can have crafted.
- */
+/** A refusal from a healthy upstream. It concerns only this request, which a caller may have crafted. */
 export class UpstreamRefusal extends Refusal {
   readonly #isUpstream = true
 
-  /** `Refusal` recognizes every refusal, so this class checks its private field. */
+  /** `Refusal` accepts every refusal as an instance, so this class checks its private field. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && #isUpstream in value
   }
@@ -21,34 +19,43 @@ export class UpstreamRefusal extends Refusal {
 export const replyTooLong = (internal: string): Refusal =>
   new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })
 
-/** Whether a Content-Encoding leaves the bytes unencoded, as we request. Its values are case-insensitive (RFC 9110, 8.4.1). */
+/** Content-Encoding is case-insensitive (RFC 9110, 8.4.1). */
 export const isIdentityEncoding = (encoding = ''): boolean => encoding === '' || encoding.toLowerCase() === 'identity'
 
 /**
- * Returns the refusal for a reply in an unknown form. A 4xx concerns the request (RFC 9110, 15.5). A 503 means that the
- * upstream is unavailable; a load balancer in front of it sends that with its own page, or without a body.
+ * A 4xx concerns only the request (RFC 9110, 15.5). A load balancer in front of an unavailable upstream sends a 503
+ * with its own page or without a body.
  */
-const unexpectedReply = (status: number, internal: string): Refusal => {
+const unexpectedReply = (status: number, internal: string, more: { upstreamCode?: string } = {}): Refusal => {
   if (status === 503)
-    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream responded with 503' })
+    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream responded with 503', ...more })
+  const detail = { internal, ...more }
   return status >= 400 && status < 500
-    ? new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
-    : invalidReply(internal)
+    ? new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
+    : new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
 }
 
-/** The name of a field, in the form of our own refusals. It is the only text of an upstream that reaches clients. */
+/** A code cannot forge or flood a log line. */
+const upstreamCodePattern = /^[\w.:-]{1,64}$/
+
+const toUpstreamCode = (code: unknown): { upstreamCode?: string } => {
+  const text = typeof code === 'number' ? String(code) : code
+  return typeof text === 'string' && upstreamCodePattern.test(text) ? { upstreamCode: text } : {}
+}
+
+/** The field name is the only text from an upstream that reaches clients. */
 const fieldPattern = /^[\w.$-]{1,64}$/
 
-/** Returns the waiting time in seconds. For a rate limit without a valid Retry-After, it is one second. */
+/** One second for a rate limit without a valid Retry-After. */
 const parseRetryAfter = (code: Code, header: string): { retryAfter?: number } => {
   if (/^\d{1,6}$/.test(header)) return { retryAfter: Number(header) }
   return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
 }
 
-/** A RateLimit-Policy with one limit, in the form of our own responses. */
+/** One limit, in the format of our own responses. */
 const policyPattern = /^"(?<name>[a-z][a-z-]{0,63})";q=(?<limit>\d{1,9});w=(?<seconds>\d{1,9})$/
 
-/** Returns the limit of the upstream that rejected the call, because the caller has to wait for that limit. */
+/** The caller has to wait for the upstream's limit. */
 const parseLimit = (
   code: Code,
   header: string,
@@ -64,26 +71,23 @@ const isEnvelope = (value: unknown): value is Record<string, unknown> =>
   isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
 const isFailure = (value: unknown): value is Record<string, unknown> => isEnvelope(value) && value.success === false
 
-/** Codes about the gateway itself, its routes and its tokens. Upstreams must not use them. */
-const gatewayCodes = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
-
-/** Whether a text is a refusal code that a domain of this process declares. */
+/** Whether a domain of this process declares the code. */
 export type IsCode = (text: string) => text is Code
 
 const isRelayable = (code: unknown, isCode: IsCode): code is Code =>
-  typeof code === 'string' && isCode(code) && !gatewayCodes.test(code)
+  typeof code === 'string' && isCode(code) && !isGatewayCode(code)
 
 const parseJson = (status: number, bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch {
-    // The error of the parser quotes the reply, which must not appear in the log.
+    // The parser's error quotes the reply, which must not appear in the log.
     throw unexpectedReply(status, `status ${status}, not JSON`)
   }
 }
 
-/** A buffered reply. A header that is absent is ''. */
+/** The value of an absent header is ''. */
 export interface UpstreamReply {
   status: number
   contentType: string
@@ -103,8 +107,8 @@ const toUpstreamRefusal = (code: Code, field: unknown, { retryAfter, rateLimitPo
 }
 
 /**
- * Returns the data of a reply, with or without an envelope. For the refusal in an envelope, throws it with the
- * gateway's own message. For any other reply without status 200, throws an invalid response.
+ * Throws an upstream's refusal with the gateway's own message, and an invalid response for any other reply whose status
+ * is not 200. Data needs no envelope.
  */
 export function readReply(reply: UpstreamReply, isCode: IsCode): unknown {
   const { status, contentType, bytes } = reply
@@ -117,6 +121,10 @@ export function readReply(reply: UpstreamReply, isCode: IsCode): unknown {
   }
   if (!isFailure(value)) throw unexpectedReply(status, `status ${status} without the envelope of a refusal`)
   if (!isRelayable(value.code, isCode))
-    throw unexpectedReply(status, `status ${status}, a refusal with a reserved or unknown code`)
+    throw unexpectedReply(
+      status,
+      `status ${status}, a refusal with a reserved or unknown code`,
+      toUpstreamCode(value.code),
+    )
   throw toUpstreamRefusal(value.code, value.field, reply)
 }

@@ -1,16 +1,16 @@
 import type { Call } from '../../gateway/pipeline/call.ts'
+import type { Handshake } from '../../gateway/sockets/handshake.ts'
 import { chains, type Operation, Refusal } from '../../kernel/index.ts'
 import { conditionalHeader } from '../backend.ts'
 
 interface PathTemplate {
-  /** The text between the parameters. There is one more than there are parameters. */
+  /** There is one more literal than there are parameters. */
   literals: string[]
   names: string[]
 }
 
 const templates = new WeakMap<Operation, PathTemplate>()
 
-/** Returns the template of the operation's path on its first chain, parsed once per operation. */
 const templateOf = (operation: Operation): PathTemplate => {
   const cached = templates.get(operation)
   if (cached) return cached
@@ -21,23 +21,18 @@ const templateOf = (operation: Operation): PathTemplate => {
   return template
 }
 
-/**
- * Matches dot segments, separators, percent signs and control characters. A proxy could decode them and request another
- * path.
- */
+/** A proxy could decode these and request a different path. */
 const unsafeSegment = /^\.{0,2}$|[/\\%\p{Cc}]/u
 
-/** Encodes a path parameter. The pipeline has validated it, so an unsafe one is an error in the contract. */
+/** The pipeline has validated the parameter, so an unsafe one is an error in the contract. */
 const encodeSegment = (name: string, value = ''): string => {
   if (unsafeSegment.test(value))
     throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: `unsafe path parameter ${name}` })
   return encodeURIComponent(value)
 }
 
-/**
- * Returns the path and query for an upstream. They use the operation's first chain, regardless of the client's chain.
- */
-const buildPath = ({ operation, params, input }: Call): string => {
+/** Uses the operation's first chain, regardless of the client's chain. */
+export const buildPath = ({ operation, params, input }: Pick<Call, 'operation' | 'params' | 'input'>): string => {
   const { literals, names } = templateOf(operation)
   let path = literals[0] ?? ''
   for (const [at, name] of names.entries()) path += encodeSegment(name, params[name]) + (literals[at + 1] ?? '')
@@ -46,8 +41,14 @@ const buildPath = ({ operation, params, input }: Call): string => {
   return `${path}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`
 }
 
-/** Returns the headers of every upstream request. Headers of the client that are not listed here are not forwarded. */
-const buildHeaders = (call: Call, assertion: string): Record<string, string> => {
+/** The parts of a call that a request to an upstream contains. */
+export type ForwardedCall = Pick<
+  Call,
+  'operation' | 'params' | 'input' | 'requestId' | 'locale' | 'clientIp' | 'country' | 'userAgent' | 'trace'
+>
+
+/** Headers of the client that are not listed here are not forwarded. */
+export const buildHeaders = (call: ForwardedCall, assertion: string): Record<string, string> => {
   const headers: Record<string, string> = {
     accept: 'application/json',
     authorization: `Bearer ${assertion}`,
@@ -65,13 +66,12 @@ const buildHeaders = (call: Call, assertion: string): Record<string, string> => 
 const conditionalNames = ['if-none-match', 'if-range', 'range'] as const
 
 /**
- * Limits the head of a request to 16 KB. If an upstream rejected a larger one, it would count as failed for all
- * callers. A longer header is dropped together with those after it, because a range without its condition could be
- * wrong.
+ * Longer headers are dropped together with those after them, because a range without its condition could be wrong. If
+ * an upstream rejected a head above 16 KB, the breaker would count failures for all callers.
  */
 const maxConditionalLength = 2_048
 
-const conditionalHeaders = (call: Call): Record<string, string> => {
+export const conditionalHeaders = (call: Call): Record<string, string> => {
   // The upstream gets a GET, because a refusal of HEAD has no body. A header states that the bytes can be omitted.
   const headers: Record<string, string> = call.headOnly ? { 'x-client-method': 'HEAD' } : {}
   for (const name of conditionalNames) {
@@ -83,10 +83,6 @@ const conditionalHeaders = (call: Call): Record<string, string> => {
   return headers
 }
 
-/**
- * Returns the head of a streamed request: the common headers and those that describe the bytes. The body is the
- * client's.
- */
 export function buildStreamRequest(call: Call, assertion: string) {
   const headers: Record<string, string> = { ...buildHeaders(call, assertion), accept: '*/*' }
   if (call.upload) {
@@ -97,8 +93,23 @@ export function buildStreamRequest(call: Call, assertion: string) {
   return { method: call.operation.method, path: buildPath(call), headers }
 }
 
-/** Returns a buffered request, built from validated input and never from the client's bytes. */
-export function buildRequest(call: Call, assertion: string) {
+/** RFC 6455, section 4.1. Omits the headers that the client's subprotocols carry. */
+export function buildSocketRequest(call: Call, { key, protocols, extensions }: Handshake, assertion: string) {
+  const headers: Record<string, string> = {
+    ...buildHeaders(call, assertion),
+    accept: '*/*',
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': key,
+  }
+  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ')
+  if (extensions !== null) headers['sec-websocket-extensions'] = extensions
+  return { method: call.operation.method, path: buildPath(call), headers }
+}
+
+/** Built from validated input, never from the client's bytes. */
+export function buildRequest(call: ForwardedCall, assertion: string) {
   const headers = buildHeaders(call, assertion)
   const body = call.input.body === null || call.input.body === undefined ? null : JSON.stringify(call.input.body)
   if (body !== null) headers['content-type'] = 'application/json'

@@ -4,27 +4,32 @@ import { StreamReply } from '../../kernel/index.ts'
 import { readUpTo } from '../../platform/http-client.ts'
 import { type IsCode, invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
 
-/** Headers of a 304: others would change the client's cached copy (RFC 9111, 3.2). */
+/** Other headers of a 304 would change the client's cached copy (RFC 9111, 3.2). */
 const notModifiedHeaders = ['etag', 'accept-ranges']
 
-/** The headers of a download that are sent to the client. Cookies and locations never are. */
+/** Cookies and locations are never relayed. */
 const relayedHeaders = ['content-type', 'content-length', 'content-range', 'content-disposition', ...notModifiedHeaders]
 
-/** Only ASCII (RFC 6266), because Node rejects other characters in a head with a content length. */
+/** Only ASCII is allowed (RFC 6266), because Node rejects other characters in a head with a content length. */
 const attachmentPattern = /^attachment[\t\x20-\x7e]*$/i
 
-/** The request header that each status requires. Without it the client has not asked for that status. */
-const requiredRequestHeader = new Map([
-  [206, 'range'],
-  [304, 'if-none-match'],
+const conditions: ReadonlyMap<number, readonly string[]> = new Map([
+  [206, ['range']],
+  [304, ['if-none-match', 'if-modified-since']],
 ])
 
-const headerOf = (response: IncomingMessage, name: string): string | undefined => {
+/**
+ * Whether the request had one of the headers that allow an upstream to use a status. Undefined for a status that needs
+ * none.
+ */
+export const isRequested = (status: number, requestHeaders: Record<string, string>): boolean | undefined =>
+  conditions.get(status)?.some((name) => name in requestHeaders)
+
+export const headerOf = (response: IncomingMessage, name: string): string | undefined => {
   const value = response.headers[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** Adds the Content-Range of a 416 to its refusal, where the upstream sent a valid one. */
 const withContentRange = (error: unknown, range: string): unknown =>
   error instanceof UpstreamRefusal && error.code === 'FILE.RANGE_NOT_SATISFIABLE' && /^bytes \*\/\d+$/.test(range)
     ? new UpstreamRefusal(error.code, { ...error.detail, headers: { 'content-range': range } })
@@ -46,6 +51,7 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number,
   }
 }
 
+/** Returns a stream that fails if there are more than `maxBytes`. */
 const limitBytes = (maxBytes: number): Transform => {
   let size = 0
   return new Transform({
@@ -57,9 +63,11 @@ const limitBytes = (maxBytes: number): Transform => {
   })
 }
 
-/** Whether a complete body can be distinguished from a truncated one. */
+/** RFC 9110, 15. */
+const bodiless = new Set([204, 205, 304])
+
 const isDelimited = (response: IncomingMessage): boolean =>
-  response.statusCode === 304 ||
+  bodiless.has(response.statusCode ?? 0) ||
   headerOf(response, 'content-length') !== undefined ||
   headerOf(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
 
@@ -74,17 +82,19 @@ const replyHeaders = (response: IncomingMessage, status: number): Record<string,
   return headers
 }
 
-/**
- * Returns an upstream's response as a stream. Returns undefined if it is not a stream, or if its status does not match
- * the request headers. Throws for a response that is encoded, too large or without a clear end.
- */
+/** Undefined if the response is not a stream, or if its status does not match the request headers. */
 export function toStreamReply(
   response: IncomingMessage,
   maxBytes: number,
   requestHeaders: Record<string, string>,
 ): StreamReply | undefined {
   const status = response.statusCode ?? 0
-  if (status !== 200 && !((requiredRequestHeader.get(status) ?? '') in requestHeaders)) return undefined
+  if (status !== 200 && !isRequested(status, requestHeaders)) return undefined
+  return new StreamReply(status, replyHeaders(response, status), toLimitedBody(response, maxBytes))
+}
+
+/** Throws for a body that is encoded, too large or without a clear end. */
+export function toLimitedBody(response: IncomingMessage, maxBytes: number): Transform {
   if (!isIdentityEncoding(headerOf(response, 'content-encoding'))) throw invalidReply('content encoding')
   if (!isDelimited(response)) throw invalidReply('a stream without an end')
   if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw replyTooLong('stream')
@@ -92,7 +102,7 @@ export function toStreamReply(
   response.on('error', (error) => body.destroy(error))
   response.on('aborted', () => body.destroy(invalidReply('stream broke off')))
   body.on('close', () => response.destroy())
-  // The reader gets errors from its own pipeline. Without a reader, they must not end the process.
+  // A reader's pipeline reports errors. Without a reader, an error event must not end the process.
   body.on('error', () => undefined)
-  return new StreamReply(status, replyHeaders(response, status), response.pipe(body))
+  return response.pipe(body)
 }

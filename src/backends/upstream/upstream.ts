@@ -1,56 +1,61 @@
-import type { UpstreamConfiguration } from '../../config/index.ts'
+import type { StreamSettings, UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { type MaybePromise, Refusal } from '../../kernel/index.ts'
 import type { Backend } from '../backend.ts'
+import { createEventsClient } from '../pass-through/events-client.ts'
 import { sendRequest } from './client.ts'
-import { openPool, toConnectionRefusal } from './connection.ts'
+import { basePathOf, openPool, toConnectionRefusal } from './connection.ts'
 import type { UpstreamMetrics } from './metrics.ts'
 import { createUpstreamPolicies, isUnhealthy, toUnavailable } from './policy.ts'
 import { type IsCode, invalidReply, readReply } from './reply.ts'
 import { buildRequest } from './request.ts'
+import { createSocketClient } from './socket-client.ts'
 import { createStreamClient, isStreamed } from './stream-client.ts'
 
 export interface Upstream extends Backend {
-  /** Stops reporting the breaker's state. Calls in progress end normally. */
+  /** Calls in progress finish normally. */
   retire(): void
   close(): Promise<void>
 }
 
-/** Whether a call is retried. Only a GET is, and not after a timeout, because no time is left. */
-const isRetried = ({ operation }: Call, error: unknown): boolean =>
-  operation.method === 'GET' && isUnhealthy(error) && error.code !== 'SYSTEM.UPSTREAM_TIMEOUT'
+/** No time is left for a retry after a timeout. */
+const isRetried = ({ method }: Call, error: unknown): boolean =>
+  (method === 'GET' || method === 'HEAD') && isUnhealthy(error) && error.code !== 'SYSTEM.UPSTREAM_TIMEOUT'
 
-/**
- * Returns the backend that sends operations to an HTTP service: with a deadline, a circuit breaker, a concurrency limit
- * and one retry of a GET. `assertionOf` returns the signed call assertion.
- */
+/** Adds a deadline, a circuit breaker, a concurrency limit and one retry of a GET. */
 export function createUpstream(
   settings: UpstreamConfiguration,
   assertionOf: (call: Call) => MaybePromise<string>,
   metrics: UpstreamMetrics,
   isCode: IsCode,
+  { maxBufferedBytes }: Pick<StreamSettings, 'maxBufferedBytes'>,
 ): Upstream {
   const { url, timeoutMs, maxReplyBytes } = settings
-  const basePath = new URL(url).pathname.replace(/\/$/, '')
+  const basePath = basePathOf(url)
   const pool = openPool(settings)
   const policies = createUpstreamPolicies(settings, metrics)
   const streams = createStreamClient(settings, isCode)
+  const events = createEventsClient(settings, isCode)
+  const sockets = createSocketClient(settings, maxBufferedBytes, isCode)
 
   const send = (call: Call, assertion: string, deadline: number): Promise<unknown> => {
+    if (call.handshake) return sockets.open(call, call.handshake, assertion)
+    if (call.operation.reply === 'events') return events.send(call, assertion)
     if (isStreamed(call)) return streams.send(call, assertion)
     const request = buildRequest(call, assertion)
     const limits = { maxReplyBytes, remainingMs: deadline - performance.now() }
-    return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) =>
-      readReply(reply, isCode),
-    )
+    return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) => {
+      call.isTotalEstimated = reply.totalEstimated === 'true'
+      return readReply(reply, isCode)
+    })
   }
 
   const attempt = async (call: Call, deadline: number): Promise<unknown> => {
-    // Sign the assertion after the wait in the queue, because it could expire there.
+    // Sign after the queue, where an assertion could expire.
     const assertion = await assertionOf(call)
     const start = performance.now()
-    // After the deadline the call counts as rejected, so it must not take effect. The time limit of a stream starts
-    // here.
+    // After its deadline, the call counts as rejected and must not take effect. For streams, the time limit starts only
+    // now.
     if (start >= deadline && !isStreamed(call))
       throw new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'deadline passed in the queue' })
     let outcome = 'ok'
@@ -84,6 +89,8 @@ export function createUpstream(
     retire: policies.retire,
     close: async () => {
       streams.close()
+      events.close()
+      sockets.close()
       await pool.close()
     },
   }

@@ -4,17 +4,14 @@ import { fallbackLocale, findChain, Refusal } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from './connection.ts'
 import type { ResponseWriter } from './response-writer.ts'
 
-/**
- * Converts any thrown value to a Refusal: 503 for an unavailable dependency, 500 for an unexpected error.
- * `isUnavailable` recognizes the errors of the stores.
- */
+/** 503 for an unavailable store, 500 for an unexpected error. */
 export function toRefusal(error: unknown, isUnavailable: (error: unknown) => boolean): Refusal {
   if (error instanceof Refusal) return error
   if (isUnavailable(error)) return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, cause: error })
   return new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'unexpected error', cause: error })
 }
 
-/** Returns Express's error handler for errors outside the pipeline: a 500 envelope without any detail of the error. */
+/** The response contains no detail of the error. */
 export function createErrorHandler(responses: ResponseWriter, logger: Logger): ErrorRequestHandler {
   return (error, request, response, _next) => {
     logger.error({ err: error }, 'error outside the pipeline')

@@ -3,13 +3,12 @@ import { Server as NetServer } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const idleSweepMs = 50
-/** Maximum time to wait until two turns of the event loop pass without a new connection. */
 const maxAcceptMs = 1_000
 
 /**
- * Waits until the accept backlog is empty. Closing the listener would reset connections that are not accepted yet. Node
- * accepts one connection per turn of the event loop, so the backlog is empty after two turns without one. The time is
- * limited, because load balancers that ignore readiness keep sending.
+ * Closing the listener earlier would reset connections in the accept backlog. Node accepts one connection per turn of
+ * the event loop, so the backlog is empty after two turns without one. The wait is limited, because some load balancers
+ * ignore readiness.
  */
 async function drainAcceptBacklog(server: Server): Promise<void> {
   let accepted = 0
@@ -27,8 +26,7 @@ async function drainAcceptBacklog(server: Server): Promise<void> {
 }
 
 /**
- * Closes a listener: accepts no new connection, completes pending requests, and closes idle connections. After
- * `timeoutMs` the remaining ones are destroyed. Resolves with the number of destroyed connections.
+ * Completes pending requests. Destroys the connections that remain after `timeoutMs`, and resolves with their number.
  */
 export async function closeListener(server: Server, timeoutMs: number): Promise<number> {
   await drainAcceptBacklog(server)
@@ -41,8 +39,7 @@ export async function closeListener(server: Server, timeoutMs: number): Promise<
         server.closeAllConnections()
       })
     }, timeoutMs)
-    // The close method of http.Server would also end connections whose first request has arrived but has not been read
-    // yet.
+    // http.Server's close would also close connections whose first request has not been read yet.
     NetServer.prototype.close.call(server, () => {
       clearInterval(sweep)
       clearTimeout(timer)

@@ -4,16 +4,16 @@ import type { Logger } from 'pino'
 import { errorCode } from '../../kernel/index.ts'
 import { Server } from '../../platform/runtime/index.ts'
 
-/** A request that is rejected before routing: it has no operation, no request id and no line in the request log. */
+/** Rejected before routing, so there is no operation, no request id and no line in the request log. */
 export interface ParseError {
   status: number
-  /** The reason in our own words, or the error code of Node's parser. Never a part of the request. */
+  /** Never contains a part of the request. */
   reason: string
-  /** Address of the connected peer. Behind an edge, this is the address of the edge. */
+  /** Behind an edge, this is the address of the edge. */
   peer: string | undefined
 }
 
-/** Returns the status that Node sends for a parser error; undefined for errors that are not about a request. */
+/** The status that Node sends. Other errors do not concern a request. */
 const statusOf = (code: string | undefined): number | undefined => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
@@ -21,7 +21,7 @@ const statusOf = (code: string | undefined): number | undefined => {
   return code?.startsWith('HPE_') ? 400 : undefined
 }
 
-/** Headers of every response, including those without a body. */
+/** For every response, including those without a body. */
 export const minimalHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
 /** `minimalHeaders` as raw header lines. */
@@ -31,16 +31,15 @@ export const minimalHeaderLines = Object.entries(minimalHeaders)
 
 const statusLine = /^HTTP\/1\.1 4.*\r\n/
 
-/** Adds the minimal headers to the response that Node writes after `clientError`. It writes the response as one string. */
+/** Node writes the response after a clientError event as one string. */
 const addMinimalHeaders = (socket: Socket): void => {
   const write = socket.write.bind(socket)
   socket.write = (text: Uint8Array | string) => write(String(text).replace(statusLine, `$&${minimalHeaderLines}`))
 }
 
 /**
- * Node's HTTP server, which also reports the requests that its parser rejects. A `clientError` listener would have to
- * send the response itself, without knowing whether another response has already begun. Intercepting `emit` leaves the
- * response to Node.
+ * Reports the requests that Node's parser rejects. A `clientError` listener would have to send the response, without
+ * knowing whether another has already begun. Intercepting `emit` leaves the response to Node.
  */
 export class ParseErrorServer<
   Request extends typeof IncomingMessage,
@@ -62,15 +61,14 @@ export class ParseErrorServer<
     const reason = errorCode(error)
     const status = statusOf(reason)
     const socket = other instanceof Socket ? other : null
-    // Our side is closed, so this request already has its response (connection.ts). The rest of it is not a new
-    // request.
+    // Our side is closed, so this request already has its response (connection.ts).
     if (socket?.writableEnded) return
     if (socket) addMinimalHeaders(socket)
     if (reason && status) this.#onParseError({ status, reason, peer: socket?.remoteAddress })
   }
 }
 
-/** Returns a listener that logs and counts parse errors, which no other log contains. */
+/** No other log contains parse errors. */
 export function createParseErrorLog(logger: Logger, count: (status: number) => void): (error: ParseError) => void {
   return (error) => {
     logger.info(error, 'request malformed')
@@ -78,22 +76,21 @@ export function createParseErrorLog(logger: Logger, count: (status: number) => v
   }
 }
 
-/** A host name or address with an optional port (RFC 9110, 7.2), stricter than the grammar of a URI. */
+/** Stricter than the grammar of a URI (RFC 9110, 7.2). */
 const hostPattern = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 const isRepeated = (rawHeaders: readonly string[], name: string): boolean => {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const each = rawHeaders[index]
-    // Compare the lengths first, because most names have different lengths.
     if (each?.length === name.length && each.toLowerCase() === name) count += 1
   }
   return count > 1
 }
 
 /**
- * Returns the status and reason for a request head that Node accepts and we do not (RFC 9112, 2.3, 3.2 and 6), or
- * undefined for a valid one. Two parsers that disagree about a request allow request smuggling.
+ * Rejects heads that Node accepts (RFC 9112, 2.3, 3.2 and 6). Two parsers that interpret a request differently allow
+ * request smuggling.
  */
 export function findFramingError(
   request: IncomingMessage,
@@ -105,7 +102,7 @@ export function findFramingError(
   if (host === undefined ? request.httpVersion === '1.1' : !hostPattern.test(host)) return [400, 'Host']
   if (isRepeated(request.rawHeaders, 'host')) return [400, 'two Hosts']
   const coding = request.headers['transfer-encoding']
-  // HTTP/1.0 has no chunked encoding. An HTTP/1.0 proxy in front of us would therefore see another end of this body.
+  // HTTP/1.0 has no chunked encoding, so an HTTP/1.0 proxy in front of us would see a different end of this body.
   if (coding !== undefined && (request.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return [400, 'Transfer-Encoding']
   const length = request.headers['content-length']

@@ -1,29 +1,32 @@
+import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
 import { headers as knownHeaders } from '../../contract/headers.ts'
-import { type Clock, chains, findChain, type Ids, parseLocale, Refusal } from '../../kernel/index.ts'
+import { type Clock, chains, findChain, type Ids, parseLocale, Refusal, SocketReply } from '../../kernel/index.ts'
+import { type IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
-import type { FinishedRequest } from '../observability/request-log.ts'
+import type { FinishedRequest, UnmatchedFacts } from '../observability/request-log.ts'
 import { Call, runStages, type Stage } from '../pipeline/call.ts'
-import { Headers } from '../pipeline/headers.ts'
+import { Headers, type ReceivedHeaders } from '../pipeline/headers.ts'
 import type { Router } from '../pipeline/router.ts'
 import type { LimitUnmatched, UnmatchedRequest } from '../pipeline/stages/limits.ts'
-import { localeHeaderOf } from '../pipeline/stages/request-headers.ts'
-import { closeAfterResponse, closeIfBodyUnread, hasUnreadBody } from './connection.ts'
+import { localeHeaderOf, readUserAgent } from '../pipeline/stages/request-headers.ts'
+import { type Handshake, isHandshake, readHandshake } from '../sockets/handshake.ts'
+import { closeAfterResponse, closeGently, closeIfBodyUnread, hasUnreadBody, watchDisconnect } from './connection.ts'
 import { toRefusal } from './error-handler.ts'
 import type { RefusalContext, ResponseWriter } from './response-writer.ts'
+import type { UpgradeHandler } from './server.ts'
 
 export interface RequestHandlerPorts {
   router: Router
   stages: readonly Stage[]
-  /** Counts a request that matched no operation. Throws ACCESS.RATE_LIMITED. */
+  /** Throws ACCESS.RATE_LIMITED. */
   limitUnmatched: LimitUnmatched
   responses: ResponseWriter
   clock: Clock
   ids: Ids
   metrics: Metrics
   log(finished: FinishedRequest): void
-  /** Whether an error means that a dependency is unavailable. */
   isUnavailable(error: unknown): boolean
 }
 
@@ -34,39 +37,53 @@ const splitUrl = (url: string): { path: string; query: string } => {
 
 const isChainUrl = (url: string): boolean => url.startsWith('/web/') || url.startsWith('/api/')
 
-const requestIdOf = ({ headers }: HttpRequest, ids: Ids): string => {
+const requestIdOf = ({ headers }: ReceivedHeaders, ids: Ids): string => {
   const value = headers[knownHeaders.requestId.field]
   return typeof value === 'string' && knownHeaders.requestId.accepts(value) ? value : ids.next()
 }
 
-const toCall = ({ router, clock }: RequestHandlerPorts, request: HttpRequest, requestId: string): Call => {
-  const { path, query } = splitUrl(request.url)
-  const method = request.method
-  const headers = new Headers(request)
-  const peer = request.socket.remoteAddress
-  // A reset socket has no remote address. Nobody would receive the response.
-  if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' })
-  const { operation, chainId, params } = router(method, path)
-  const [body, receivedAt] = [request, clock.now()]
-  return new Call({ operation, chainId, params, method, path, query, headers, peer, requestId, body, receivedAt })
+interface Received {
+  requestId: string
+  headers: ReceivedHeaders
+  handshake: Handshake | null
 }
 
-/** Returns the context of a request that matched no operation. Reads the locale as the edge stage does. */
-const toUnmatched = (request: HttpRequest): UnmatchedRequest & RefusalContext => {
-  const chainId = findChain(splitUrl(request.url).path)
+const toCall = ({ router, clock }: RequestHandlerPorts, request: IncomingMessage, received: Received): Call => {
+  const { path, query } = splitUrl(request.url ?? '')
+  const { method = '' } = request
+  const { requestId, handshake } = received
+  const headers = new Headers(received.headers)
+  const peer = request.socket.remoteAddress
+  // A reset socket has no remote address, and nobody would receive the response.
+  if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' })
+  const { operation, chainId, params, below = null } = router(method, path)
+  const [body, receivedAt] = [request, clock.now()]
+  const facts = { operation, chainId, params, below, method, path, query, headers, peer }
+  return new Call({ ...facts, requestId, body, receivedAt, handshake })
+}
+
+const toUnmatched = (request: IncomingMessage): UnmatchedRequest & RefusalContext => {
+  const chainId = findChain(splitUrl(request.url ?? '').path)
   const headers = new Headers(request)
   const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
   const peer = request.socket.remoteAddress ?? ''
   return { chainId, locale, limit: null, headers, peer, edgeTrusted: false, clientIp: peer }
 }
 
-/** Resolves with the refusal to send: the original one, or the address limit's if the client has exceeded it. */
+/** `limitUnmatched` has resolved the client address. */
+const toUnmatchedFacts = ({ method = '' }: IncomingMessage, { clientIp, headers }: UnmatchedRequest) => ({
+  method,
+  clientIp,
+  userAgent: readUserAgent(headers),
+})
+
+/** The refusal of the address limit takes precedence. */
 const limitRefusal = async (
   { limitUnmatched, isUnavailable }: RequestHandlerPorts,
   unmatched: UnmatchedRequest,
   refusal: Refusal,
 ): Promise<Refusal> => {
-  // A reset socket has no address.
+  // A reset socket has no address, so no limit applies.
   if (unmatched.peer === '') return refusal
   try {
     await limitUnmatched(unmatched)
@@ -78,8 +95,8 @@ const limitRefusal = async (
 
 const sendRefusal = (
   { responses }: RequestHandlerPorts,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   { context, requestId, refusal }: { context: RefusalContext; requestId: string; refusal: Refusal },
 ): void => {
   if (response.headersSent) return void response.destroy()
@@ -89,42 +106,104 @@ const sendRefusal = (
   responses.write(response, requestId, responses.renderRefusal(refusal, context))
 }
 
-async function handleRequest(ports: RequestHandlerPorts, request: HttpRequest, response: HttpResponse): Promise<void> {
-  const { responses } = ports
+interface Upgrade {
+  socket: Socket
+  /** Bytes that the client has already sent after its request. */
+  head: Buffer
+  signal: AbortSignal
+}
+
+const sendReply = async (
+  { responses }: RequestHandlerPorts,
+  response: ServerResponse,
+  call: Call,
+  upgrade: Upgrade | null,
+): Promise<void> => {
+  const { reply, relay, handshake, requestId } = call
+  if (typeof reply === 'string') responses.write(response, requestId, responses.renderSuccess(call, reply))
+  else if (!(reply instanceof SocketReply)) await responses.writeStream(response, call, reply)
+  else if (!upgrade || !relay || !handshake) throw new Error('a WebSocket needs a handshake')
+  else {
+    response.detachSocket(upgrade.socket)
+    response.statusCode = 101
+    // The socket has its own log line when it closes.
+    relay.start(handshake, upgrade.socket, upgrade.head)
+  }
+}
+
+async function handleRequest(
+  ports: RequestHandlerPorts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  upgrade: Upgrade | null,
+): Promise<void> {
   const stopTimer = ports.metrics.startRequest()
-  const requestId = requestIdOf(request, ports.ids)
+  let requestId = requestIdOf(request, ports.ids)
   let call: Call | null = null
   let refusal: Refusal | null = null
+  let unmatched: UnmatchedFacts | undefined
   try {
-    call = toCall(ports, request, requestId)
+    const { handshake, received } = upgrade
+      ? readHandshake(request, upgrade.signal)
+      : { handshake: null, received: request }
+    if (upgrade) requestId = requestIdOf(received, ports.ids)
+    call = toCall(ports, request, { requestId, headers: received, handshake })
     await runStages(ports.stages, call)
     closeIfBodyUnread(request, response)
-    if (typeof call.reply === 'string') responses.write(response, requestId, responses.renderSuccess(call, call.reply))
-    else await responses.writeStream(response, call, call.reply)
+    await sendReply(ports, response, call, upgrade)
   } catch (error) {
     const context = call ?? toUnmatched(request)
     refusal = toRefusal(error, ports.isUnavailable)
-    if (!(context instanceof Call)) refusal = await limitRefusal(ports, context, refusal)
-    // A body that arrives in the same packet as its head is parsed within this turn of the event loop.
+    if (!(context instanceof Call)) {
+      refusal = await limitRefusal(ports, context, refusal)
+      unmatched = { ...toUnmatchedFacts(request, context), receivedAt: ports.clock.now() }
+    }
+    // A body in the same packet as its request head is parsed within this turn of the event loop.
     if (hasUnreadBody(request)) await nextTurn()
     sendRefusal(ports, request, response, { context, requestId, refusal })
+  } finally {
+    call?.onFinished?.()
   }
   const status = response.statusCode
   const ms = stopTimer({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null })
-  ports.log({ requestId, call, refusal, status, ms })
+  ports.log({ requestId, call, unmatched, refusal, status, ms })
 }
 
-/**
- * Returns the Express handlers of the chains. They create a Call from a request, run the stages, write the result, and
- * report to the log and the metrics. Only this code connects the pipeline and HTTP.
- */
+const isSocketUrl = ({ router }: RequestHandlerPorts, request: IncomingMessage): boolean => {
+  try {
+    return router('GET', splitUrl(request.url ?? '').path).operation.reply === 'socket'
+  } catch {
+    return false
+  }
+}
+
+/** After a refusal, the connection is closed. */
+const handleUpgrade = (ports: RequestHandlerPorts, request: IncomingMessage, socket: Socket, head: Buffer): void => {
+  const response = new ServerResponse(request)
+  try {
+    response.assignSocket(socket)
+  } catch {
+    // An earlier request has no response yet. No WebSocket client sends a handshake then.
+    socket.destroy()
+    return
+  }
+  closeAfterResponse(request, response)
+  const signal = watchDisconnect(socket)
+  response.once('finish', () => closeGently(socket))
+  void handleRequest(ports, request, response, { socket, head, signal })
+}
+
+/** No other code connects the pipeline with HTTP. */
 export function createRequestHandler(ports: RequestHandlerPorts) {
-  const handle = (request: HttpRequest, response: HttpResponse) => handleRequest(ports, request, response)
+  const handle = (request: HttpRequest, response: HttpResponse) => handleRequest(ports, request, response, null)
+  const upgrades: UpgradeHandler = {
+    accepts: (request) => isHandshake(request) && isSocketUrl(ports, request),
+    handle: (request, socket, head) => handleUpgrade(ports, request, socket, head),
+  }
   return {
-    /** Handles the chains' paths; passes every other path on to the pages. */
     chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
       isChainUrl(request.url) ? handle(request, response) : next(),
-    /** Responds with a 404 envelope to a path without a page. */
     notFoundHandler: handle,
+    upgrades,
   }
 }

@@ -7,18 +7,18 @@ import {
   chains,
   failureEnvelope,
   type Instant,
-  type Refusal,
+  isPassThrough,
+  Refusal,
   type StreamReply,
   successEnvelope,
   type Words,
   wholeSeconds,
 } from '../../kernel/index.ts'
 import type { Call } from '../pipeline/call.ts'
-import { sendStreamBody } from './stream-body.ts'
+import { type DownloadPace, sendStreamBody } from './stream-body.ts'
 
 type HeaderRecord = Record<string, string>
 
-/** A response with an envelope as its body. */
 export interface EnvelopeResponse {
   status: number
   /** Names and values, alternating. */
@@ -26,10 +26,9 @@ export interface EnvelopeResponse {
   body: string
 }
 
-/** The properties of a request that its refusal depends on. They have default values if no operation was matched. */
+/** The properties have defaults if no operation was matched. */
 export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit'>
 
-/** Turns results into responses and writes them. */
 export interface ResponseWriter {
   /** `data` is JSON text. */
   renderSuccess(call: Call, data: string): EnvelopeResponse
@@ -43,17 +42,23 @@ export interface ResponseWriterPorts {
   words: Words
   catalogue: Pick<Catalogue, 'numericCode' | 'statusOf'>
   securityHeaders: HeaderRecord
-  /** Whether refusals name the invalid field separately, for a gateway that calls this service. */
+  /** Whether an envelope names the field, for a gateway that calls this service. */
   includesField: boolean
-  /** Maximum time during which a client reads nothing of a stream. 0 means no limit. */
-  stallMs: number
+  /** Whether refusals name the failed check in `X-Portico-Hint`. Only for the development profile. */
+  includesHint?: boolean
+  /** Null means no limit. */
+  downloadPace: DownloadPace | null
 }
+
+/** Clients end an event stream by closing the connection. */
+const isDisconnect = ({ operation }: Call, error: unknown): boolean =>
+  operation.reply === 'events' && error instanceof Refusal && error.code === 'REQUEST.MALFORMED'
 
 const flatten = (headers: HeaderRecord): string[] => Object.entries(headers).flat()
 
 /**
- * Returns the RateLimit headers (draft-ietf-httpapi-ratelimit-headers). They describe the limit that rejects the
- * request, or else the limit that is closest to its end.
+ * draft-ietf-httpapi-ratelimit-headers. Describes the limit that rejects the request, or else the one that is closest
+ * to being exceeded.
  */
 const rateLimitHeaders = (spent: Call['limit']): string[] => {
   if (!spent) return []
@@ -81,15 +86,27 @@ const refusalBody = (
 const renderSuccess = ({ clock }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse => {
   const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
   const content = sealed ? JSON.stringify(sealed) : data
+  const headers = rateLimitHeaders(call.limit)
+  if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
   return {
     status: 200,
-    headers: rateLimitHeaders(call.limit),
+    headers,
     body: successEnvelope(call.chain.envelope, clock.now(), content),
   }
 }
 
+/** For refusals without a detail. */
+const headerHints: ReadonlyMap<string, string> = new Map([
+  ['ACCESS.PORTAL_MISMATCH', 'header x-portal-access-code is missing or belongs to another portal'],
+  ['ACCESS.TOKEN_MISSING', 'header authorization is missing'],
+])
+
+/** The detail can quote a request, and a header cannot contain every character. */
+const hintOf = ({ code, detail: { internal, field } }: Refusal): string =>
+  (internal ?? headerHints.get(code) ?? field ?? '').replace(/[^\x20-\x7e]/g, '?').slice(0, 200)
+
 const renderRefusal = (
-  { clock, words, catalogue, includesField }: ResponseWriterPorts,
+  { clock, words, catalogue, includesField, includesHint }: ResponseWriterPorts,
   refusal: Refusal,
   { chainId, locale, limit }: RefusalContext,
 ): EnvelopeResponse => {
@@ -100,15 +117,16 @@ const renderRefusal = (
   const message = words.refusal(messageCode, locale, field)
   const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
   if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
-  // RFC 9110, 15.5.2 requires a challenge. Browsers show no password prompt for Bearer.
+  const hint = includesHint ? hintOf(refusal) : ''
+  if (hint !== '') headers.push('x-portico-hint', hint)
+  // RFC 9110, 15.5.2 requires a challenge. For Bearer, browsers show no password prompt.
   if (status === 401) headers.push('www-authenticate', 'Bearer')
   const body = refusalBody(catalogue, chainId, refusal, clock.now(), message, includesField ? field : undefined)
   return { status, headers, body }
 }
 
-/** Returns the writer of all responses of the chains. */
 export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter {
-  // Node writes a flat list of names and values without inspecting it again.
+  // Node writes a flat list of names and values without processing it again.
   const jsonHeaders = flatten({ ...ports.securityHeaders, 'content-type': 'application/json; charset=utf-8' })
   const streamHeaders = flatten(ports.securityHeaders)
   return {
@@ -117,7 +135,7 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
     write: (response, requestId, { status, headers, body }) => {
       const length = Buffer.byteLength(body)
       const own = ['x-request-id', requestId, 'content-length', String(length)]
-      // ASCII text is the same in both encodings, and latin1 is faster to write.
+      // ASCII is the same in latin1 and UTF-8, and latin1 is faster to write.
       response.writeHead(status, jsonHeaders.concat(headers, own)).end(body, length === body.length ? 'latin1' : 'utf8')
     },
     writeStream: async (response, call, reply) => {
@@ -128,7 +146,13 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
         response.end()
         return
       }
-      await sendStreamBody(reply, response, ports.stallMs)
+      // The first event can be far away, and the client waits for the head.
+      if (isPassThrough(call.operation)) response.flushHeaders()
+      try {
+        await sendStreamBody(reply, response, ports.downloadPace)
+      } catch (error) {
+        if (!isDisconnect(call, error)) throw error
+      }
     },
   }
 }

@@ -3,8 +3,8 @@ import helmet from 'helmet'
 import { IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 
 /**
- * Returns helmet's headers and `cache-control: no-store`. They are the same for every response, so helmet runs once at
- * the start. Responses are JSON, so the content security policy allows nothing.
+ * All responses have the same headers, so helmet runs once. Responses are JSON, so the content security policy allows
+ * nothing.
  */
 export function buildSecurityHeaders(): Record<string, string> {
   const response = new ServerResponse(new IncomingMessage(new Socket()))

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Configuration } from '../../config/index.ts'
@@ -13,27 +13,31 @@ import {
   ParseErrorServer,
 } from './parse-errors.ts'
 
+export interface UpgradeHandler {
+  /** Other requests are ordinary ones, whose Upgrade is ignored. */
+  accepts(request: IncomingMessage): boolean
+  /** Takes the connection over. `head` are the bytes that the client has already sent after the request. */
+  handle(request: IncomingMessage, socket: Socket, head: Buffer): void
+}
+
 export interface HttpServerParts {
   app: Express
+  upgrades: UpgradeHandler | null
   settings: Configuration['requests']
   isDraining: () => boolean
   /** Whether `runtime.tuning` is on. */
   isTuned: boolean
-  /** Called for every request that is rejected before it reaches the app. */
   onParseError: (error: ParseError) => void
 }
 
 const emptyResponseHeaders = { ...minimalHeaders, 'Content-Length': '0' }
 
-/**
- * Destroys an idle socket whose client does not read. If the write buffer is empty, the client may be waiting for us,
- * so the socket stays.
- */
+/** With an empty write buffer, the client may be waiting for us. */
 const destroyIfStalled = (socket: Socket): void => {
   if (socket.writableLength > 0) socket.destroy()
 }
 
-/** Rejects a request before it is routed. The response has no envelope and contains no part of the request. */
+/** The response has no envelope and contains no part of the request. */
 const reject = (
   { onParseError }: HttpServerParts,
   request: IncomingMessage,
@@ -45,7 +49,7 @@ const reject = (
   response.writeHead(status, emptyResponseHeaders).end()
 }
 
-/** Rejects CONNECT. Node leaves its socket to this listener, including errors, which would otherwise end the process. */
+/** Node leaves the socket to this listener. Unhandled errors would end the process. */
 const rejectConnect = ({ onParseError }: HttpServerParts, request: IncomingMessage, socket: Duplex): void => {
   onParseError({ status: 405, reason: 'CONNECT', peer: request.socket.remoteAddress })
   socket.on('error', () => undefined)
@@ -53,9 +57,24 @@ const rejectConnect = ({ onParseError }: HttpServerParts, request: IncomingMessa
   socket.end(head, () => socket.destroy())
 }
 
-/** Returns an HTTP server with limits on sockets, heads and time. Malformed requests never reach the app. */
+/** Node hands over only well-formed requests that are not pipelined behind the last one of their connection. */
+const serveUpgrades = (server: Server, { accepts, handle }: UpgradeHandler): void => {
+  server.on('upgrade', (request, socket, head) => {
+    // Without a listener, an error of the socket would end the process.
+    socket.on('error', () => undefined)
+    // Node before 24.9 does not ask before it upgrades.
+    if (socket instanceof Socket && accepts(request)) handle(request, socket, head)
+    else socket.destroy()
+  })
+}
+
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { app, settings, isDraining, isTuned } = parts
+  const { app, upgrades, settings, isDraining, isTuned } = parts
+  const accepts = (request: IncomingMessage): boolean =>
+    upgrades !== null &&
+    !isAfterLastResponse(request) &&
+    findFramingError(request, settings.maxHeaders) === undefined &&
+    upgrades.accepts(request)
   const server = new ParseErrorServer(
     {
       ...(isTuned && createMessageClasses(app)),
@@ -64,12 +83,13 @@ export function createHttpServer(parts: HttpServerParts): Server {
       requestTimeout: settings.uploadTimeoutMs,
       connectionsCheckingInterval: 1_000,
       // Longer than the keep-alive time of common edges (nginx 60 s, Caddy 120 s, Google's load balancers 600 s). If we
-      // closed a connection first, a command that the edge is just sending would get a 502.
+      // closed first, a command on its way from the edge would get a 502.
       keepAliveTimeout: 620_000,
-      // findFramingError checks the header, because Node's own check reports nothing.
+      // findFramingError checks this, because Node does not report the rejected request.
       requireHostHeader: false,
       insecureHTTPParser: false,
       rejectNonStandardBodyWrites: false,
+      shouldUpgradeCallback: accepts,
     },
     parts.onParseError,
   )
@@ -82,11 +102,11 @@ export function createHttpServer(parts: HttpServerParts): Server {
     if (error) reject(parts, request, response, error)
     else app(request, response)
   })
-  // By default Node drops all headers after the first 2,000 without an error. The size of the head and findFramingError
-  // limit the headers.
+  // By default Node drops all headers after the first 2,000 without an error.
   server.maxHeadersCount = 0
-  // Idle time of a socket. Node sets none by default, and closes the socket unless the response handles 'timeout'.
+  // Node closes an idle socket unless its response handles 'timeout'. By default it has no maximum idle time.
   server.timeout = settings.downloadStallMs
+  if (upgrades) serveUpgrades(server, { accepts, handle: upgrades.handle })
   server.on('connect', (request, socket) => rejectConnect(parts, request, socket))
   server.on('checkExpectation', (request, response) => reject(parts, request, response, [417, 'Expect']))
   return server

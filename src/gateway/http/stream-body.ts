@@ -4,10 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { errorCode, Refusal, type StreamReply } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
 
-/**
- * Ends the stream if the client reads nothing for `stallMs`. If the buffer of an idle socket is empty, the client is
- * waiting for the source, so the stream goes on.
- */
+/** With an empty buffer, the client is waiting for the source, so the stream continues. */
 const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
   response.setTimeout(stallMs, () => {
     if (response.writableLength > 0)
@@ -15,10 +12,36 @@ const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: n
   })
 }
 
+export interface DownloadPace {
+  /** Maximum time without reading, and the window in which the speed is measured. */
+  stallMs: number
+  bytesPerSecond: number
+}
+
+/** Buffers of the operating system hide a slow client only until they are full. */
+const sentBytes = ({ socket }: ServerResponse): number => (socket ? socket.bytesWritten - socket.writableLength : 0)
+
 /**
- * Yields the bytes of a stream and checks that there are as many as announced. A client would wait for missing bytes,
- * and would read additional bytes as the next response.
+ * Ignores windows that start or end without waiting bytes, because there the source is slower than the client.
+ * `abortWhenStalled` handles windows without progress. Returns a function that stops the measurement.
  */
+const abortWhenSlow = (source: Readable, response: ServerResponse, pace: DownloadPace): (() => void) => {
+  const minimum = (pace.bytesPerSecond * pace.stallMs) / 1_000
+  let sent = sentBytes(response)
+  let wasWaiting = false
+  const timer = setInterval(() => {
+    const before = sent
+    sent = sentBytes(response)
+    const isWaiting = response.writableLength > 0
+    const isSlow = sent > before && sent - before < minimum
+    if (wasWaiting && isWaiting && isSlow)
+      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'the client reads the stream too slowly' }))
+    wasWaiting = isWaiting
+  }, pace.stallMs)
+  return () => clearInterval(timer)
+}
+
+/** A client would wait for missing bytes, and would read additional bytes as the next response. */
 async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null): AsyncGenerator<Buffer> {
   let sent = 0
   for await (const chunk of bytes) {
@@ -30,23 +53,24 @@ async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null)
   if (length !== null && sent !== length) throw new Error(`stream length differs from the announced ${length} bytes`)
 }
 
-/**
- * Sends the bytes of a reply whose head is already written. If the source fails, the connection is destroyed, so that
- * the client notices that bytes are missing. A `stallMs` of 0 disables the stall limit.
- */
+/** If the source fails, the connection is destroyed, so that the client notices missing bytes. */
 export async function sendStreamBody(
   { body, headers }: StreamReply,
   response: ServerResponse,
-  stallMs: number,
+  pace: DownloadPace | null,
 ): Promise<void> {
-  abortWhenStalled(body, response, stallMs)
+  if (pace) abortWhenStalled(body, response, pace.stallMs)
+  const stopMeasuring = pace ? abortWhenSlow(body, response, pace) : () => undefined
+  // `pipeline` notices a closed response only with the next bytes, and an idle source sends none.
+  response.once('close', () => body.destroy())
   const announced = headers['content-length']
   const length = announced === undefined ? null : Number(announced)
   try {
     await pipeline(body, (bytes) => checkLength(bytes, length), response)
   } catch (cause) {
-    // The client closed the connection early.
     if (errorCode(cause) !== 'ERR_STREAM_PREMATURE_CLOSE') throw cause
     throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected', cause })
+  } finally {
+    stopMeasuring()
   }
 }

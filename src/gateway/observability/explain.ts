@@ -1,7 +1,7 @@
 import { type Clock, type Code, type Instant, toIso } from '../../kernel/index.ts'
 import type { FinishedRequest } from './request-log.ts'
 
-/** The record of a finished request: numbers and ids only, nothing that the client sent. */
+/** Contains nothing that the client sent except its ids. */
 interface Decision {
   requestId: string
   at: Instant
@@ -13,9 +13,9 @@ interface Decision {
   code: Code | null
   internal: string | null
   ms: number
-  /** Index of the last stage. The number of stages if all have passed; -1 if no operation was matched. */
+  /** The last stage that started; -1 if no operation was matched. */
   stageIndex: number
-  /** Start and end of the request, and the end of each asynchronous stage, measured by performance.now(). */
+  /** Times from performance.now(). */
   startedAt: number
   endedAt: number
   stageEnds: readonly number[]
@@ -25,7 +25,7 @@ interface Decision {
 interface StageVerdict {
   stage: string
   verdict: 'passed' | 'refused' | 'not reached'
-  /** Duration in milliseconds. Absent for synchronous stages. */
+  /** Milliseconds. Absent for synchronous stages. */
   ms?: number
 }
 
@@ -34,20 +34,16 @@ interface Explanation extends Omit<Decision, 'at' | 'stageIndex' | 'startedAt' |
   stages: StageVerdict[]
 }
 
-/** Stores recent requests and explains the decision of each stage. */
 export interface ExplainLog {
   record(finished: FinishedRequest): void
-  /** Returns the stored requests with this id, newest first. A client may use an id more than once. */
+  /** Newest first. A client may use an id more than once. */
   explain(requestId: string): Explanation[]
   close(): void
 }
 
 const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
-/**
- * Returns the duration of each asynchronous stage by its index. The stage that rejects a request lasts until the end of
- * the request.
- */
+/** The rejecting stage lasts until the end of the request. */
 const stageDurations = ({ startedAt, endedAt, stageEnds, stageIndex, code }: Decision): Map<number, number> => {
   const durations = new Map<number, number>()
   let start = startedAt
@@ -99,10 +95,7 @@ const toExplanation = (decision: Decision, names: readonly string[]): Explanatio
   return { ...facts, at: toIso(decision.at), stages: toVerdicts(decision, names) }
 }
 
-/**
- * Returns a ring buffer of the last `entries` requests, each stored for `ttlMs`. Recording is cheap; a lookup, which only
- * operators make, scans the whole buffer.
- */
+/** A lookup scans the whole buffer, which is acceptable because only operators look up requests. */
 export function createExplainLog(
   clock: Clock,
   stageNames: readonly string[],

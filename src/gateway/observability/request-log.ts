@@ -2,14 +2,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 import type { Catalogue } from '../../contract/index.ts'
-import type { Refusal } from '../../kernel/index.ts'
+import type { Instant, Refusal } from '../../kernel/index.ts'
 import type { Call } from '../pipeline/call.ts'
+import type { ClosedSocket } from '../sockets/relay.ts'
 
-/** A request whose response has been sent. */
+export interface UnmatchedFacts {
+  method: string
+  clientIp: string
+  userAgent: string
+  receivedAt: Instant
+}
+
 export interface FinishedRequest {
   requestId: string
   /** Null if the request matched no operation. */
   call: Call | null
+  /** Absent if the request matched an operation. */
+  unmatched?: UnmatchedFacts | undefined
   refusal: Refusal | null
   status: number
   ms: number
@@ -18,27 +27,25 @@ export interface FinishedRequest {
 const isServerError = (catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean =>
   catalogue.statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
 
-/**
- * The only fields that a line can contain. It never contains a body, a query, a token, an access code or a client hash.
- */
-const requestFields = ({ requestId, call, status, ms }: FinishedRequest) => ({
+/** A line must not contain a body, a query, a token, an access code or a client hash. */
+const requestFields = ({ requestId, call, unmatched, status, ms }: FinishedRequest) => ({
   requestId,
   status,
   ms: Math.round(ms * 100) / 100,
   operation: call?.operation.id,
   chain: call?.chainId,
-  method: call?.method,
-  clientIp: call?.clientIp,
+  method: call?.method ?? unmatched?.method,
+  clientIp: call?.clientIp ?? unmatched?.clientIp,
   country: call?.country,
   account: call?.caller?.accountId,
   session: call?.caller?.sessionId ?? undefined,
   apiKey: call?.caller?.apiKeyId ?? undefined,
   workspace: call?.workspace?.id,
-  userAgent: call?.userAgent,
+  userAgent: call?.userAgent ?? unmatched?.userAgent,
   traceId: call?.trace?.traceId ?? undefined,
+  streamEnd: call?.streamEnd ?? undefined,
 })
 
-/** Returns the listener that logs one flat line per finished request of the chains. */
 export function createRequestLog(
   logger: Logger,
   catalogue: Pick<Catalogue, 'statusOf'>,
@@ -50,18 +57,41 @@ export function createRequestLog(
       logger.info(fields, 'request')
       return
     }
-    const refused = { ...fields, code: refusal.code, internal: refusal.detail.internal }
+    const { internal, upstreamCode } = refusal.detail
+    const refused = { ...fields, code: refusal.code, internal, upstreamCode }
     if (isServerError(catalogue, refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
     else logger.info(refused, 'request refused')
   }
 }
+
+/** The line contains no message. */
+export const createSocketLog =
+  (logger: Logger) =>
+  ({ call, received, sent, ms }: ClosedSocket): void =>
+    logger.info(
+      {
+        requestId: call.requestId,
+        ms: Math.round(ms),
+        operation: call.operation.id,
+        chain: call.chainId,
+        clientIp: call.clientIp,
+        account: call.caller?.accountId,
+        session: call.caller?.sessionId ?? undefined,
+        apiKey: call.caller?.apiKeyId ?? undefined,
+        workspace: call.workspace?.id,
+        streamEnd: call.streamEnd ?? undefined,
+        bytesReceived: received,
+        bytesSent: sent,
+      },
+      'socket closed',
+    )
 
 const pageFields = ({ url }: IncomingMessage, { statusCode }: ServerResponse) => ({
   status: statusCode,
   page: url?.split('?')[0],
 })
 
-/** Returns middleware that logs one line per request of a public page. The line contains only the path. */
+/** Of the URL, the line contains only the path. */
 export const createPageLog = (logger: Logger) =>
   pinoHttp<IncomingMessage, ServerResponse>({
     logger,

@@ -13,14 +13,14 @@ import type { FinishedRequest } from './request-log.ts'
 
 const traceparentPattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
 
-/** Returns the parent that a traceparent header names, or null for an invalid header. */
+/** Null for an invalid header. */
 export function parseTraceparent(text: string): SpanContext | null {
   const [, traceId = '', spanId = '', flags = ''] = traceparentPattern.exec(text) ?? []
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return null
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }
 
-/** Returns the parent span context of a call, with the tracestate that the caller sent. The OpenTelemetry API limits the tracestate's size. */
+/** The OpenTelemetry API limits the size of the tracestate. */
 const parentOf = ({ headers }: Call): SpanContext | null => {
   const parent = headers.isRepeated('traceparent') ? null : parseTraceparent(headers.informative('traceparent'))
   const state = headers.isRepeated('tracestate') ? '' : headers.informative('tracestate')
@@ -36,8 +36,8 @@ const toCallTrace = (span: Span): CallTrace => {
 }
 
 /**
- * Starts the span of the request. This stage runs after the one that determines whether the peer is trusted, because an
- * untrusted traceparent would add requests to other people's traces.
+ * Runs after the stage that determines whether the peer is trusted, because an untrusted traceparent would add requests
+ * to other people's traces.
  */
 export function traceStage(isTrusted: (call: Call) => boolean): Stage {
   const tracer = trace.getTracer('portico')
@@ -56,7 +56,7 @@ export function traceStage(isTrusted: (call: Call) => boolean): Stage {
   }
 }
 
-/** Returns the stage running inside the request's span, so that spans of an SDK (such as database queries) nest below it. */
+/** Makes an SDK's spans, such as database queries, nest below the request's span. */
 export function withSpan(stage: Stage): Stage {
   return (call) => {
     if (!call.trace) return stage(call)
@@ -64,10 +64,18 @@ export function withSpan(stage: Stage): Stage {
   }
 }
 
-/** Ends the span of a finished request, with its status and refusal code. */
-export function endSpan({ call, refusal, status }: FinishedRequest): void {
-  if (!call?.trace) return
-  const { span } = call.trace
+/** Requests without an operation never reach the trace stage. Their parent is not read: it may be forged. */
+const startUnmatched = ({ unmatched, requestId }: FinishedRequest): Span | undefined => {
+  if (!unmatched) return undefined
+  const attributes = { 'http.request.method': unmatched.method, 'portico.request_id': requestId }
+  const options = { kind: SpanKind.SERVER, startTime: unmatched.receivedAt, attributes }
+  return trace.getTracer('portico').startSpan('unmatched', options, ROOT_CONTEXT)
+}
+
+export function endSpan(finished: FinishedRequest): void {
+  const { call, refusal, status } = finished
+  const span = call ? call.trace?.span : startUnmatched(finished)
+  if (!span) return
   span.setAttribute('http.response.status_code', status)
   if (refusal) span.setAttribute('portico.code', refusal.code)
   if (status >= 500) {

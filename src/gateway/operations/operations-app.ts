@@ -4,15 +4,19 @@ import { setDeadline } from '../../platform/runtime/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import type { ExplainLog } from '../observability/explain.ts'
+import { createHostCheck } from './allowed-hosts.ts'
 
-/** A check of a dependency that the replica needs. A rejected promise makes the replica unready. */
+/** A rejected promise makes the replica unready. */
 export interface Probe {
   name: string
   check(): Promise<unknown>
+  /** Whether only reads work. They still do, so the replica stays ready. */
+  isReadOnly?(): boolean
 }
 
+type ProbeState = 'ok' | 'read-only' | 'failed'
+
 export interface OutboxPage {
-  /** Content security policy of the page. */
   policy: string
   json(): Promise<unknown>
   html(): Promise<string>
@@ -20,25 +24,27 @@ export interface OutboxPage {
 
 export interface OperationsParts {
   probes: readonly Probe[]
-  /** Whether the process is shutting down. Readiness fails in that case. */
+  /** Readiness fails while the process is shutting down. */
   isDraining(): boolean
   metrics: Metrics
   jwks(): Promise<object>
   explain: ExplainLog['explain']
-  /** The mails of the development profile. Null in other profiles. */
+  /** Null except in the development profile. */
   outbox: OutboxPage | null
   securityHeaders: Record<string, string>
+  /** Names that clients can use in `Host`. */
+  allowedHosts: readonly string[]
   logger: Logger
 }
 
 const probeTimeoutMs = 2_000
 
-const runProbe = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed']> => {
+const runProbe = async ({ name, check, isReadOnly }: Probe): Promise<[string, ProbeState]> => {
   const timeout = Promise.withResolvers<never>()
   const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
   try {
     await Promise.race([check(), timeout.promise])
-    return [name, 'ok']
+    return [name, isReadOnly?.() ? 'read-only' : 'ok']
   } catch {
     return [name, 'failed']
   } finally {
@@ -49,7 +55,7 @@ const runProbe = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed
 const sendReadiness = async ({ probes, isDraining }: OperationsParts, response: Response): Promise<void> => {
   const checks = Object.fromEntries(await Promise.all(probes.map(runProbe)))
   const draining = isDraining()
-  const ready = !draining && Object.values(checks).every((state) => state === 'ok')
+  const ready = !draining && Object.values(checks).every((state) => state !== 'failed')
   response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
 }
 
@@ -73,16 +79,18 @@ const addOutbox = (app: Express, outbox: OutboxPage): void => {
   })
 }
 
-/** Returns the app of the operations listener: health, metrics, keys and explain. It is for the cluster, not for clients. */
+/** Only the cluster may reach this listener, not clients. */
 export function createOperationsApp(parts: OperationsParts): Express {
   const app = express()
+  const isAllowedHost = createHostCheck(parts.allowedHosts)
   // Match only one spelling of a path. Otherwise a proxy rule that blocks `/mail` would also have to block `/MAIL` and
   // `/mail/`.
   app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
   app.use((request, response, next) => {
     closeIfBodyUnread(request, response)
     response.set(parts.securityHeaders)
-    next()
+    if (isAllowedHost(request.headers.host)) next()
+    else response.status(421).json({ status: 'failed' })
   })
   app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
   app.get('/health/ready', (_request, response) => sendReadiness(parts, response))

@@ -6,10 +6,11 @@ import { matchesIfNoneMatch } from '../../kernel/index.ts'
 import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../../openapi/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
+import { createDemoCodes, type DemoSignIn, demoCodesPath } from './demo-sign-in.ts'
 
 interface Page extends PageFile {
   etag: string
-  /** Compressed by the first request that accepts gzip. */
+  /** The first request that accepts gzip starts the compression. */
   compressed?: Promise<Uint8Array>
 }
 
@@ -17,14 +18,37 @@ const compress = promisify(gzip)
 
 const toPage = (file: PageFile): Page => ({ ...file, etag: hash('sha256', file.bytes, 'base64url').slice(0, 27) })
 
-const toDocumentFile = (document: JsonObject): PageFile => ({
-  path: '/openapi.json',
+const documentPath = '/openapi.json'
+const sealedPath = '/openapi.json?channel=sealed'
+
+const toJsonFile = (path: string, value: object): PageFile => ({
+  path,
   contentType: 'application/json; charset=utf-8',
-  bytes: Buffer.from(JSON.stringify(document)),
+  bytes: Buffer.from(JSON.stringify(value)),
 })
 
-const buildPages = async (document: () => Promise<JsonObject>): Promise<Map<string, Page>> =>
-  new Map([toDocumentFile(await document()), ...referencePageFiles()].map((file) => [file.path, toPage(file)]))
+/** Builds the document of the request. `isSealed`: it describes the sealed bodies of the secure channel, too. */
+export type BuildDocument = (isSealed: boolean) => Promise<JsonObject>
+
+/** Additions of the development profile. */
+export interface DevelopmentPages {
+  /** Whether `/` leads to the reference page. */
+  redirectsRoot?: boolean
+  /** Null if emails are sent, because the page cannot read their codes. */
+  demo?: DemoSignIn | null
+}
+
+const toPages = (files: readonly PageFile[]): Map<string, Page> =>
+  new Map(files.map((file) => [file.path, toPage(file)]))
+
+const buildPages = async (build: BuildDocument, demo: DemoSignIn | null): Promise<Map<string, Page>> => {
+  const files = [toJsonFile(documentPath, await build(false)), ...referencePageFiles(demo !== null)]
+  if (demo) files.push(toJsonFile('/docs/demo.json', { accounts: demo.accounts, password: demo.password }))
+  return toPages(files)
+}
+
+const buildSealedPage = async (build: BuildDocument): Promise<Map<string, Page>> =>
+  toPages([toJsonFile(sealedPath, await build(true))])
 
 const pageHeaders = (): Record<string, string> => {
   const policy = Object.entries(referencePolicy).map(([directive, sources]) => [directive, ...sources].join(' '))
@@ -60,27 +84,38 @@ async function sendPage(
   response.end(bytes)
 }
 
-const isPagePath = (path: string): boolean => path === '/openapi.json' || path === '/docs' || path.startsWith('/docs/')
+const isPagePath = (path: string): boolean => path === documentPath || path === '/docs' || path.startsWith('/docs/')
 
-/**
- * Serves the reference: /openapi.json, /docs and its assets, with their own content security policy. The pages are built
- * in memory by the first request, so `express.static`, which reads files, does not fit. Clients revalidate by ETag.
- */
-export function createReferencePages(document: () => Promise<JsonObject>): RequestHandler {
-  const headers = pageHeaders()
-  let pages: Promise<Map<string, Page>> | null = null
-  const findPage = async (path: string): Promise<Page | undefined> => {
-    pages ??= buildPages(document)
-    try {
-      return (await pages).get(path)
-    } catch (error) {
-      // Build again at the next request.
-      pages = null
+/** Returns null for a channel that no document describes. */
+const pageOf = (path: string, query: string | undefined): string | null => {
+  const channels = path === documentPath ? new URLSearchParams(query).getAll('channel') : []
+  if (channels.length === 0) return path
+  return channels.every((channel) => channel === 'sealed') ? sealedPath : null
+}
+
+/** Caches a result. After a failure, the next call tries again. */
+const retryable = <T>(build: () => Promise<T>): (() => Promise<T>) => {
+  let built: Promise<T> | null = null
+  return () => {
+    built ??= build().catch((error: unknown) => {
+      built = null
       throw error
-    }
+    })
+    return built
   }
+}
+
+/** The first request builds the pages in memory, so express.static, which reads files, cannot serve them. */
+export function createReferencePages(
+  build: BuildDocument,
+  { redirectsRoot = false, demo = null }: DevelopmentPages = {},
+): RequestHandler {
+  const headers = pageHeaders()
+  const serveDemoCodes = demo && createDemoCodes(demo)
+  const pages = retryable(() => buildPages(build, demo))
+  const sealedPage = retryable(() => buildSealedPage(build))
   const servePage = async (path: string, request: Request, response: Response): Promise<boolean> => {
-    const page = await findPage(path)
+    const page = (await (path === sealedPath ? sealedPage() : pages())).get(path)
     if (!page) return false
     closeIfBodyUnread(request, response)
     await sendPage(page, headers, request, response)
@@ -88,8 +123,25 @@ export function createReferencePages(document: () => Promise<JsonObject>): Reque
   }
   return (request, response, next) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD'
-    const path = request.url.split('?', 1)[0] ?? ''
+    const [path = '', query] = request.url.split('?', 2)
+    if (isRead && redirectsRoot && path === '/') {
+      closeIfBodyUnread(request, response)
+      response.writeHead(302, { ...headers, location: '/docs', 'content-length': 0 }).end()
+      return
+    }
     if (!isRead || !isPagePath(path)) return next()
-    servePage(path, request, response).then((isServed) => (isServed ? undefined : next()), next)
+    if (serveDemoCodes && path === demoCodesPath) {
+      closeIfBodyUnread(request, response)
+      serveDemoCodes(request, response).catch(next)
+      return
+    }
+    const page = pageOf(path, query)
+    if (page === null) {
+      closeIfBodyUnread(request, response)
+      response.writeHead(400, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
+      response.end('channel: must be sealed\n')
+      return
+    }
+    servePage(page, request, response).then((isServed) => (isServed ? undefined : next()), next)
   }
 }

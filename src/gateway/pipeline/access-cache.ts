@@ -4,30 +4,27 @@ import { createTtlCache } from '../../platform/cache/index.ts'
 import type { Stage } from './call.ts'
 import type { WorkspacePort } from './ports.ts'
 
-/** Caches which rights a caller has in a workspace. */
-export interface AccessCache {
+export interface AccessCache extends Pick<WorkspacePort, 'identify'> {
   /** Like `WorkspacePort.enter`, but returns a cached result without a promise. */
   enter(caller: Caller, workspaceId: string | null): MaybePromise<WorkspaceAccess>
-  /** Drops all entries. Resolves when no replica uses older entries any more. */
+  /** Whether `enter` would be synchronous. */
+  isCached(caller: Pick<Caller, 'accountId'>, workspaceId: string | null): boolean
+  /** Resolves once no replica uses older entries. */
   invalidate(): Promise<void>
 }
 
 const maxEntries = 20_000
 
-/**
- * The TTL if only this process writes to the store. Each change invalidates the cache, so the TTL only matters if an
- * invalidation was missed.
- */
+/** Matters only after a missed invalidation. */
 const singleProcessTtlMs = 10_000
 
-/** The key of the default workspace is different from every header value. An empty header names a workspace. */
-const keyOf = ({ accountId }: Caller, workspaceId: string | null): string =>
+/** No header value produces the key of the default workspace. An empty header counts as a workspace id. */
+const keyOf = ({ accountId }: Pick<Caller, 'accountId'>, workspaceId: string | null): string =>
   workspaceId === null ? accountId : `${accountId} ${workspaceId}`
 
 /**
- * Returns a cache in front of `workspaces`, so that most requests need no query. A changed role still applies from the
- * next request on, on every replica. This replica drops its entries. With other replicas (`shared`), the change is
- * acknowledged only after `leaseMs`, when their entries have expired.
+ * Once the request that changes a role has its response, every replica uses the new role. With `shared`, that response
+ * waits for `leaseMs`, until the cached entries of the other replicas have expired.
  */
 export function createAccessCache(
   workspaces: WorkspacePort,
@@ -38,6 +35,9 @@ export function createAccessCache(
   return {
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
+    isCached: (caller, workspaceId) => entries.peek(keyOf(caller, workspaceId)) !== undefined,
+    // Not cached: only operations that end a membership need it.
+    identify: (caller, workspaceId) => workspaces.identify(caller, workspaceId),
     invalidate: async () => {
       entries.clear()
       if (shared) await pause(leaseMs)
@@ -45,10 +45,7 @@ export function createAccessCache(
   }
 }
 
-/**
- * Returns a stage that also invalidates the cache after operations that can change rights. Failed operations invalidate
- * it too, because they can fail after the change.
- */
+/** Failed operations also invalidate the cache, because they can fail after the change. */
 export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: Stage): Stage {
   return (call) => {
     if (!call.operation.policy.changesRights) return stage(call)

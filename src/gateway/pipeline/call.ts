@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Span } from '@opentelemetry/api'
 import {
@@ -13,55 +14,81 @@ import {
   type MaybePromise,
   type Operation,
   type Portal,
+  type SocketReply,
   type StreamReply,
   type Upload,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
+import type { Handshake } from '../sockets/handshake.ts'
 import type { Headers } from './headers.ts'
-import type { OpenedChannel } from './ports.ts'
+import type { OpenedChannel, Spend } from './ports.ts'
 
-/** A request before the first stage. */
 export interface IncomingRequest {
   operation: Operation
   chainId: ChainId
-  /** Path parameters, percent-decoded. */
+  /** Percent-decoded. */
   params: Record<string, string>
+  below?: BelowPrefix | null
   method: string
-  /** The received path. It is canonical, because other paths match no operation. */
+  /** Always canonical, because other paths match no operation. */
   path: string
-  /** The received text after the question mark. */
+  /** The text after the question mark. */
   query: string
   headers: Headers
-  /** Address of the connected peer. */
   peer: string
   body: Readable
   receivedAt: Instant
   requestId: string
+  handshake: Handshake | null
 }
 
-/** The span of a request and its W3C trace context. */
+/** A stream ends as unavailable if its caller could not be checked. */
+export type StreamEnd = 'client' | 'service' | 'idle' | 'lifetime' | 'revoked' | 'unavailable' | 'shutdown'
+
+export interface AcceptedSocket {
+  /** Accepts the client's handshake and relays the socket. `head` are the bytes that the client has already sent. */
+  start(handshake: Handshake, client: Socket, head: Buffer): void
+  close(reason: StreamEnd): void
+}
+
+export interface BelowPrefix {
+  prefix: string
+  /** Empty, or starts with a slash. */
+  rest: string
+  /** Headers to forward and relay in addition to those of every raw operation. */
+  requestHeaders: readonly string[]
+  responseHeaders: readonly string[]
+}
+
+export interface PostponedLimits {
+  spends: readonly Spend[]
+  stageIndex: number
+  /** Throws ACCESS.RATE_LIMITED. */
+  spend(): MaybePromise<void>
+}
+
 export interface CallTrace {
   span: Span
-  /** Null without a trace: no SDK is installed and the request has no traceparent. */
+  /** Null without an SDK and a traceparent. */
   traceId: string | null
-  /** The headers for an upstream; null without a value. */
   traceparent: string | null
   tracestate: string | null
 }
 
 /**
- * Start with a double. If the array contained small integers, storing the first time would convert it, which costs more
+ * The elements are doubles: storing the first time in an array of small integers would convert it, which costs more
  * than reading the clock.
  */
 const initialStageEnds: readonly number[] = new Array<number>(20).fill(Number.NEGATIVE_INFINITY)
 
-/** One request in the pipeline. Comments name the stage that sets a property; only later stages read it (app.ts). */
+/** The comment on a property names the stage that sets it; only later stages read it (app.ts). */
 export class Call implements IncomingRequest {
   readonly operation: Operation
   readonly chainId: ChainId
   readonly chain: Chain
-  /** The stage validate replaces them by the values that their schemas return. */
+  /** The `validate` stage replaces these values with those that the schemas return. */
   params: Record<string, string>
+  readonly below: BelowPrefix | null
   readonly method: string
   readonly path: string
   readonly query: string
@@ -70,43 +97,56 @@ export class Call implements IncomingRequest {
   readonly body: Readable
   readonly receivedAt: Instant
   readonly requestId: string
+  readonly handshake: Handshake | null
 
-  /** Set by edge: whether the peer is a trusted proxy. The stage that determines the portal sets it again. */
+  /**
+   * Whether the peer is a trusted proxy. Set by the `edge` stage, and again by the stage that determines the portal.
+   */
   edgeTrusted = false
   clientIp = ''
   country = 'XX'
   userAgent = ''
-  /** Set by access-code, or by authenticate on the self chain. */
+  /** Set by the `portalAccessCode` stage, or by `authenticate` on the self chain. */
   portal: Portal | null = null
   locale: Locale = fallbackLocale
-  /** Set by client-hash. */
+  /** Set by the `clientHash` stage. */
   clientHash = ''
-  /** Set by limits: the tightest limit of this call, for the RateLimit headers. */
+  /** Set by addressLimit and callerLimit: the limit with the fewest remaining requests. */
   limit: (ExceededLimit & { remaining: number }) | null = null
-  /** Set by body: the parsed JSON, or undefined without a body. */
+  /** Set by `transferLimit`. Called once the response has been sent or has failed. */
+  onFinished: (() => void) | null = null
+  /** Set by addressLimit if callerLimit is to spend the limits, or a stage in between that refuses the call. */
+  postponedLimits: PostponedLimits | null = null
+  /** Set by the `body` stage: the parsed JSON, or undefined without a body. */
   payload: unknown = undefined
   upload: Upload | null = null
-  /** Set by secure-channel. */
+  /** Set by the `secureChannel` stage. */
   channel: OpenedChannel | null = null
   sealReply: ((text: string) => string) | null = null
-  /** Set by authenticate. */
+  /** Set by the `authenticate` stage. */
   caller: Caller | null = null
-  /** Set by workspace, or by authenticate for an API key. */
+  /** Set by the `workspace` stage, or by `authenticate` for an API key. */
   workspace: WorkspaceAccess | null = null
-  /** Set by validate. */
+  /** Set by the `validate` stage. */
   input: { query: unknown; body: unknown } = { query: {}, body: null }
-  /** Set by idempotency. */
+  /** Set by the `idempotency` stage. */
   idempotency: Idempotency | null = null
-  /** Set by dispatch: the validated data as JSON text, or a stream. */
-  reply: string | StreamReply = 'null'
-  /** Set by tracing, if it is enabled. */
+  /** Set by dispatch: JSON text, a stream, or the service's side of a WebSocket. */
+  reply: string | StreamReply | SocketReply = 'null'
+  /** Set by dispatch: whether the total of a list is an estimate. */
+  isTotalEstimated = false
+  /** Set by dispatch. */
+  relay: AcceptedSocket | null = null
+  /** Tells the stages that they are checking the caller again. */
+  isStreamOpen = false
+  streamEnd: StreamEnd | null = null
   trace: CallTrace | null = null
-  /** Whether the client requested headers only (HEAD). The gateway sends this to a domain service. */
+  /** True for HEAD. The gateway forwards this to a domain service. */
   headOnly: boolean
 
-  /** Index of the current stage; the number of stages once all have passed. */
+  /** The number of stages once all have passed. */
   stageIndex = 0
-  /** The end of each asynchronous stage by performance.now(). Negative infinity for synchronous stages. */
+  /** Times from performance.now(). Negative infinity for synchronous stages. */
   readonly stageEnds: number[] = initialStageEnds.slice()
 
   constructor(request: IncomingRequest) {
@@ -114,6 +154,7 @@ export class Call implements IncomingRequest {
     this.chainId = request.chainId
     this.chain = chains[request.chainId]
     this.params = request.params
+    this.below = request.below ?? null
     this.method = request.method
     this.path = request.path
     this.query = request.query
@@ -122,17 +163,24 @@ export class Call implements IncomingRequest {
     this.body = request.body
     this.receivedAt = request.receivedAt
     this.requestId = request.requestId
+    this.handshake = request.handshake
     this.headOnly = request.method === 'HEAD'
   }
 }
 
-/**
- * One step of the pipeline. A stage reads the policy, sets properties of the call, or throws a Refusal. It has no
- * access to the HTTP request and response.
- */
+/** A stage reads the policy, sets properties of the call, or throws a Refusal. */
 export type Stage = (call: Call) => MaybePromise<void>
 
-/** Runs the stages in order until one throws. */
+/** Refusals of these limits take precedence. */
+async function spendPostponed(call: Call): Promise<void> {
+  const { postponedLimits, stageIndex } = call
+  if (!postponedLimits) return
+  call.postponedLimits = null
+  call.stageIndex = postponedLimits.stageIndex
+  await postponedLimits.spend()
+  call.stageIndex = stageIndex
+}
+
 export async function runStages(stages: readonly Stage[], call: Call): Promise<void> {
   try {
     for (const stage of stages) {
@@ -144,8 +192,11 @@ export async function runStages(stages: readonly Stage[], call: Call): Promise<v
       }
       call.stageIndex += 1
     }
+  } catch (error) {
+    await spendPostponed(call)
+    throw error
   } finally {
-    // After the response Node emits no end event for the request body, so an unread upload would stay in memory.
+    // Node emits no end event after the response, so an unread upload would stay in memory.
     call.upload?.bytes.destroy()
   }
 }

@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
@@ -9,16 +10,16 @@ import type { Headers } from './headers.ts'
 
 const maxAddressLength = 64
 
-/** Parsed addresses are cached, because clients repeat them and parsing one costs as much as several stages. */
+/** Parsing an address costs as much as several stages. */
 const parsedAddresses = new LRUCache<string, { address: string | null }>({ max: 10_000 })
 
 /**
- * Rejects the short and octal forms of inet_aton (`1`, `010.0.0.1`), because parsers disagree about them. Also rejects
- * IPv6 zone ids, which are only valid on one host (RFC 4007, section 11.2).
+ * Rejects the short and octal forms of inet_aton (`1`, `010.0.0.1`), because parsers disagree about them, and IPv6 zone
+ * ids, which are only valid on one host (RFC 4007, section 11.2).
  */
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
 
-/** Returns an address in canonical form, or null for invalid text. An IPv4-mapped IPv6 address becomes the IPv4 address. */
+/** Null for invalid text. An IPv4-mapped IPv6 address becomes the IPv4 address. */
 export function parseAddress(text: string): string | null {
   if (text.length > maxAddressLength) return null
   const cached = parsedAddresses.get(text)
@@ -28,13 +29,12 @@ export function parseAddress(text: string): string | null {
   return address
 }
 
-/** Returns an address in canonical form. Returns invalid text unchanged. */
 const normalizeAddress = (text: string): string => parseAddress(text) ?? text
 
-/** An address with a port, as Azure and some configurations of AWS write a hop. */
+/** Azure and some AWS configurations write a hop with its port. */
 const addressWithPort = /^(?:([\d.]+)|\[([\da-f:.]+)\]):\d{1,5}$/i
 
-/** RFC 9110, section 5.6.3. `trim` would remove non-ASCII white space, too. */
+/** Optional white space (RFC 9110, section 5.6.3). `trim` would also remove non-ASCII white space. */
 const optionalWhiteSpace = /^[ \t]+|[ \t]+$/g
 
 const parseHop = (hop: string): string | null => {
@@ -43,8 +43,8 @@ const parseHop = (hop: string): string | null => {
 }
 
 /**
- * Returns the client's address as a trusted edge reports it. With `direct`, reads X-Forwarded-For from the right up to
- * the first untrusted hop. Entries further left, which the client can have added, are never used.
+ * With `direct`, reads X-Forwarded-For from the right up to the first untrusted hop. The client may have added the
+ * entries further left.
  */
 function clientAddress(
   kind: 'cloudflare' | 'direct',
@@ -67,10 +67,9 @@ function clientAddress(
   return client
 }
 
-/** The part of a request that its client address is resolved from and written to. */
 export type ClientFacts = Pick<Call, 'headers' | 'peer' | 'edgeTrusted' | 'clientIp'>
 
-/** Sets `edgeTrusted` and `clientIp` of a request by the edge configuration of a portal. */
+/** Sets `edgeTrusted` and `clientIp` of a request according to a portal's edge configuration. */
 export type ResolveClient = (request: ClientFacts, portal: Portal) => void
 
 const maxCachedPeers = 10_000
@@ -88,18 +87,49 @@ const createTrustCheck = (ranges: string[]): ((address: string) => boolean) => {
   }
 }
 
-/**
- * Returns the resolver of client addresses. Headers of the edge (CF-Connecting-IP, or X-Forwarded-For without
- * Cloudflare) count only from a trusted proxy; from any other peer they count as absent.
- */
+type Edge = PortalConfiguration['edge']
+
+/** Compares digests in constant time. */
+const createSecretCheck = ({ secretHeader }: Edge): ((headers: Headers) => boolean) => {
+  if (!secretHeader) return () => true
+  const accepted = secretHeader.sha256.map((digest) => Buffer.from(digest, 'hex'))
+  return (headers) => {
+    if (headers.isRepeated(secretHeader.name)) return false
+    const presented = hash('sha256', headers.optional(secretHeader.name) ?? '', 'buffer')
+    return accepted.some((digest) => timingSafeEqual(digest, presented))
+  }
+}
+
+/** A trusted proxy added the last untrusted hop of X-Forwarded-For, so the client cannot choose it. */
+const createHopCheck = ({ kind, cloudflareRanges, trustedProxies }: Edge): ((headers: Headers) => boolean) => {
+  if (kind !== 'cloudflare' || cloudflareRanges === undefined) return () => true
+  const [isCloudflare, isTrusted] = [createTrustCheck(cloudflareRanges), createTrustCheck(trustedProxies)]
+  return (headers) => {
+    if (headers.isRepeated('x-forwarded-for')) return false
+    for (const hop of (headers.optional('x-forwarded-for') ?? '').split(',').reverse()) {
+      const address = parseHop(hop.replace(optionalWhiteSpace, ''))
+      if (address === null) return false
+      if (!isTrusted(address)) return isCloudflare(address)
+    }
+    return false
+  }
+}
+
+const createEdgeCheck = (edge: Edge): ((headers: Headers) => boolean) => {
+  const [hasSecret, isFromCloudflare] = [createSecretCheck(edge), createHopCheck(edge)]
+  return (headers) => hasSecret(headers) && isFromCloudflare(headers)
+}
+
+/** Headers of the edge (CF-Connecting-IP, or X-Forwarded-For without Cloudflare) count only from a trusted proxy. */
 export function createClientResolver(portals: Record<Portal, PortalConfiguration>): ResolveClient {
   const isTrusted = {
     CONSUMER: createTrustCheck(portals.CONSUMER.edge.trustedProxies),
     SYSTEM: createTrustCheck(portals.SYSTEM.edge.trustedProxies),
   }
+  const isFromEdge = { CONSUMER: createEdgeCheck(portals.CONSUMER.edge), SYSTEM: createEdgeCheck(portals.SYSTEM.edge) }
   return (request, portal) => {
     const peer = normalizeAddress(request.peer)
-    request.edgeTrusted = isTrusted[portal](peer)
+    request.edgeTrusted = isTrusted[portal](peer) && isFromEdge[portal](request.headers)
     request.clientIp = request.edgeTrusted
       ? clientAddress(portals[portal].edge.kind, request.headers, peer, isTrusted[portal])
       : peer

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { headers as knownHeaders } from '../../contract/headers.ts'
 import { invalid } from '../../kernel/index.ts'
 
-/** A request's headers as Node reports them: by lower-case name, and as a flat list of names and values. */
+/** As Node reports them. The raw list alternates names and values. */
 export interface ReceivedHeaders {
   headers: IncomingHttpHeaders
   rawHeaders: readonly string[]
@@ -10,10 +10,7 @@ export interface ReceivedHeaders {
 
 const noRepeats: ReadonlyMap<string, string> = new Map()
 
-/**
- * Returns the repeated headers with their first value. Node joins the values of some repeated headers and drops those
- * of others.
- */
+/** Returns the first values. Node joins the values of some repeated headers, and drops all but one of others. */
 const findRepeats = ({ headers, rawHeaders }: ReceivedHeaders): ReadonlyMap<string, string> => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return noRepeats
   const first = new Map<string, string>()
@@ -27,7 +24,6 @@ const findRepeats = ({ headers, rawHeaders }: ReceivedHeaders): ReadonlyMap<stri
   return repeated
 }
 
-/** The headers of a request by lower-case name. Distinguishes repeated headers from single ones. */
 export class Headers {
   readonly #headers: IncomingHttpHeaders
   readonly #repeated: ReadonlyMap<string, string>
@@ -51,27 +47,19 @@ export class Headers {
     return this.#repeated.has(name)
   }
 
-  /**
-   * Returns the value, or undefined if the header is absent. Throws for a repeated header, because another reader could
-   * use the other value.
-   */
+  /** Throws if the header is repeated, because another program could read a different value. */
   optional(name: string): string | undefined {
     if (this.#repeated.has(name)) throw invalid(name, `repeated header ${name}`)
     return this.#first(name)
   }
 
-  /**
-   * Returns the first value, or '' if the header is absent. Use it only for display, such as a log line, and never for
-   * a decision.
-   */
+  /** Returns the first value, or ''. Use it only for display and never for a decision. */
   informative(name: string): string {
     return this.#first(name) ?? ''
   }
 }
 
-/**
- * Returns the channel session that a request names by either header. Returns null without one, and for an empty header.
- */
+/** Either header is accepted. An empty one counts as absent. */
 export const readChannelSessionId = (headers: Headers): string | null =>
   headers.optional(knownHeaders.channelSession.field) ||
   headers.optional(knownHeaders.shortChannelSession.field) ||

@@ -1,34 +1,31 @@
-import type { Caller, Instant, MaybePromise, Portal, WorkspaceAccess } from '../../kernel/index.ts'
+import type { AccountId, Caller, Instant, MaybePromise, Portal, WorkspaceAccess } from '../../kernel/index.ts'
 
-/** An opened body of the secure channel. */
 export interface OpenedChannel {
   plaintext: Uint8Array
-  /** Returns a compact JWE of the reply, encrypted with the session's key. */
+  /** Returns a compact JWE, encrypted with the session's key. */
   seal(text: string): string
 }
 
-/** A sealed payload with the properties of the request to which it is bound. */
-export interface SealedRequest {
+/** A sealed reply is bound to the request id. */
+export interface ChannelRequest {
   sessionId: string
   portal: Portal
   clientHash: string
+  requestId: string
+}
+
+/** The payload is bound to the other properties. */
+export interface SealedRequest extends ChannelRequest {
   method: string
   path: string
   payload: string
 }
 
-/**
- * Opens sealed bodies and seals replies. Returns undefined for every failure, so that an attacker cannot distinguish
- * them.
- */
+/** Returns undefined for every failure, so that an attacker cannot distinguish them. */
 export interface ChannelPort {
   open(sealed: SealedRequest): MaybePromise<OpenedChannel | undefined>
-  /** Returns the function that seals the reply of a call without a body. */
-  sealer(session: {
-    sessionId: string
-    portal: Portal
-    clientHash: string
-  }): MaybePromise<((text: string) => string) | undefined>
+  /** For a request without a body: returns the function that encrypts the reply, or undefined if it cannot. */
+  sealer(request: ChannelRequest): MaybePromise<((text: string) => string) | undefined>
 }
 
 export interface Credential {
@@ -37,24 +34,32 @@ export interface Credential {
   portal: Portal | null
   clientHash: string
   clientIp: string
-  /** Returns the client's address by a portal's edge, where only the token determines the portal. */
+  /** Set if only the token determines the portal. */
   resolveClientIp?: (portal: Portal) => string
-  /** Whether to read the session from the store even if it is cached. */
   bypassCache: boolean
-  /** Set for a repeated check. The token must have been valid at this time and can have expired since. */
+  /** Set for a repeated check. The token must have been valid at this time, even if it has expired since. */
   receivedAt?: Instant | undefined
+  /** The check does not count as activity, and a cached session must be recent. */
+  isStreamOpen?: boolean | undefined
 }
 
-/** Returns the caller of a credential. Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
+/** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
 export interface AuthenticationPort {
   accessToken(credential: Credential): MaybePromise<Caller>
-  /** Returns the caller and the workspace of an API key; undefined when the token is not an API key. */
+  /** Returns the account of a token if `accessToken` needs no I/O for it. Checks nothing else. */
+  cachedAccount(token: string, at: Instant): AccountId | undefined
+  /** Undefined if the token is not an API key. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
 }
 
-/** Returns a caller's current rights in a workspace. `workspaceId` null means the caller's default workspace. */
+/** Returns a caller's current rights in a workspace. A null `workspaceId` means the caller's default workspace. */
 export interface WorkspacePort {
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
+  /**
+   * Returns the workspace without permissions, even if the caller cannot enter it. Throws ACCESS.PERMISSION_DENIED for
+   * a non-member.
+   */
+  identify(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
 }
 
 export interface SpendResult {
@@ -65,11 +70,20 @@ export interface SpendResult {
   resetMs: number
 }
 
-/** Counters in fixed windows. If a counter is unavailable, `spend` throws; it never allows the call. */
+export interface Spend {
+  name: string
+  key: string
+  rule: { limit: number; windowMs: number }
+}
+
+/** Counters in fixed windows. If a counter is unavailable, `spendAll` throws; it never allows the call. */
 export interface LimitPort {
-  spend(name: string, key: string, rule: { limit: number; windowMs: number }): MaybePromise<SpendResult>
-  /** Returns the key of one client: the IPv4 address, or the IPv6 prefix. */
+  /** Spends in order. Stops after the first limit that does not allow the call. */
+  spendAll(spends: readonly Spend[]): MaybePromise<SpendResult[]>
+  /** Whether `spendAll` takes one round trip for several limits. */
+  sharesRoundTrip: boolean
+  /** The IPv4 address, or the IPv6 prefix. */
   addressKey(address: string, ipv6Prefix: number): string
-  /** Returns the network of an address: its IPv4 /24 or IPv6 /48. */
+  /** The IPv4 /24 or IPv6 /48. */
   networkKey(address: string): string
 }

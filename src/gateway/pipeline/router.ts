@@ -1,29 +1,35 @@
 import findMyWay from 'find-my-way'
 import { type ChainId, chains, invalid, type Operation, Refusal } from '../../kernel/index.ts'
+import type { BelowPrefix } from './call.ts'
 
 export interface RouteMatch {
   operation: Operation
   chainId: ChainId
   params: Record<string, string>
+  below?: BelowPrefix
 }
 
-/** Returns the operation of a request. Throws ROUTE.NOT_FOUND, ROUTE.METHOD_NOT_ALLOWED, or a validation refusal. */
+export interface PrefixRoute extends Omit<BelowPrefix, 'rest'> {
+  /** Stands for every request below the prefix. */
+  operation: Operation
+  chainId: ChainId
+  methods: ReadonlySet<string>
+}
+
+/** Throws ROUTE.NOT_FOUND, ROUTE.METHOD_NOT_ALLOWED, or a validation refusal. */
 export type Router = (method: string, path: string) => RouteMatch
 
 const noParams: Record<string, string> = Object.freeze({})
 
-/** Matches dot segments, empty segments, backslashes and fragments. Such paths are rejected and never rewritten. */
+/** Such paths are rejected and never rewritten. */
 const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|#|[^\x21-\x7e]/
 /**
- * Matches escapes of letters, digits and `-._~` (RFC 3986, 6.2.2.2). They are a second spelling of a path. find-my-way
- * would match them, and an upstream could decode them to a dot segment.
+ * Escapes of letters, digits and `-._~` are a second spelling of a path (RFC 3986, 6.2.2.2). find-my-way would accept
+ * them, and an upstream could decode them to a dot segment.
  */
 const needlessEscape = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/i
 
-/**
- * Whether the escapes of a path can be decoded. The result is compared, because the bundler drops a call whose result
- * is unused, even if the call can throw.
- */
+/** Uses the result, because the bundler drops a call whose result is unused, even if it can throw. */
 const isDecodable = (path: string): boolean => {
   try {
     return decodeURIComponent(path) !== ''
@@ -48,18 +54,39 @@ const find = (routes: Routes, method: 'GET' | 'POST', path: string): RouteMatch 
 }
 
 const assertMethodAllowed = (routes: Routes, method: string, path: string): void => {
-  const methods = (['GET', 'POST'] as const).filter((other) => find(routes, other, path))
-  if (methods.length === 0) return
+  const found = (['GET', 'POST'] as const).flatMap((other) => {
+    const match = find(routes, other, path)
+    return match ? [{ other, parameters: Object.keys(match.params).length }] : []
+  })
+  if (found.length === 0) return
+  // A fixed path such as `/command/create` also matches the routes with a parameter in its place.
+  const fewest = Math.min(...found.map(({ parameters }) => parameters))
+  const methods = found.filter(({ parameters }) => parameters === fewest).map(({ other }) => other)
   const allow = methods.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
   throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers: { allow }, internal: `${method} not allowed` })
 }
 
-/** Returns the router over all operations. HEAD matches the operation of GET. */
-export function createRouter(operations: readonly Operation[]): Router {
-  // Paths without parameters are looked up in a map, which is faster.
+/** A service could decode escapes of separators, percent signs and control characters to a path outside its prefix. */
+const unsafeEscape = /%(?:2F|5C|25|[01][\dA-F]|7F)/i
+
+const findPrefix = (prefixes: readonly PrefixRoute[], method: string, path: string): RouteMatch | undefined => {
+  const route = prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+  if (!route) return undefined
+  if (unsafeEscape.test(path)) throw new Refusal('ROUTE.NOT_FOUND')
+  const { operation, chainId, methods, prefix, requestHeaders, responseHeaders } = route
+  if (!methods.has(method)) {
+    const headers = { allow: [...methods].join(', ') }
+    throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers, internal: `${method} not allowed` })
+  }
+  const below = { prefix, rest: path.slice(prefix.length), requestHeaders, responseHeaders }
+  return { operation, chainId, params: noParams, below }
+}
+
+/** HEAD matches the operation of GET. No prefix contains the path of an operation. */
+export function createRouter(operations: readonly Operation[], prefixes: readonly PrefixRoute[] = []): Router {
+  // A map is faster for paths without parameters.
   const staticRoutes = new Map<string, RouteMatch>()
-  // The length of a parameter is not limited here: the operation rejects ids that are too long, and Node limits the
-  // request line.
+  // The operation rejects ids that are too long, and Node limits the request line.
   const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.MAX_SAFE_INTEGER })
   for (const operation of operations) {
     for (const chainId of operation.chains) {
@@ -76,6 +103,8 @@ export function createRouter(operations: readonly Operation[]): Router {
     const wanted = method === 'HEAD' ? 'GET' : method
     const match = wanted === 'GET' || wanted === 'POST' ? find(routes, wanted, path) : undefined
     if (match) return match
+    const below = findPrefix(prefixes, method, path)
+    if (below) return below
     assertMethodAllowed(routes, method, path)
     throw new Refusal('ROUTE.NOT_FOUND')
   }

@@ -10,14 +10,13 @@ import type { SpendAddress } from './limits.ts'
 const maxCachedLength = 256
 
 /**
- * Returns the portal of an access code, or null. The SHA-256 of the code is compared in constant time with every code
- * of both portals. The timing therefore reveals neither the portal nor a code that is almost right.
+ * Constant-time comparison with every code of both portals reveals neither the portal nor a code that is almost right.
  */
 const createPortalLookup = (portals: Record<Portal, PortalConfiguration>): ((code: string) => Portal | null) => {
   const codes = names.flatMap((portal) =>
     portals[portal].accessCodes.map((hex) => ({ portal, digest: Buffer.from(hex, 'hex') })),
   )
-  // Only the hash is cached. The comparison runs each time, in constant time.
+  // Caches only the hashes, so the comparison still runs each time.
   const digests = new LRUCache<string, Buffer>({ max: 64 })
   const digestOf = (code: string): Buffer => {
     const cached = digests.get(code)
@@ -34,10 +33,7 @@ const createPortalLookup = (portals: Record<Portal, PortalConfiguration>): ((cod
   }
 }
 
-/**
- * Sets the portal: by the portal access code, or by the chain if the chain has one. A wrong code counts towards the
- * address limit and then throws ACCESS.PORTAL_MISMATCH.
- */
+/** A wrong code counts towards the address limit, and then ACCESS.PORTAL_MISMATCH is thrown. */
 export function accessCodeStage(
   portals: Record<Portal, PortalConfiguration>,
   resolveClient: ResolveClient,
@@ -47,8 +43,8 @@ export function accessCodeStage(
   const { field } = headers.portalAccessCode
   const withOwnLimit = names.filter((portal) => portals[portal].limits?.address !== undefined)
   /**
-   * If a code can belong to either portal, a wrong code counts towards every address limit that a valid code could
-   * count towards. A limit that is not used up would reveal a valid code once the others are used up.
+   * A wrong code counts towards every address limit that a valid code could count towards. Otherwise, a client that
+   * exceeds only some of them could recognize a valid code.
    */
   const refuse = async (call: Call): Promise<never> => {
     let refusal: unknown

@@ -1,6 +1,6 @@
 import { headers } from '../../../contract/headers.ts'
 import {
-  areWithin,
+  assertSteppedUp,
   type Caller,
   type MaybePromise,
   type Portal,
@@ -13,10 +13,9 @@ import type { Call, Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 
-/** Everything after the scheme is the token. A token with a suffix is another, invalid token. */
 const bearerPattern = /^bearer +(.+)$/i
 
-/** Returns the bearer token (RFC 6750, 2.1). Tokens in other places are not accepted. */
+/** RFC 6750, 2.1. Tokens in other places are not accepted. */
 const readBearerToken = ({ headers }: Call): string => {
   if (headers.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
   const token = bearerPattern.exec(headers.informative('authorization'))?.[1]
@@ -24,15 +23,19 @@ const readBearerToken = ({ headers }: Call): string => {
   return token
 }
 
-const toCredential = (call: Call, resolveClient: ResolveClient): Credential => {
+/** Where authentication reads the session. Policies that require a step-up always read the store. */
+type SessionSource = 'cache' | 'store'
+
+const toCredential = (call: Call, resolveClient: ResolveClient, source: SessionSource): Credential => {
   const { portal, clientHash, clientIp } = call
   const credential: Credential = {
     token: readBearerToken(call),
     portal,
     clientHash,
     clientIp,
-    // Another replica can have just verified the second factor. Reading the store avoids asking for it again.
-    bypassCache: call.operation.policy.stepUp,
+    // Another replica can have just verified the second factor.
+    bypassCache: (call.operation.policy.stepUp || source === 'store') && !call.isStreamOpen,
+    isStreamOpen: call.isStreamOpen || undefined,
     receivedAt: call.caller ? call.receivedAt : undefined,
   }
   if (portal !== null) return credential
@@ -43,43 +46,72 @@ const toCredential = (call: Call, resolveClient: ResolveClient): Credential => {
   return { ...credential, resolveClientIp }
 }
 
+/** Clients can send a UUID in upper case (RFC 9562, section 4). Stored ids are in lower case. */
+const requestedWorkspace = ({ headers: received }: Call): string | null =>
+  received.optional(headers.workspaceId.field)?.toLowerCase() ?? null
+
+export type IsCached = (call: Call) => boolean
+
+/** Whether the stages from `addressLimit` to `callerLimit` need no I/O, whether they refuse the call or not. */
+export function isCachedBy(
+  authentication: Pick<AuthenticationPort, 'cachedAccount'>,
+  access: Pick<AccessCache, 'isCached'>,
+): IsCached {
+  return (call) => {
+    const { policy, withoutEntry } = call.operation
+    const isSelfChain = call.portal === null
+    if (policy.caller === 'anonymous' || policy.stepUp || withoutEntry || isSelfChain) return false
+    if (call.headers.isRepeated(headers.workspaceId.field)) return false
+    const token = bearerPattern.exec(call.headers.informative('authorization'))?.[1]
+    const accountId = token === undefined ? undefined : authentication.cachedAccount(token, call.receivedAt)
+    if (accountId === undefined) return false
+    return policy.workspace === 'none' || access.isCached({ accountId }, requestedWorkspace(call))
+  }
+}
+
 const setCaller = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): void => {
   call.caller = caller
   call.portal = caller.portal
   call.workspace = workspace
 }
 
-/** Sets the caller: from an access token with a live session, or on the machine chain from an API key with its workspace. */
-export function authenticateStage(authentication: AuthenticationPort, resolveClient: ResolveClient): Stage {
+export function authenticateStage(
+  authentication: Pick<AuthenticationPort, 'accessToken' | 'apiKey'>,
+  resolveClient: ResolveClient,
+  source: SessionSource = 'cache',
+): Stage {
   return (call) => {
     if (call.operation.policy.caller === 'anonymous') return
-    const credential = toCredential(call, resolveClient)
+    const credential = toCredential(call, resolveClient, source)
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
     return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
   }
 }
 
-/** Throws if X-Workspace-Id names another workspace than that of the API key. */
 const assertSameWorkspace = ({ workspace }: Call, requested: string | null): void => {
   if (requested !== null && requested !== workspace?.id)
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
 }
 
 /**
- * Sets the workspace and the caller's rights in it, by X-Workspace-Id or the account's default workspace. Throws
- * ACCESS.WORKSPACE_REQUIRED where the policy requires the header.
+ * Throws ACCESS.WORKSPACE_REQUIRED if the policy requires X-Workspace-Id. Otherwise the account's default workspace
+ * applies.
  */
-export function workspaceStage(workspaces: Pick<AccessCache, 'enter'>): Stage {
+export function workspaceStage(workspaces: Pick<AccessCache, 'enter' | 'identify'>): Stage {
   return (call) => {
-    const { workspace: rule } = call.operation.policy
+    const { policy, withoutEntry } = call.operation
+    const { workspace: rule } = policy
     if (rule === 'none' || call.caller === null) return
-    // Clients can send a UUID in upper case (RFC 9562, section 4). Stored ids are in lower case.
-    const requested = call.headers.optional(headers.workspaceId.field)?.toLowerCase() ?? null
+    const requested = requestedWorkspace(call)
     if (call.workspace) return assertSameWorkspace(call, requested)
     if (requested === null && rule === 'required' && call.chain.perimeter === 'portal')
       throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
-    return thenSync(workspaces.enter(call.caller, requested), (access) => {
+    const found =
+      withoutEntry && requested !== null
+        ? workspaces.identify(call.caller, requested)
+        : workspaces.enter(call.caller, requested)
+    return thenSync(found, (access) => {
       call.workspace = access
     })
   }
@@ -92,33 +124,34 @@ const assertPermission = ({ operation: { policy }, workspace, caller }: Call): v
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
 }
 
-const assertSteppedUp = ({ operation: { policy }, caller, receivedAt }: Call, stepUpMs: number): void => {
-  if (!policy.stepUp) return
-  const at = caller?.steppedUpAt ?? null
-  if (at === null || !areWithin(stepUpMs, at, receivedAt)) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
-}
-
-/**
- * Requires the permission of the operation, in the workspace or as an operator. If the policy says so, also requires a
- * second factor that was verified at most `stepUpMs` ago.
- */
 export function permissionStage({ stepUpMs }: { stepUpMs: number }): Stage {
   return (call) => {
     assertPermission(call)
-    assertSteppedUp(call, stepUpMs)
+    if (call.operation.policy.stepUp) assertSteppedUp(call.caller, call.receivedAt, stepUpMs)
   }
 }
 
-/** Called before the body is read; the returned function is called after its last byte. */
+/** Reads the caller again. Returns whether it has stepped up since, at another replica. */
+export type FindStepUp = (call: Call) => Promise<boolean>
+
+/** `authenticate` must read the session from the store. */
+export function findStepUpBy(authenticate: Stage): FindStepUp {
+  return async (call) => {
+    const { caller, workspace } = call
+    if (!caller || caller.apiKeyId !== null) return false
+    await authenticate(call)
+    call.workspace = workspace
+    return call.caller !== null && call.caller.steppedUpAt !== caller.steppedUpAt
+  }
+}
+
+/** Called before the body is read. The returned function is called after its last byte. */
 export type Reauthorize = (call: Call) => () => MaybePromise<void>
 
-/** No reauthorization in a domain service: the gateway in front of it has already done it. */
+/** The gateway in front of a domain service has already checked the caller again. */
 export const skipReauthorization: Reauthorize = () => () => undefined
 
-/**
- * Runs the access control stages again for a call whose body took longer than `afterMs`. Otherwise a client could delay
- * the last byte and use a session or rights that have ended in the meantime.
- */
+/** A client could delay the last byte and use a session or rights that have since ended. */
 export function reauthorizeAfter(stages: readonly Stage[], afterMs: number): Reauthorize {
   return (call) => {
     const start = performance.now()
@@ -126,5 +159,23 @@ export function reauthorizeAfter(stages: readonly Stage[], afterMs: number): Rea
       for (const stage of stages) await stage(call)
     }
     return () => (performance.now() - start < afterMs ? undefined : runAgain())
+  }
+}
+
+/** Rejects once the caller has lost its session or its rights. */
+export type CheckCaller = (call: Call) => Promise<void>
+
+/** A failed check leaves the caller, for the request log. */
+export function checkCallerBy(stages: readonly Stage[]): CheckCaller {
+  return async (call) => {
+    const { caller, workspace } = call
+    call.isStreamOpen = true
+    try {
+      for (const stage of stages) await stage(call)
+    } catch (error) {
+      call.caller = caller
+      call.workspace = workspace
+      throw error
+    }
   }
 }

@@ -6,8 +6,8 @@ import type { Call, Stage } from '../call.ts'
 import type { Reauthorize } from './access-control.ts'
 
 /**
- * Reads a whole body. Throws REQUEST.TOO_LARGE above `maxBytes`, REQUEST.TIMEOUT if it is not complete within
- * `timeoutMs`, and REQUEST.MALFORMED if it ends early.
+ * Throws REQUEST.TOO_LARGE, REQUEST.TIMEOUT if the body is not complete in time, and REQUEST.MALFORMED if it ends
+ * early.
  */
 export function readBody(source: Readable, maxBytes: number, timeoutMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -32,16 +32,15 @@ export function readBody(source: Readable, maxBytes: number, timeoutMs: number):
   })
 }
 
-/** Minimum speed of an upload. */
 export interface UploadPace {
   windowMs: number
-  /** Minimum number of bytes per window. Only counts while we are ready to read. */
+  /** Applies only while we are ready to read. */
   bytes: number
 }
 
 /**
- * Returns a stream of an upload that fails with REQUEST.TIMEOUT if the client is slower than `pace`. Windows in which
- * the reader paused the source do not count. `beforeEnd` runs after the last byte; if it throws, the stream fails.
+ * Fails with REQUEST.TIMEOUT if the client is too slow. Ignores windows in which the reader paused the source.
+ * `beforeEnd` runs after the last byte; if it throws, the stream fails.
  */
 export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () => MaybePromise<void>): Readable {
   const paced = new PassThrough({
@@ -58,7 +57,7 @@ export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () =>
     wasPaused = source.isPaused()
   }, pace.windowMs)
   const stop = () => clearInterval(timer)
-  // Without this listener, an error of a stream that nothing reads would end the process.
+  // Without this listener, an error without a reader would end the process.
   paced.on('error', () => undefined).on('close', stop)
   source
     .on('data', (chunk: Buffer) => {
@@ -75,11 +74,11 @@ export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () =>
   return source.pipe(paced)
 }
 
-/** A list of parameters can have empty entries (RFC 9110, 5.6.6). */
+/** A list of parameters may have empty entries (RFC 9110, 5.6.6). */
 const jsonType = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*)?)*$/i
 const multipartType = /^multipart\/form-data\s*;/i
 
-/** A boundary has at most 70 characters (RFC 2046). The type is limited because it is sent to upstreams in a header. */
+/** A boundary has at most 70 characters (RFC 2046). The type is sent to upstreams in a header. */
 const maxTypeLength = 256
 
 const unsupported = (internal: string): Refusal => new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })
@@ -108,7 +107,18 @@ async function readPayload(
   call.payload = parsed.value
 }
 
-/** Sets the payload: strict JSON in UTF-8, limited in size and time. Uploads stay streams, with a minimum speed. */
+/** Every HTTP library frames these bodies. With other methods, a service could read a body as the next request. */
+const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
+const rawType = /^[!-~ ]+$/
+
+const rawUpload = (call: Call): { contentType: string } | undefined => {
+  const length = call.headers.optional('content-length')
+  if (length === undefined ? !call.headers.has('transfer-encoding') : length === '0') return undefined
+  if (!methodsWithBody.has(call.method)) throw invalid('body', `${call.method} takes no body`)
+  return { contentType: call.headers.has('content-type') ? readMediaType(call, rawType) : 'application/octet-stream' }
+}
+
+/** Uploads and raw bodies stay streams, with a minimum speed. */
 export function bodyStage(settings: Configuration['requests'], reauthorize: Reauthorize): Stage {
   const { bodyTimeoutMs, uploadBytesPerSecond } = settings
   const pace = { windowMs: bodyTimeoutMs, bytes: (uploadBytesPerSecond * bodyTimeoutMs) / 1_000 }
@@ -118,6 +128,11 @@ export function bodyStage(settings: Configuration['requests'], reauthorize: Reau
     if (call.operation.body === 'multipart') {
       const contentType = readMediaType(call, multipartType)
       call.upload = { contentType, bytes: enforcePace(call.body, pace, reauthorize(call)) }
+      return
+    }
+    if (call.operation.body === 'raw') {
+      const upload = rawUpload(call)
+      if (upload) call.upload = { ...upload, bytes: enforcePace(call.body, pace, reauthorize(call)) }
       return
     }
     const length = call.headers.optional('content-length')

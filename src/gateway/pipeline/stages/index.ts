@@ -1,10 +1,13 @@
 /**
- * The stages of the pipeline. A stage reads the operation's policy, adds facts to the Call, or throws a Refusal. A stage
- * that needs configuration or ports is built by a function that returns a `Stage`. app.ts puts them in order.
+ * The stages of the pipeline. A stage reads the operation's policy, sets properties of the Call, or throws a Refusal.
+ * app.ts puts them in order.
  */
 export { accessCodeStage } from './access-code.ts'
 export {
   authenticateStage,
+  checkCallerBy,
+  findStepUpBy,
+  isCachedBy,
   permissionStage,
   reauthorizeAfter,
   skipReauthorization,
@@ -12,6 +15,7 @@ export {
 } from './access-control.ts'
 export { bodyStage } from './body.ts'
 export { dispatchStage } from './dispatch.ts'
+export { relayEventsStage } from './event-streams.ts'
 export { idempotencyStage, validateStage } from './input.ts'
 export {
   addressLimitStage,
@@ -22,3 +26,4 @@ export {
 } from './limits.ts'
 export { clientHashStage, edgeStage, requiredHeadersStage } from './request-headers.ts'
 export { secureChannelStage } from './secure-channel.ts'
+export { transferLimitStage } from './transfers.ts'

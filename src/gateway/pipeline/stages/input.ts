@@ -8,10 +8,7 @@ import { canonicalJson, invalid, isRecord, type Operation, Refusal } from '../..
 import type { Call, Stage } from '../call.ts'
 import { readChannelSessionId } from '../headers.ts'
 
-/**
- * Returns the path parameters as their schemas return them, with ids in lower case. For any other value, throws
- * RESOURCE.NOT_FOUND or VALIDATION.INVALID_PARAMETER, as the operation declares.
- */
+/** Malformed values throw RESOURCE.NOT_FOUND or VALIDATION.INVALID_PARAMETER, as the operation declares. */
 export function parsePathParameters(operation: Operation, params: Record<string, string>): Record<string, string> {
   const parsed: Record<string, string> = {}
   for (const [name, value] of Object.entries(params)) {
@@ -28,7 +25,7 @@ const decodeQueryText = (text: string): string => {
     const value = decodeURIComponent(text.replaceAll('+', ' '))
     if (!value.includes('\0')) return value
   } catch {
-    // Text that cannot be decoded is rejected below, as text with NUL is.
+    // Rejected below, like text that contains NUL.
   }
   throw invalid('query', 'undecodable query')
 }
@@ -49,10 +46,7 @@ export function parseQuery(query: string): Record<string, string> {
 
 const printable = /^[\w.$-]{1,64}$/
 
-/**
- * Returns the path of the first invalid field, up to its printable part. Unexpected names are not repeated in the
- * response.
- */
+/** The response does not repeat unexpected names. */
 const invalidField = (error: z.ZodError, fallback: string): string => {
   const issue = error.issues[0]
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
@@ -74,7 +68,7 @@ const parse = (schema: z.ZodType, value: unknown, part: 'query' | 'body'): unkno
 const isEmpty = (body: unknown): boolean => body === undefined || (isRecord(body) && Object.keys(body).length === 0)
 
 const parseBody = ({ operation: { body }, payload }: Call): unknown => {
-  if (body === 'multipart') return null
+  if (body === 'multipart' || body === 'raw') return null
   if (body !== 'none') return parse(body, payload, 'body')
   if (!isEmpty(payload)) throw invalid('body', 'this operation takes no body')
   return null
@@ -83,7 +77,9 @@ const parseBody = ({ operation: { body }, payload }: Call): unknown => {
 const isMet = (condition: ObservedError['condition'], call: Call): boolean =>
   condition === 'no-query' ? call.query === '' : readChannelSessionId(call.headers) === null
 
-/** Throws the 500 that the interface documents for some missing inputs. A portal can be configured to throw 400 instead. */
+/**
+ * Throws the 500 that the interface documents for some missing inputs. A portal can be configured to throw 400 instead.
+ */
 const assertNoObservedError = (call: Call, settings: Configuration): void => {
   const observed = observedErrors.get(call.operation.id)
   if (!observed || call.chain.perimeter !== 'portal' || !isMet(observed.condition, call)) return
@@ -92,23 +88,35 @@ const assertNoObservedError = (call: Call, settings: Configuration): void => {
   throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
 }
 
-/** Validates path parameters, query and body against the operation's schemas. Rejects unknown, missing or repeated input. */
+/** Other characters cannot be passed through unchanged. */
+const assertVisible = (query: string): void => {
+  if (!/^[!-~]*$/.test(query) || query.includes('#')) throw invalid('query', 'a query that cannot be passed through')
+}
+
+/** The database reads all pages before the requested one. */
+const assertDepth = (query: unknown, maxDepth: number): void => {
+  if (!isRecord(query) || typeof query.currentPage !== 'number' || typeof query.pageSize !== 'number') return
+  if (query.currentPage * query.pageSize > maxDepth)
+    throw invalid('currentPage', `the page ends after record ${maxDepth}; narrow the list, such as by startTime`)
+}
+
+/** Rejects unknown, missing or repeated input, and pages beyond `requests.maxListDepth`. */
 export function validateStage(settings: Configuration): Stage {
   return (call) => {
+    if (call.below) return assertVisible(call.query)
     call.params = parsePathParameters(call.operation, call.params)
     assertNoObservedError(call, settings)
     const query = parseQuery(call.query)
     const { query: schema } = call.operation
     const unknown = Object.keys(query)[0]
     if (!schema && unknown !== undefined) throw invalid(unknown)
-    call.input = { query: schema ? parse(schema, query, 'query') : query, body: parseBody(call) }
+    const parsed = schema ? parse(schema, query, 'query') : query
+    assertDepth(parsed, settings.requests.maxListDepth)
+    call.input = { query: parsed, body: parseBody(call) }
   }
 }
 
-/**
- * Binds X-Request-Id, the idempotency key of a command, to a hash of the validated input. The store records the key in
- * the transaction of the command.
- */
+/** The store records the idempotency key in the transaction of the command. */
 export function idempotencyStage(call: Call): void {
   if (!call.operation.policy.idempotent) return
   // The header is required even on chains that generate request ids, because a generated id would not identify a retry.

@@ -11,14 +11,13 @@ import {
 } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ClientFacts, ResolveClient } from '../client-address.ts'
-import type { LimitPort, SpendResult } from '../ports.ts'
+import type { LimitPort, Spend, SpendResult } from '../ports.ts'
+import type { IsCached } from './access-control.ts'
 
 type Settings = Pick<Configuration, 'limits' | 'portals'>
 
-/** A request that spends limits. `limit` is the tightest one, for the RateLimit headers. */
 type LimitedRequest = Pick<Call, 'limit'>
 
-/** Records the tightest limit of the request. Throws ACCESS.RATE_LIMITED when it is used up. */
 const assertAllowed = (
   request: LimitedRequest,
   name: string,
@@ -31,65 +30,81 @@ const assertAllowed = (
   if (!allowed) throw rateLimited(resetMs, `limit ${name}`)
 }
 
-const spend = (
+const spendAll = (
   limits: LimitPort,
   request: LimitedRequest,
-  name: string,
-  key: string,
-  rule: LimitRule,
-): MaybePromise<void> => thenSync(limits.spend(name, key, rule), (result) => assertAllowed(request, name, rule, result))
+  spends: readonly Spend[],
+  beforeRefusal: (index: number) => void = () => undefined,
+): MaybePromise<void> =>
+  thenSync(limits.spendAll(spends), (results) => {
+    for (const [index, result] of results.entries()) {
+      const spend = spends[index]
+      if (!result.allowed) beforeRefusal(index)
+      if (spend) assertAllowed(request, spend.name, spend.rule, result)
+    }
+  })
 
-/** Returns the limits of each portal. While the portal is unknown, the limits are those that both portals share. */
+/** While the portal is unknown, only the limits that both portals share apply. */
 const limitsByPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits) => {
   const common = limitsOf(settings, null)
   const byPortal = { CONSUMER: limitsOf(settings, 'CONSUMER'), SYSTEM: limitsOf(settings, 'SYSTEM') }
   return (portal) => (portal === null ? common : byPortal[portal])
 }
 
-/**
- * Spends the limit of a client's address for all operations. Portals without a configured address limit share one.
- * Throws ACCESS.RATE_LIMITED.
- */
+/** Portals without a configured address limit share one. Throws ACCESS.RATE_LIMITED. */
 export type SpendAddress = (request: Pick<Call, 'clientIp' | 'limit'>, portal: Portal | null) => MaybePromise<void>
 
 export function createAddressSpender(limits: LimitPort, settings: Settings): SpendAddress {
+  const addressOf = addressSpends(limits, settings)
+  return (request, portal) => spendAll(limits, request, [addressOf(request, portal)])
+}
+
+function addressSpends(
+  limits: LimitPort,
+  settings: Settings,
+): (request: Pick<Call, 'clientIp'>, portal: Portal | null) => Spend {
   const limitsAt = limitsByPortal(settings)
-  return (request, portal) => {
+  return ({ clientIp }, portal) => {
     const { address, isAddressOwn } = limitsAt(portal)
-    const key = limits.addressKey(request.clientIp, settings.limits.ipv6Prefix)
-    return spend(limits, request, 'address', isAddressOwn ? `${portal}:${key}` : key, address)
+    const key = limits.addressKey(clientIp, settings.limits.ipv6Prefix)
+    return { name: 'address', key: isAddressOwn ? `${portal}:${key}` : key, rule: address }
   }
 }
 
 /**
- * Counts a call towards the limits of the client's address: first for all operations, then for the operation's group by
- * address, network and in total. Narrow limits come first, so that the calls that they reject do not use up a shared
- * limit.
+ * Narrow limits are checked first, so that calls they reject do not count towards a shared limit.
+ *
+ * If the following stages need no I/O, callerLimit spends these limits together with its own, in one round trip.
  */
-export function addressLimitStage(limits: LimitPort, settings: Settings): Stage {
+export function addressLimitStage(limits: LimitPort, settings: Settings, isCached: IsCached): Stage {
   const limitsAt = limitsByPortal(settings)
-  const spendAddress = createAddressSpender(limits, settings)
-  return (call) => {
+  const addressOf = addressSpends(limits, settings)
+  const spendsOf = (call: Call): Spend[] => {
     const group = call.operation.policy.rate
     const rules = limitsAt(call.portal).groups.get(group)
-    const portalKey = `${call.portal}:${limits.addressKey(call.clientIp, settings.limits.ipv6Prefix)}`
-    const spendGroup = (scope: 'address' | 'network' | 'total', spender: string): MaybePromise<void> => {
+    const spends = [addressOf(call, call.portal)]
+    const add = (scope: 'address' | 'network' | 'total', key: string): void => {
       const rule = rules?.[scope]
-      return rule ? spend(limits, call, `${group}-${scope}`, spender, rule) : undefined
+      if (rule) spends.push({ name: `${group}-${scope}`, key, rule })
     }
-    const byAddress = thenSync(spendAddress(call, call.portal), () => spendGroup('address', portalKey))
-    const byNetwork = thenSync(byAddress, () =>
-      spendGroup('network', `${call.portal}:${limits.networkKey(call.clientIp)}`),
-    )
-    return thenSync(byNetwork, () => spendGroup('total', `${call.portal}`))
+    if (rules?.address) add('address', `${call.portal}:${limits.addressKey(call.clientIp, settings.limits.ipv6Prefix)}`)
+    if (rules?.network) add('network', `${call.portal}:${limits.networkKey(call.clientIp)}`)
+    add('total', `${call.portal}`)
+    return spends
+  }
+  return (call) => {
+    const spends = spendsOf(call)
+    if (!limits.sharesRoundTrip || !isCached(call)) return spendAll(limits, call, spends)
+    call.postponedLimits = { spends, stageIndex: call.stageIndex, spend: () => spendAll(limits, call, spends) }
+    return undefined
   }
 }
 
-/** A request that matched no operation: a 404, a 405 or a malformed path. */
+/** A request with a 404, a 405 or a malformed path. */
 export type UnmatchedRequest = ClientFacts & Pick<Call, 'chainId' | 'limit'>
 export type LimitUnmatched = (request: UnmatchedRequest) => MaybePromise<void>
 
-/** Returns the limit of requests that match no operation. They count like the operations of their chain. */
+/** These requests share the address limit of the operations of their chain. */
 export function createUnmatchedLimit(resolveClient: ResolveClient, spendAddress: SpendAddress): LimitUnmatched {
   return (request) => {
     const portal = portalOfChain(chains[request.chainId])
@@ -98,24 +113,34 @@ export function createUnmatchedLimit(resolveClient: ResolveClient, spendAddress:
   }
 }
 
-/** The account rules of these groups limit the mails to an account. A sent mail counts, not the call. */
+/** The account rules of these groups count sent emails, not calls. */
 const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
 
 /**
- * The API keys of an account are counted together and separately from their owner. Otherwise a leaked key could keep
- * the owner from revoking it.
+ * The API keys of an account share a separate counter. Otherwise a leaked key could use up the limit and prevent its
+ * own revocation.
  */
-const spenderOf = ({ accountId, apiKeyId }: Caller): string => (apiKeyId === null ? accountId : `${accountId}:keys`)
+export const spenderOf = ({ accountId, apiKeyId }: Caller): string =>
+  apiKeyId === null ? accountId : `${accountId}:keys`
 
-/** Spends the caller's limit for the operation's group; groups without an account rule share the general one. */
+/** Groups without an account rule share the general limit. */
 export function callerLimitStage(limits: LimitPort, settings: Settings): Stage {
   const limitsAt = limitsByPortal(settings)
-  return (call) => {
-    if (!call.caller) return undefined
-    const { groups } = limitsAt(call.caller.portal)
-    const { rate } = call.operation.policy
+  const spendOf = (caller: Caller, rate: RateGroup): Spend | undefined => {
+    const { groups } = limitsAt(caller.portal)
     const group = groups.get(rate)?.account && !countedAsMails.has(rate) ? rate : 'general'
     const rule = groups.get(group)?.account
-    return rule ? spend(limits, call, `${group}-account`, spenderOf(call.caller), rule) : undefined
+    return rule && { name: `${group}-account`, key: spenderOf(caller), rule }
+  }
+  return (call) => {
+    const { postponedLimits } = call
+    call.postponedLimits = null
+    const own = call.caller && spendOf(call.caller, call.operation.policy.rate)
+    if (!postponedLimits) return own ? spendAll(limits, call, [own]) : undefined
+    if (!own) return postponedLimits.spend()
+    const { spends, stageIndex } = postponedLimits
+    return spendAll(limits, call, [...spends, own], (index) => {
+      if (index < spends.length) call.stageIndex = stageIndex
+    })
   }
 }

@@ -1,29 +1,29 @@
-import type { PortalConfiguration } from '../../../config/index.ts'
+import type { Configuration } from '../../../config/index.ts'
 import { type HeaderDefinition, headers } from '../../../contract/headers.ts'
-import { type Chain, invalid, type Portal, parseLocale, portalOfChain } from '../../../kernel/index.ts'
+import { type Chain, invalid, parseLocale, portalOfChain, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { parseAddress, type ResolveClient } from '../client-address.ts'
+import type { Headers } from '../headers.ts'
 
-/** Returns the header that names the language on a chain. */
 export const localeHeaderOf = ({ perimeter }: Chain): string =>
   perimeter === 'self' ? headers.acceptLanguage.field : headers.locale.field
 
 const maxUserAgentLength = 512
 
 /**
- * Control characters of ISO 8859-1 are valid in a header, and JSON does not escape them. They would put line breaks
- * into a log.
+ * Control characters of ISO 8859-1 are valid in a header. They could add line breaks to a log, because JSON does not
+ * escape them.
  */
 const control = /\p{Cc}/gu
 
-/**
- * Sets the client's address, user agent and locale. Chains of both portals start with the edge of the CONSUMER portal.
- * The stage that determines the portal resolves the address again.
- */
+export const readUserAgent = (received: Headers): string =>
+  received.informative('user-agent').slice(0, maxUserAgentLength).replace(control, ' ')
+
+/** Chains that serve both portals use the edge of CONSUMER until a later stage determines the portal. */
 export function edgeStage(resolveClient: ResolveClient): Stage {
   return (call) => {
     resolveClient(call, portalOfChain(call.chain) ?? 'CONSUMER')
-    call.userAgent = call.headers.informative('user-agent').slice(0, maxUserAgentLength).replace(control, ' ')
+    call.userAgent = readUserAgent(call.headers)
     call.locale = parseLocale(call.headers.informative(localeHeaderOf(call.chain)))
   }
 }
@@ -41,7 +41,7 @@ const assertRequestId = (call: Call): void => {
   if (value !== undefined && !accepts(value)) throw invalid(field)
 }
 
-/** Requires the headers that Cloudflare sets. From a peer that is not a trusted proxy, they count as absent. */
+/** From a peer that is not a trusted proxy, they are treated as absent. */
 const assertCloudflareHeaders = (call: Call): void => {
   const { field } = headers.connectingIp
   const address = assertHeader(call, headers.connectingIp, call.edgeTrusted)
@@ -51,11 +51,23 @@ const assertCloudflareHeaders = (call: Call): void => {
 }
 
 /**
- * Requires the headers of a portal's requests. Other stages check the access code, the client hash and the body's media
- * type.
+ * Throws ACCESS.ORIGIN_NOT_ALLOWED. Browsers enforce no same-origin policy for WebSockets, but always send Origin.
+ * Other clients may omit it.
  */
-export function requiredHeadersStage(portals: Record<Portal, PortalConfiguration>): Stage {
+const assertOrigin = (call: Call, allowed: ReadonlySet<string>): void => {
+  const origin = call.handshake ? call.headers.optional('origin') : undefined
+  if (origin !== undefined && !allowed.has(origin)) throw new Refusal('ACCESS.ORIGIN_NOT_ALLOWED')
+}
+
+/** Other stages check the access code, the client hash and the body's media type. */
+export function requiredHeadersStage({
+  portals,
+  publicUrl,
+  streams,
+}: Pick<Configuration, 'portals' | 'publicUrl' | 'streams'>): Stage {
+  const origins = new Set([new URL(publicUrl).origin, ...streams.origins])
   return (call) => {
+    assertOrigin(call, origins)
     if (call.chain.perimeter !== 'portal') return assertRequestId(call)
     assertHeader(call, headers.requestId)
     assertHeader(call, headers.locale)
@@ -65,7 +77,7 @@ export function requiredHeadersStage(portals: Record<Portal, PortalConfiguration
   }
 }
 
-/** Sets the client hash from X-Client-Hash, which is optional for machines. */
+/** The hash is optional for machines. */
 export function clientHashStage(call: Call): void {
   const { field, accepts } = headers.clientHash
   const value = call.headers.optional(field)

@@ -3,30 +3,31 @@ import { headers } from '../../../contract/headers.ts'
 import { SealedBody } from '../../../contract/policies.ts'
 import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, thenSync } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
-import type { ChannelPort } from '../ports.ts'
+import type { ChannelPort, ChannelRequest } from '../ports.ts'
 
 const sessionField = headers.channelSession.field
 const replyField = headers.channelReply.field
 
-/** Returns the same code for every failure, so that an attacker cannot distinguish them. */
+/** The same code for every failure, so that an attacker cannot distinguish them. */
 const invalidPayload = (internal: string): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal })
 
+/** Another outer shape is invalid input, because it contains no ciphertext. */
 const sealedPayload = (body: unknown): string => {
   const sealed = SealedBody.safeParse(body)
   if (sealed.success) return sealed.data.payload
-  throw invalidPayload('the body is not sealed')
+  throw invalid('payload', 'the body is not sealed')
 }
 
-/** Rejects channel headers where there is no secure channel. If they were ignored, the response would be plain text. */
+/** If channel headers were ignored, the response would be plain text. */
 const assertWithout = (call: Call, ...fields: string[]): void => {
   for (const field of fields) if (call.headers.has(field)) throw invalid(field, 'no secure channel here')
 }
 
-/** Replaces the sealed payload by its content. `sealsReply` also requests a sealed reply. */
+/** Replaces the sealed payload with its content. If `sealsReply` is set, the reply will be sealed too. */
 const openPayload = (
   channel: ChannelPort,
   call: Call,
-  session: { sessionId: string; portal: Portal; clientHash: string },
+  session: ChannelRequest,
   { sealsReply, maxDepth }: { sealsReply: boolean; maxDepth: number },
 ): MaybePromise<void> => {
   const { method, path } = call
@@ -41,8 +42,8 @@ const openPayload = (
 }
 
 /**
- * Opens sealed bodies and arranges sealed replies. Only portals have the secure channel; machines cannot open one. Without
- * a channel session, a body is rejected where the portal's configuration makes the channel mandatory.
+ * Only portals have the secure channel. Without a channel session, a body is rejected if the portal's configuration
+ * makes the channel mandatory.
  */
 export function secureChannelStage(channel: ChannelPort, settings: Configuration): Stage {
   const { maxDepth } = settings.requests
@@ -50,7 +51,7 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
     settings.portals[portal].channelMandatory.includes(call.operation.policy.rate)
   return (call) => {
     const { operation, portal, clientHash } = call
-    // The session header stays allowed, because the operation that closes a session names it and has no channel.
+    // The session header is allowed here: the operation that closes a session has no channel but uses this header.
     if (operation.policy.channel === 'none' || portal === null) return assertWithout(call, replyField)
     if (call.chain.perimeter !== 'portal') return assertWithout(call, sessionField, replyField)
     const sessionId = call.headers.optional(sessionField)
@@ -62,7 +63,7 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
       if (call.payload !== undefined && isMandatory(portal, call)) throw invalidPayload('the channel is mandatory here')
       return
     }
-    const session = { sessionId, portal, clientHash }
+    const session = { sessionId, portal, clientHash, requestId: call.requestId }
     if (call.payload !== undefined) return openPayload(channel, call, session, { sealsReply, maxDepth })
     if (!sealsReply) return
     return thenSync(channel.sealer(session), (seal) => {

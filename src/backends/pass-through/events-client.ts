@@ -1,0 +1,68 @@
+import type { UpstreamConfiguration } from '../../config/index.ts'
+import { headers as knownHeaders } from '../../contract/headers.ts'
+import type { Call } from '../../gateway/pipeline/call.ts'
+import { Refusal, StreamReply } from '../../kernel/index.ts'
+import type { IncomingMessage } from '../../platform/runtime/index.ts'
+import { basePathOf } from '../upstream/connection.ts'
+import { createUpstreamProxy, type ProxyRequestHead } from '../upstream/proxy.ts'
+import { type IsCode, invalidReply, isIdentityEncoding } from '../upstream/reply.ts'
+import { buildHeaders, buildPath } from '../upstream/request.ts'
+import type { StreamClient } from '../upstream/stream-client.ts'
+import { headerOf, readJsonReply } from '../upstream/stream-reply.ts'
+
+const lastEventId = knownHeaders.lastEventId
+
+const buildEventsRequest = (call: Call, assertion: string, basePath: string): ProxyRequestHead => {
+  const headers = { ...buildHeaders(call, assertion), accept: 'text/event-stream' }
+  const id = call.headers.optional(lastEventId.field)
+  const isForwarded = id !== undefined && lastEventId.accepts(id)
+  return {
+    method: 'GET',
+    path: basePath + buildPath(call),
+    headers: { ...headers, ...(isForwarded && { [lastEventId.field]: id }) },
+  }
+}
+
+/** `X-Accel-Buffering` keeps nginx in front of the gateway from collecting events (docs/guides/pass-through.md). */
+const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+
+const isEventStream = (response: IncomingMessage): boolean =>
+  response.statusCode === 200 && /^text\/event-stream\b/i.test(headerOf(response, 'content-type') ?? '')
+
+/** The deadline applies to the head of the response; the pipeline limits the time of the stream itself. */
+export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCode): StreamClient {
+  const { url, timeoutMs, maxReplyBytes } = settings
+  const basePath = basePathOf(url)
+  // An open stream occupies a connection, so `streams` limits their number instead of `connections`.
+  const proxy = createUpstreamProxy({ ...settings, connections: Number.POSITIVE_INFINITY })
+
+  const readResponse = async (response: IncomingMessage): Promise<StreamReply> => {
+    if (!isEventStream(response)) {
+      await readJsonReply(response, maxReplyBytes, isCode)
+      throw invalidReply('expected an event stream')
+    }
+    if (!isIdentityEncoding(headerOf(response, 'content-encoding'))) throw invalidReply('content encoding')
+    return new StreamReply(200, eventHeaders, response)
+  }
+
+  const send = async (call: Call, assertion: string): Promise<StreamReply> => {
+    const { response, abort } = proxy.send(buildEventsRequest(call, assertion, basePath), null)
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => late.reject(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'no event stream before the deadline' })),
+      timeoutMs,
+    )
+    try {
+      const reply = await Promise.race([response.then(readResponse), late.promise])
+      reply.body.once('close', abort)
+      return reply
+    } catch (error) {
+      abort()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return { send, close: proxy.close }
+}

@@ -1,0 +1,74 @@
+import type { UpstreamConfiguration } from '../../config/index.ts'
+import type { Call } from '../../gateway/pipeline/call.ts'
+import { Refusal, StreamReply } from '../../kernel/index.ts'
+import type { IncomingMessage } from '../../platform/runtime/index.ts'
+import { basePathOf } from '../upstream/connection.ts'
+import { invalidReply } from '../upstream/reply.ts'
+import { headerOf, isRequested, toLimitedBody } from '../upstream/stream-reply.ts'
+
+/** Cookies and hop-by-hop headers are never relayed. */
+const relayedHeaders = [
+  'content-type',
+  'content-length',
+  'content-language',
+  'content-disposition',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'retry-after',
+]
+
+/** These concern the connection and the call assertion, not the client. */
+const gatewayStatuses = new Set([401, 407, 421, 426])
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+const isRelayed = (status: number, requestHeaders: Record<string, string>): boolean => {
+  const isAllowed = isRequested(status, requestHeaders)
+  if (isAllowed !== undefined) return isAllowed
+  if (redirects.has(status)) return true
+  return (status >= 200 && status < 300) || (status >= 400 && status < 500 && !gatewayStatuses.has(status))
+}
+
+/** A redirect that leaves the prefix would reveal an internal address or send the client elsewhere. */
+function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
+  const base = new URL(url)
+  const basePath = basePathOf(url)
+  const target = URL.parse(location, new URL(basePath + (below.rest || '/'), base))
+  const isWithin = target?.pathname === basePath || target?.pathname.startsWith(`${basePath}/`)
+  if (target?.origin !== base.origin || !isWithin) throw invalidReply('a redirect that leaves the prefix')
+  return below.prefix + target.pathname.slice(basePath.length) + target.search + target.hash
+}
+
+const replyHeaders = (response: IncomingMessage, { below }: Call, url: string): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  for (const name of [...relayedHeaders, ...(below?.responseHeaders ?? [])]) {
+    const value = headerOf(response, name)
+    if (value !== undefined) headers[name] = value
+  }
+  if (!redirects.has(response.statusCode ?? 0)) return headers
+  const location = headerOf(response, 'location')
+  if (!below || location === undefined) throw invalidReply('an unexpected redirect')
+  return { ...headers, location: publicLocation(location, url, below) }
+}
+
+/**
+ * Throws SYSTEM.UNAVAILABLE for 503, and an invalid response for other server errors, statuses that concern the
+ * gateway, and bodies that toLimitedBody rejects.
+ */
+export function toRawReply(
+  response: IncomingMessage,
+  call: Call,
+  requestHeaders: Record<string, string>,
+  { url, maxStreamBytes }: UpstreamConfiguration,
+): StreamReply {
+  const status = response.statusCode ?? 0
+  if (status === 503)
+    throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream responded with 503' })
+  if (!isRelayed(status, requestHeaders)) throw invalidReply(`status ${status}`)
+  const headers = replyHeaders(response, call, url)
+  // The response to a HEAD has the headers of a body that does not follow.
+  if (call.below && call.headOnly) return new StreamReply(status, headers, response)
+  return new StreamReply(status, headers, toLimitedBody(response, maxStreamBytes))
+}

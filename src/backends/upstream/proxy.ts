@@ -1,0 +1,106 @@
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { createProxyMiddleware, type Options } from 'http-proxy-middleware'
+import type { UpstreamConfiguration } from '../../config/index.ts'
+import { countStreamedBytes, IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
+import { openAgent } from './connection.ts'
+import { invalidReply } from './reply.ts'
+
+/** The path starts with that of the upstream's URL. */
+export interface ProxyRequestHead {
+  method: string
+  path: string
+  headers: Record<string, string>
+}
+
+/**
+ * The request that http-proxy-middleware gets instead of the client's. We build its head, so that no header of the
+ * client can reach an upstream.
+ */
+export class ProxyRequest extends IncomingMessage {
+  readonly #source: Readable | null
+
+  constructor({ method, path, headers }: ProxyRequestHead, source: Readable | null) {
+    super(new Socket())
+    this.method = method
+    this.url = path
+    this.headers = headers
+    this.httpVersion = '1.1'
+    this.httpVersionMajor = 1
+    this.httpVersionMinor = 1
+    this.#source = source
+    source
+      ?.on('data', (chunk: Buffer) => {
+        countStreamedBytes(chunk.length)
+        if (!this.push(chunk)) source.pause()
+      })
+      .once('end', () => this.push(null))
+      .pause()
+  }
+
+  override _read(): void {
+    if (this.#source) this.#source.resume()
+    else this.push(null)
+  }
+}
+
+type PendingResponses = WeakMap<object, PromiseWithResolvers<IncomingMessage>>
+
+/** http-proxy-middleware's own plugins would write errors to the client. */
+const settlePending =
+  (pending: PendingResponses): NonNullable<Options['plugins']>[number] =>
+  (server) => {
+    server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
+    // Without a listener, an upgrade is ignored and the request would wait until its deadline.
+    server.on('proxyReq', (outgoing, request) => {
+      outgoing.on('upgrade', (_response, socket) => {
+        socket.destroy()
+        pending.get(request)?.reject(invalidReply('an upgrade'))
+      })
+    })
+    server.on('error', (error, request) => {
+      if (request) pending.get(request)?.reject(error)
+    })
+    server.on('econnreset', (error, request) => pending.get(request)?.reject(error))
+  }
+
+export interface ProxiedRequest {
+  /** Rejects if there is no response. */
+  response: Promise<IncomingMessage>
+  /** Also aborts the rest of a response. */
+  abort(): void
+}
+
+/** Does not buffer in either direction. */
+export interface UpstreamProxy {
+  send(head: ProxyRequestHead, source: Readable | null): ProxiedRequest
+  close(): void
+}
+
+/** Stages never see the client's request and response, and only the headers that we choose reach the client. */
+export function createUpstreamProxy(settings: UpstreamConfiguration): UpstreamProxy {
+  const agent = openAgent(settings)
+  const pending: PendingResponses = new WeakMap()
+  const proxy = createProxyMiddleware({
+    target: new URL(settings.url).origin,
+    agent,
+    changeOrigin: true,
+    xfwd: false,
+    followRedirects: false,
+    selfHandleResponse: true,
+    ejectPlugins: true,
+    plugins: [settlePending(pending)],
+  })
+  return {
+    send: (head, source) => {
+      const request = new ProxyRequest(head, source)
+      // Nothing is written to this response. http-proxy-middleware aborts the request when its client closes.
+      const response = new ServerResponse(request)
+      const received = Promise.withResolvers<IncomingMessage>()
+      pending.set(request, received)
+      proxy(request, response).catch(received.reject)
+      return { response: received.promise, abort: () => void response.emit('close') }
+    },
+    close: () => agent.destroy(),
+  }
+}

@@ -1,0 +1,140 @@
+import type { StreamSettings } from '../../config/index.ts'
+import { Refusal, rateLimited } from '../../kernel/index.ts'
+import type { Call, StreamEnd } from './call.ts'
+import type { CheckCaller } from './stages/access-control.ts'
+import { spenderOf } from './stages/limits.ts'
+
+export interface StreamMetrics {
+  changeOpen(operation: string, change: 1 | -1): void
+  countEnd(operation: string, reason: StreamEnd): void
+  countRefused(): void
+}
+
+export interface OpenStreamPorts {
+  settings: Omit<StreamSettings, 'origins'>
+  addressKey(address: string): string
+  metrics: StreamMetrics
+}
+
+export interface OpenStream {
+  /** Marks the stream as not idle. */
+  touch(): void
+  /** Ends the count. Later calls have no effect. `reason` is why the stream ended, unless the gateway ended it. */
+  release(reason: 'client' | 'service'): void
+}
+
+interface Entry {
+  call: Call
+  key: string
+  openedAt: number
+  activeAt: number
+  isChecking: boolean
+  timer: NodeJS.Timeout | undefined
+  watch: WatchedStream
+}
+
+export interface WatchedStream {
+  /** Rejects once the caller has lost its access. */
+  checkCaller: CheckCaller
+  /** Ends the stream, which then calls `release`. */
+  close(): void
+}
+
+const hasLostAccess = (error: unknown): boolean => error instanceof Refusal && error.code !== 'SYSTEM.UNAVAILABLE'
+
+/** The limits apply per replica. */
+export class OpenStreams {
+  readonly #ports: OpenStreamPorts
+  readonly #entries = new Set<Entry>()
+  readonly #counts = new Map<string, number>()
+  #isClosed = false
+
+  constructor(ports: OpenStreamPorts) {
+    this.#ports = ports
+  }
+
+  /**
+   * Throws ACCESS.RATE_LIMITED if the account or the anonymous address has too many open streams, and
+   * SYSTEM.UNAVAILABLE if the replica has.
+   */
+  open(call: Call, watch: WatchedStream): OpenStream {
+    const now = performance.now()
+    const entry: Entry = {
+      call,
+      key: this.#keyOf(call),
+      openedAt: now,
+      activeAt: now,
+      isChecking: false,
+      timer: undefined,
+      watch,
+    }
+    this.#count(entry)
+    entry.timer = setInterval(() => this.#check(entry), this.#ports.settings.recheckMs)
+    return {
+      touch: () => {
+        entry.activeAt = performance.now()
+      },
+      release: (reason) => this.#release(entry, reason),
+    }
+  }
+
+  /** Refuses new streams with SYSTEM.UNAVAILABLE from now on. */
+  close(): void {
+    this.#isClosed = true
+    for (const entry of this.#entries) this.#end(entry, 'shutdown')
+  }
+
+  #keyOf({ caller, clientIp }: Call): string {
+    return caller ? spenderOf(caller) : `address ${this.#ports.addressKey(clientIp)}`
+  }
+
+  #count(entry: Entry): void {
+    const { settings, metrics } = this.#ports
+    const { caller, operation } = entry.call
+    if (this.#isClosed || this.#entries.size >= settings.maxOpen)
+      throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'open streams of this replica' })
+    const count = this.#counts.get(entry.key) ?? 0
+    const limit = caller ? settings.maxPerAccount : settings.maxPerAddress
+    if (count >= limit) {
+      metrics.countRefused()
+      throw rateLimited(1_000, `${limit} open streams of the ${caller ? 'account' : 'address'}`)
+    }
+    this.#counts.set(entry.key, count + 1)
+    this.#entries.add(entry)
+    metrics.changeOpen(operation.id, 1)
+  }
+
+  #release(entry: Entry, reason: StreamEnd): void {
+    if (!this.#entries.delete(entry)) return
+    clearInterval(entry.timer)
+    const count = (this.#counts.get(entry.key) ?? 1) - 1
+    if (count === 0) this.#counts.delete(entry.key)
+    else this.#counts.set(entry.key, count)
+    entry.call.streamEnd ??= reason
+    this.#ports.metrics.changeOpen(entry.call.operation.id, -1)
+    this.#ports.metrics.countEnd(entry.call.operation.id, entry.call.streamEnd)
+  }
+
+  #end(entry: Entry, reason: StreamEnd): void {
+    entry.call.streamEnd ??= reason
+    entry.watch.close()
+  }
+
+  #check(entry: Entry): void {
+    const { settings } = this.#ports
+    const now = performance.now()
+    if (now - entry.openedAt >= settings.maxLifetimeMs) this.#end(entry, 'lifetime')
+    else if (now - entry.activeAt >= settings.idleTimeoutMs) this.#end(entry, 'idle')
+    else if (entry.call.caller && !entry.isChecking) this.#checkCaller(entry)
+  }
+
+  #checkCaller(entry: Entry): void {
+    entry.isChecking = true
+    entry.watch
+      .checkCaller(entry.call)
+      .catch((error: unknown) => this.#end(entry, hasLostAccess(error) ? 'revoked' : 'unavailable'))
+      .finally(() => {
+        entry.isChecking = false
+      })
+  }
+}

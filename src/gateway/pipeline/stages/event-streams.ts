@@ -1,0 +1,87 @@
+import { type Readable, Transform } from 'node:stream'
+import { Refusal, StreamReply } from '../../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import type { OpenStream, OpenStreams } from '../open-streams.ts'
+import type { CheckCaller } from './access-control.ts'
+
+/** Time that the client gets to read what was sent before its stream ended. */
+const flushMs = 250
+
+class EventRelay extends Transform {
+  #stream: OpenStream | undefined
+  #source: Readable | undefined
+
+  constructor(maxBufferedBytes: number) {
+    super({ readableHighWaterMark: maxBufferedBytes / 2, writableHighWaterMark: maxBufferedBytes / 2 })
+    // The reader gets errors from its own pipeline. Without a reader, they must not end the process.
+    this.on('error', () => undefined)
+  }
+
+  /** If the events break off, the client's connection is destroyed. */
+  start(stream: OpenStream, source: Readable): void {
+    this.#stream = stream
+    this.#source = source
+    const breakOff = (cause?: unknown): void => {
+      if (!this.writableEnded)
+        this.destroy(new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: 'event stream broke off', cause }))
+    }
+    let isEnded = false
+    source.on('end', () => {
+      isEnded = true
+    })
+    source.on('error', breakOff).on('close', () => {
+      if (!isEnded) breakOff()
+    })
+    this.on('close', () => {
+      source.destroy()
+      stream.release(isEnded ? 'service' : 'client')
+    })
+    source.pipe(this)
+  }
+
+  /** Ends the stream abruptly if the client does not read the rest. */
+  stop(): void {
+    this.#source?.unpipe(this)
+    this.end()
+    this.#source?.destroy()
+    const timer = setTimeout(() => this.destroy(), flushMs)
+    this.once('close', () => clearTimeout(timer))
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: (error: null, chunk: Buffer) => void): void {
+    this.#stream?.touch()
+    done(null, chunk)
+  }
+}
+
+export interface EventStreamPorts {
+  streams: OpenStreams
+  checkCaller: CheckCaller
+  maxBufferedBytes: number
+}
+
+const relayEvents = async (ports: EventStreamPorts, call: Call, dispatch: Stage): Promise<void> => {
+  const { streams, checkCaller, maxBufferedBytes } = ports
+  const relay = new EventRelay(maxBufferedBytes)
+  const stream = streams.open(call, { checkCaller, close: () => relay.stop() })
+  try {
+    await dispatch(call)
+  } catch (error) {
+    stream.release('service')
+    throw error
+  }
+  if (!(call.reply instanceof StreamReply)) throw new TypeError('an event stream has no bytes')
+  const { status, headers, body } = call.reply
+  if (relay.writableEnded) {
+    body.destroy()
+    stream.release('service')
+    throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'the stream ended before its head arrived' })
+  }
+  relay.start(stream, body)
+  call.reply = new StreamReply(status, headers, relay)
+}
+
+/** Counts an event stream before the service is contacted. */
+export function relayEventsStage(ports: EventStreamPorts, dispatch: Stage): Stage {
+  return (call) => (call.operation.reply === 'events' ? relayEvents(ports, call, dispatch) : dispatch(call))
+}

@@ -1,0 +1,30 @@
+import { SocketReply } from '../../kernel/index.ts'
+import type { Call, Stage } from '../pipeline/call.ts'
+import type { OpenStreams } from '../pipeline/open-streams.ts'
+import type { CheckCaller } from '../pipeline/stages/access-control.ts'
+import { type ClosedSocket, SocketRelay } from './relay.ts'
+
+export interface SocketPorts {
+  streams: OpenStreams
+  checkCaller: CheckCaller
+  onClosed(closed: ClosedSocket): void
+}
+
+const openSocket = async ({ streams, checkCaller, onClosed }: SocketPorts, call: Call, dispatch: Stage) => {
+  const stream = streams.open(call, { checkCaller, close: () => call.relay?.close(call.streamEnd ?? 'service') })
+  try {
+    await dispatch(call)
+    if (!(call.reply instanceof SocketReply)) throw new TypeError('a handshake needs a WebSocket')
+  } catch (error) {
+    stream.release('service')
+    throw error
+  }
+  call.relay = new SocketRelay(call, call.reply, stream, onClosed)
+  // The stream can have ended during the handshake.
+  if (call.streamEnd !== null) call.relay.close(call.streamEnd)
+}
+
+/** Counts a WebSocket before the service is contacted. */
+export function relaySocketsStage(ports: SocketPorts, dispatch: Stage): Stage {
+  return (call) => (call.handshake ? openSocket(ports, call, dispatch) : dispatch(call))
+}
