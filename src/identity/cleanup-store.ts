@@ -3,25 +3,28 @@ import { type Database, timestamptz } from '../database/index.ts'
 import { addMs, days, type Instant } from '../kernel/index.ts'
 import { failureRetentionMs, type LockoutRule } from './lockout/rules.ts'
 
-/** Ended sessions are retained for support and investigations only. */
 const sessionRetentionMs = days(30)
 const shortRetentionMs = days(1)
 
-/**
- * Maximum number of rows per statement. A long statement would block the embedded store, or time out on a server and
- * roll back.
- */
+/** A longer statement would block the embedded store, or time out on a server and roll back. */
 const maxRows = 1_000
 
 interface ExpiredRows {
-  table: 'one_time_codes' | 'login_sessions' | 'password_tokens' | 'login_failures' | 'refresh_tokens' | 'sessions'
-  /** Indexed column. Rows with an earlier value than `before` are deleted. */
-  column: 'expires_at' | 'window_started_at'
+  table:
+    | 'one_time_codes'
+    | 'login_sessions'
+    | 'password_tokens'
+    | 'login_failures'
+    | 'refresh_tokens'
+    | 'sessions'
+    | 'known_devices'
+  /** An indexed column. Rows whose value is earlier than `before` are deleted. */
+  column: 'expires_at' | 'window_started_at' | 'last_seen_at'
   before: Instant
   where?: RawBuilder<SqlBool>
 }
 
-/** Deletes up to `maxRows` rows and returns how many. */
+/** Deletes up to `maxRows` rows and returns the number of deleted rows. */
 const deleteBatch = async (database: Database, { table, column, before, where }: ExpiredRows): Promise<number> => {
   const [from, end] = [sql.table(table), sql.ref(column)]
   const { numAffectedRows = 0n } = await sql`
@@ -32,18 +35,17 @@ const deleteBatch = async (database: Database, { table, column, before, where }:
 }
 
 /**
- * Deletes rows without any further effect: expired attempts, codes and tokens, failures past their retention, and old
- * sessions. The login history and the audit log remain. Several replicas can run it concurrently. Throws the signal's
- * reason between two statements once it has aborted.
+ * Keeps the login history and the audit log. Replicas can run it concurrently. Throws the signal's reason before the
+ * next statement.
  */
 export const deleteExpired = async (
   database: Database,
   now: Instant,
-  lockout: Pick<LockoutRule, 'windowMs'>,
+  { failures, knownDevices }: { failures: Pick<LockoutRule, 'windowMs'>; knownDevices: { retentionMs: number } },
   signal?: AbortSignal,
 ): Promise<void> => {
   const recently = addMs(now, -shortRetentionMs)
-  const failuresBefore = addMs(now, -failureRetentionMs(lockout))
+  const failuresBefore = addMs(now, -failureRetentionMs(failures))
   const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${timestamptz(failuresBefore)})`
   const expired: ExpiredRows[] = [
     { table: 'one_time_codes', column: 'expires_at', before: recently },
@@ -52,6 +54,7 @@ export const deleteExpired = async (
     { table: 'password_tokens', column: 'expires_at', before: recently },
     { table: 'refresh_tokens', column: 'expires_at', before: recently },
     { table: 'sessions', column: 'expires_at', before: addMs(now, -sessionRetentionMs) },
+    { table: 'known_devices', column: 'last_seen_at', before: addMs(now, -knownDevices.retentionMs) },
   ]
   for (const rows of expired) {
     for (let deleted = maxRows; deleted === maxRows; ) {

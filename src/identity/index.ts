@@ -1,9 +1,9 @@
 /*
- * The operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
- * and the secure channel. There is one folder per capability. A folder imports only from folders before it in this order:
- * accounts, notices, tokens, codes, lockout, attempts, sessions, mfa, passwords, ip-whitelist, login, registration. The
- * secure channel imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts`
- * and `service.ts`.
+ * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
+ * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
+ * codes, devices, lockout, attempts, sessions, mfa, passwords, ip-whitelist, login, registration. The secure channel
+ * imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
+ * `service.ts`.
  */
 import type { JSONWebKeySet } from 'jose'
 import type { Database, Tx } from '../database/index.ts'
@@ -34,42 +34,41 @@ import { VerifiedTokens } from './tokens/verified-tokens.ts'
 export { provideAccount } from './accounts/service.ts'
 export { accountByEmail, accountById } from './accounts/store.ts'
 export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
+export { keyedColumns as identityColumns } from './keyed-columns.ts'
+export { type EnrolledFactors, enrollAuthenticator } from './mfa/enroll.ts'
+export type { PurposeDetails, PurposePorts } from './mfa/purpose.ts'
+export { areFactorsSet, areFactorsUsedSince, resetFactors } from './mfa/reset.ts'
 export { assertPasswordAllowed } from './passwords/policy.ts'
-export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
+export type { IdentityHooks, IdentityPorts } from './ports.ts'
+export { assertSessionOpen } from './sessions/service.ts'
 export { endSessions } from './sessions/store.ts'
 export { fixedSettings, type IdentitySettings } from './settings.ts'
-export { assertionType } from './tokens/rules.ts'
+export { createAssertionSigner } from './tokens/jwt.ts'
+export { accessTokenType, assertionType } from './tokens/rules.ts'
 export { SigningKeys } from './tokens/signing-keys.ts'
 
 /** Identity as `compose` uses it. */
 export interface Identity {
   handlers: HandlerTable
-  /** Opens and seals request and response bodies. */
   channel: ChannelPort
-  authentication: Pick<AuthenticationPort, 'accessToken'>
-  /** Signs the assertions that accompany calls to upstreams. */
+  authentication: Pick<AuthenticationPort, 'accessToken' | 'cachedAccount'>
   signer: AssertionSigner
-  /** JWK Set (RFC 7517, section 5) of the signing keys. */
+  /** RFC 7517, section 5. */
   jwks(): Promise<JSONWebKeySet>
-  /** Adds a signing key and returns its id. */
   rotateSigningKey(): Promise<string>
-  /** Creates an account without a registration, or returns the existing one. */
   provideAccount(account: ProvidedAccount, tx?: Tx): Promise<{ accountId: AccountId; created: boolean }>
-  /** Drops sessions from the cache. Call it after other code has ended them in the store. */
   invalidateSessions(ids: readonly SessionId[]): void
-  /** Rejects with ACCESS.IP_NOT_ALLOWED if the account's whitelist does not contain the address. Used for API keys. */
+  /** Rejects with ACCESS.IP_NOT_ALLOWED. */
   assertAddressAllowed(account: GuardedAccount, clientIp: string): Promise<void>
-  /** Number of login steps that wait in each queue. */
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
-  /** Job kinds of this process: security mails. */
   jobs: JobKind[]
-  /** Deletes expired rows in batches until the signal aborts. The database must have no statement timeout. */
+  /** The database must have no statement timeout. */
   deleteExpired(database: Database, signal?: AbortSignal): Promise<void>
 }
 
-/** Creates identity. Resolves once a signing key and a channel key exist. */
+/** Resolves once a signing key and a channel key exist. */
 export const createIdentity = async (ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> => {
-  const { database, clock, ids } = ports
+  const { clock, ids } = ports
   const keys = new SigningKeys(ports, settings.tokens)
   const tokens = new AccessTokens(ports, keys, settings.tokens)
   const sessionCache = createSessionCache(ports, settings.sessions)
@@ -98,7 +97,10 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   return {
     handlers: new Map(tables.flatMap((table) => [...table])),
     channel: channel.port,
-    authentication: { accessToken: (credential) => authenticator.authenticate(credential) },
+    authentication: {
+      accessToken: (credential) => authenticator.authenticate(credential),
+      cachedAccount: (token, at) => authenticator.cachedAccount(token, at),
+    },
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),
     jwks: () => keys.jwks(),
     rotateSigningKey: () => keys.rotate(),
@@ -111,7 +113,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
       'login-begin': concurrency.firstStep.waiting,
       'login-complete': concurrency.laterSteps.waiting,
     },
-    jobs: [noticeMailJob({ database, mailer: ports.mailer, words: ports.words, portals: settings.portals })],
-    deleteExpired: (store, signal) => deleteExpired(store, clock.now(), settings.login.failures, signal),
+    jobs: [noticeMailJob({ ...ports, ...settings.notices, portals: settings.portals })],
+    deleteExpired: (store, signal) => deleteExpired(store, clock.now(), settings.login, signal),
   }
 }

@@ -1,7 +1,8 @@
 import { sqlMigration } from '../database/index.ts'
-import { accounts } from './accounts/schema.ts'
+import { accountLists, accounts } from './accounts/schema.ts'
 import { attempts } from './attempts/schema.ts'
 import { codes } from './codes/schema.ts'
+import { devices } from './devices/schema.ts'
 import { ipWhitelist } from './ip-whitelist/schema.ts'
 import { lockout } from './lockout/schema.ts'
 import { mfa } from './mfa/schema.ts'
@@ -10,10 +11,11 @@ import { secureChannel } from './secure-channel/schema.ts'
 import { loginHistory, sessions } from './sessions/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
-/** Migrations of identity. Each capability defines its tables in its `schema.ts`; referenced tables come first. */
+/** Tables that others reference must come first. */
 export const migrations = [
   sqlMigration('001-baseline', [
     ...accounts,
+    ...devices,
     ...sessions,
     ...tokens,
     ...secureChannel,
@@ -25,4 +27,5 @@ export const migrations = [
     ...ipWhitelist,
     ...passwords,
   ]),
+  sqlMigration('002-account-lists', accountLists),
 ]

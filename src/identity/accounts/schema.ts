@@ -1,5 +1,5 @@
-import type { Generated } from 'kysely'
-import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { Generated, GeneratedAlways } from 'kysely'
+import { type NullableTimestamp, type Timestamp, trigramIndexes } from '../../database/index.ts'
 import type { AccountId, AccountStatus, Permission, Portal } from '../../kernel/index.ts'
 
 interface AccountsTable {
@@ -10,6 +10,8 @@ interface AccountsTable {
   /** As entered. Comparisons use `email_canonical`. */
   email: string
   email_canonical: string
+  /** The canonical address without its sub-address, the same for all accounts of a person. */
+  person_key: GeneratedAlways<string>
   email_verified_at: NullableTimestamp
   phone: Generated<string>
   account_name: string
@@ -24,7 +26,6 @@ interface AccountsTable {
   last_login_at: NullableTimestamp
   last_login_ip: string | null
   ip_whitelist_enabled: Generated<boolean>
-  /** Permissions on the SYSTEM portal; empty for consumers. */
   operator_permissions: Generated<Permission[]>
   created_at: Timestamp
   updated_at: Timestamp
@@ -36,7 +37,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Accounts. Each belongs to one portal. Only accounts of the SYSTEM portal have operator permissions. */
 export const accounts = [
   `CREATE TABLE accounts (
     biz_id uuid PRIMARY KEY,
@@ -45,6 +45,8 @@ export const accounts = [
     account_status text NOT NULL CHECK (account_status IN ('PENDING_APPROVAL', 'ACTIVE', 'SUSPENDED', 'REJECTED')),
     email text NOT NULL,
     email_canonical text NOT NULL,
+    person_key text NOT NULL GENERATED ALWAYS AS
+      (regexp_replace(email_canonical, '^([^+@]+)\\+[^@]*@', '\\1@')) STORED,
     email_verified_at timestamptz,
     phone text NOT NULL DEFAULT '',
     account_name text NOT NULL,
@@ -65,7 +67,24 @@ export const accounts = [
     UNIQUE (portal, email_canonical),
     CHECK (portal = 'SYSTEM' OR operator_permissions = '{}')
   )`,
-  // For the list of accounts pending approval, and for the metric that counts them.
+  // Serves the list and the metric of accounts pending approval.
   `CREATE INDEX accounts_awaiting_approval ON accounts (portal, created_at)
     WHERE account_status = 'PENDING_APPROVAL'`,
+  `CREATE INDEX accounts_person ON accounts (person_key)`,
+]
+
+/** For operators. Most accounts are active and belong to CONSUMER, so the other ones get small indexes. */
+export const accountLists = [
+  `CREATE INDEX IF NOT EXISTS accounts_created ON accounts (created_at, biz_id)`,
+  `CREATE INDEX IF NOT EXISTS accounts_changed ON accounts (updated_at, biz_id)`,
+  `CREATE INDEX IF NOT EXISTS accounts_email ON accounts (email_canonical, biz_id)`,
+  // Also serves the metric of accounts pending approval.
+  `CREATE INDEX IF NOT EXISTS accounts_status ON accounts (account_status, created_at, biz_id) INCLUDE (portal)
+    WHERE account_status <> 'ACTIVE'`,
+  `DROP INDEX accounts_awaiting_approval`,
+  `CREATE INDEX IF NOT EXISTS accounts_operators ON accounts (created_at, biz_id) WHERE portal = 'SYSTEM'`,
+  ...trigramIndexes('accounts', {
+    accounts_email_trigrams: 'email_canonical',
+    accounts_name_trigrams: 'lower(upper(account_name))',
+  }),
 ]

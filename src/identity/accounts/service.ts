@@ -15,15 +15,13 @@ const assertFound = (account: Account | undefined): Account => {
   return account
 }
 
-/** Returns the caller's account. Throws ACCESS.TOKEN_INVALID if it does not exist. */
+/** Throws ACCESS.TOKEN_INVALID if the account does not exist. */
 export const ownAccount = async (store: Database | Tx, { portal, accountId }: Caller): Promise<Account> =>
   assertFound(await accountById(store, portal, accountId))
 
-/** Returns the caller's account and locks its row. Throws ACCESS.TOKEN_INVALID if it does not exist. */
 export const lockOwnAccount = async (tx: Tx, { portal, accountId }: Caller): Promise<Account> =>
   assertFound(await lockAccount(tx, portal, accountId))
 
-/** An account to create from the development seed or the command line. */
 export interface ProvidedAccount {
   portal: Portal
   email: string
@@ -40,13 +38,12 @@ export interface ProvidedAccount {
 }
 
 export interface ProvideAccountPorts extends Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'passwords'> {
-  /** Session limit of a new account. */
   maxSessions: number
 }
 
 /**
- * Creates an account with a verified e-mail address, or returns the existing account with that address unchanged. Runs in
- * the caller's transaction if `tx` is set.
+ * Creates an account with a verified address, or returns an existing account unchanged. Runs in the caller's
+ * transaction if `tx` is set.
  */
 export const provideAccount = async (
   ports: ProvideAccountPorts,

@@ -1,4 +1,4 @@
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -10,7 +10,6 @@ import {
   toDate,
 } from '../../kernel/index.ts'
 
-/** An account with the columns that identity reads. */
 export interface Account {
   id: AccountId
   portal: Portal
@@ -19,7 +18,7 @@ export interface Account {
   emailCanonical: string
   emailVerifiedAt: Instant | null
   name: string
-  /** Language of mails that are not caused by a request. */
+  /** Language of emails without a request. */
   language: string
   passwordHash: string | null
   maxSessions: number
@@ -75,19 +74,32 @@ const lockById = statement((store, param: Param<{ portal: Portal; id: AccountId 
   selectAccount(store, param('portal')).where('biz_id', '=', param('id')).forNoKeyUpdate(),
 )
 
-/** Returns the account with an e-mail address, compared in canonical form. */
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
   findByEmail.first(store, { portal, email: canonicalEmail(email) })
 
-/** Returns the account with an id. */
 export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   findById.first(store, { portal, id })
 
-/** Returns an account and locks its row. The lock serializes changes to the account's sessions and credentials. */
+/** The id of the account that is signing in, as SQL. */
+export const accountIdOfAttempt = (
+  portal: Portal | RawBuilder<Portal>,
+  digest: Uint8Array | RawBuilder<Uint8Array>,
+): RawBuilder<AccountId> =>
+  sql`(SELECT account_biz_id FROM login_sessions WHERE portal = ${portal} AND token_digest = ${digest})`
+
+const findByAttempt = statement((store, param: Param<{ portal: Portal; digest: Uint8Array }>) =>
+  selectAccount(store, param('portal')).where('biz_id', '=', accountIdOfAttempt(param('portal'), param('digest'))),
+)
+
+/** The account that is signing in. */
+export const accountOfAttempt = (store: Store, portal: Portal, digest: Uint8Array): Promise<Account | undefined> =>
+  findByAttempt.first(store, { portal, digest })
+
+/** Serializes changes to the account's sessions and credentials. */
 export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   lockById.first(tx, { portal, id })
 
-/** Inserts an account. Returns false if the portal has an account with this e-mail address. */
+/** Returns false if the portal already has the address. */
 export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
   const now = toDate(at)
   const inserted = await store
@@ -127,7 +139,6 @@ const updateLastLogin = statement(
       .where('biz_id', '=', param('id')),
 )
 
-/** Records the time and client address of a completed sign-in. */
 export const recordLastLogin = async (
   tx: Tx,
   { portal, id }: Account,

@@ -12,7 +12,7 @@ export interface AttemptsTable {
   created_at: Timestamp
   expires_at: Timestamp
   spent_at: NullableTimestamp
-  /** For a registration: the address as entered, and the time at which the mailed code verified it. */
+  /** As entered. Null for a sign-in. */
   email: string | null
   email_verified_at: NullableTimestamp
 }
@@ -23,7 +23,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Pending sign-ins and registrations. */
 export const attempts = [
   `CREATE TABLE login_sessions (
     token_digest bytea PRIMARY KEY,
@@ -41,7 +40,7 @@ export const attempts = [
     CHECK ((kind = 'REGISTRATION') = (email IS NOT NULL))
   )`,
   `CREATE INDEX login_sessions_expiry ON login_sessions (expires_at)`,
-  // Finds the pending sign-ins of an account, which are cancelled when its password changes.
+  // Serves the cancellation of pending sign-ins after a password change.
   `CREATE INDEX login_sessions_under_way ON login_sessions (account_biz_id)
     WHERE account_biz_id IS NOT NULL AND spent_at IS NULL`,
 ]

@@ -1,23 +1,19 @@
+import { allInOrder, type Database, inOneRoundTrip } from '../../database/index.ts'
 import { addMs, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { firstOf } from '../../platform/crypto/index.ts'
 import type { CodeOwner } from '../codes/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
 import { type Attempt, type AttemptKind, type NewAttempt, readAttempt } from './store.ts'
 
-/** A pending sign-in or registration. */
 export interface PendingAttempt {
   digest: Uint8Array
   attempt: Attempt
-  /** Owner of the mailed code. */
   code: CodeOwner
 }
 
-/** Returns the stored digest of a session id. */
-export const attemptDigestOf = ({ digest }: IdentityPorts, sessionId: string): Uint8Array =>
-  digest('login-session', sessionId)
-
-/** Creates an attempt to insert. The client gets the session id; the store only gets its digest. */
+/** The store gets only the digest of the session id. */
 export const prepareAttempt = (
   ports: IdentityPorts,
   { attempts, sessionTtlMs }: IdentitySettings['login'],
@@ -28,34 +24,46 @@ export const prepareAttempt = (
   const now = clock.now()
   const clientDigest = digest('client-hash', clientHash)
   const expiresAt = addMs(now, sessionTtlMs)
-  const attempt = { digest: attemptDigestOf(ports, sessionId), portal, clientDigest, tries: attempts, expiresAt }
+  const attempt = { digest: digest('login-session', sessionId), portal, clientDigest, tries: attempts, expiresAt }
   return { sessionId, attempt, now }
 }
 
-/** Returns the owner of the code that is mailed for an attempt. */
 export const attemptCodeOwner = (portal: Portal, purpose: AttemptKind, digest: Uint8Array): CodeOwner => ({
   portal,
   owner: Buffer.from(digest).toString('base64url'),
   purpose,
 })
 
-/**
- * Returns the attempt with a session id. Throws AUTH.SESSION_NOT_FOUND if the attempt is unknown, expired or used, or
- * if a sign-in has no tries left. Throws AUTH.CLIENT_MISMATCH if another client started it.
- */
+/** Throws AUTH.SESSION_NOT_FOUND, and AUTH.CLIENT_MISMATCH for another client. */
 export const findAttempt = async (
+  ports: IdentityPorts,
+  kind: AttemptKind,
+  sessionId: string,
+  context: RequestContext,
+  now: Instant,
+): Promise<PendingAttempt> =>
+  (await findAttemptAnd(ports, kind, sessionId, context, now, async () => undefined)).pending
+
+/** Like `findAttempt`. Runs `read` in the same round trip, even for an attempt that does not exist. */
+export const findAttemptAnd = async <T>(
   ports: IdentityPorts,
   kind: AttemptKind,
   sessionId: string,
   { portal, clientHash }: RequestContext,
   now: Instant,
-): Promise<PendingAttempt> => {
+  read: (database: Database, attemptDigest: Uint8Array) => Promise<T>,
+): Promise<{ pending: PendingAttempt; result: T }> => {
   const { database, digest } = ports
   assertOpaqueToken(sessionId)
-  const attemptDigest = attemptDigestOf(ports, sessionId)
-  const attempt = await readAttempt(database, portal, kind, attemptDigest, now)
-  if (!attempt) throw sessionNotFound(`no pending ${kind} attempt`)
-  if (Buffer.compare(attempt.clientDigest, digest('client-hash', clientHash)) !== 0)
-    throw new Refusal('AUTH.CLIENT_MISMATCH')
-  return { digest: attemptDigest, attempt, code: attemptCodeOwner(portal, kind, attemptDigest) }
+  const found = await firstOf(digest.candidates('login-session', sessionId), async (attemptDigest) => {
+    const [attempt, result] = await inOneRoundTrip(database, (store) =>
+      allInOrder([readAttempt(store, portal, kind, attemptDigest, now), read(store, attemptDigest)]),
+    )
+    return attempt && { attemptDigest, attempt, result }
+  })
+  if (!found) throw sessionNotFound(`no pending ${kind} attempt`)
+  const { attemptDigest, attempt, result } = found
+  if (!digest.matches(attempt.clientDigest, 'client-hash', clientHash)) throw new Refusal('AUTH.CLIENT_MISMATCH')
+  const code = attemptCodeOwner(portal, kind, attemptDigest)
+  return { pending: { digest: attemptDigest, attempt, code }, result }
 }

@@ -6,7 +6,7 @@ import type { AttemptsTable } from './schema.ts'
 export type AttemptKind = AttemptsTable['kind']
 type Store = Database | Tx
 
-/** A pending attempt. A sign-in has an account id; a registration has an e-mail address. */
+/** A sign-in has an account id, and a registration has an address. */
 export interface Attempt {
   accountId: AccountId | null
   email: string | null
@@ -17,7 +17,6 @@ export interface Attempt {
   expiresAt: Instant
 }
 
-/** An attempt to insert. */
 export interface NewAttempt {
   digest: Uint8Array
   portal: Portal
@@ -35,7 +34,6 @@ const rowOf = (attempt: NewAttempt, at: Instant) => ({
   expires_at: toDate(attempt.expiresAt),
 })
 
-/** Inserts a registration of an e-mail address. */
 export const insertRegistrationAttempt = async (
   store: Store,
   attempt: NewAttempt,
@@ -50,8 +48,8 @@ export const insertRegistrationAttempt = async (
 }
 
 /**
- * Inserts a sign-in for an account whose password was verified. Returns false if the password has changed since then.
- * FOR SHARE waits for a concurrent password change, which either cancels this attempt or prevents it.
+ * Returns false if the password has changed since its verification. FOR SHARE waits for a concurrent change. A later
+ * change cancels this sign-in.
  */
 export const insertLoginAttempt = async (
   store: Store,
@@ -91,13 +89,11 @@ const findPending = statement((store, param: Param<PendingKey & { kind: AttemptK
     .where('token_digest', '=', param('digest'))
     .where('spent_at', 'is', null)
     .where(validAt('created_at', 'expires_at', param('now')))
-    // A registration without tries left can already have a verified address, and can then still be completed.
+    // A registration with a verified address needs no tries.
     .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
 
-/**
- * Returns a pending attempt. Returns undefined if it is unknown, expired or used, or if a sign-in has no tries left.
- */
+/** Returns undefined if the attempt is unknown, expired, used, or a sign-in without tries left. */
 export const readAttempt = (
   store: Store,
   portal: Portal,
@@ -106,7 +102,6 @@ export const readAttempt = (
   now: Instant,
 ): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
 
-/** Updates an attempt if it is still pending. */
 const updatePending = (store: Store, param: Param<PendingKey>) =>
   store
     .updateTable('login_sessions')
@@ -122,7 +117,7 @@ const decrementTries = statement((store, param: Param<PendingKey>) =>
     .where('attempts_left', '>', 0),
 )
 
-/** Uses up one try before the code is verified. Returns false if no try is left. */
+/** Call this before verifying the code. Returns false if no try is left. */
 export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
@@ -134,7 +129,7 @@ const updateCodeSentAt = statement((store, param: Param<PendingKey & { resendMs:
     ),
 )
 
-/** Marks a code as sent. Returns false if one was sent within `resendMs`. */
+/** Records that a code was sent. Returns false if the previous code was sent less than `resendMs` ago. */
 export const claimCodeSending = async (
   tx: Tx,
   portal: Portal,
@@ -149,7 +144,6 @@ const updateEmailVerifiedAt = statement((store, param: Param<PendingKey>) =>
     .where('kind', '=', 'REGISTRATION'),
 )
 
-/** Marks the address of a registration as verified. Returns false if the registration is not pending. */
 export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
@@ -157,14 +151,10 @@ const updateSpentAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param).set({ spent_at: param('now') }),
 )
 
-/** Marks an attempt as used. Returns false if it is not pending. */
 export const spendAttempt = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateSpentAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
-/**
- * Cancels an account's pending sign-ins after a password change. Expired ones are included, because they would become
- * valid again if a fast clock is set back.
- */
+/** Also cancels expired sign-ins, because they would become valid again if a fast clock is set back. */
 export const cancelLoginAttempts = async (
   tx: Tx,
   portal: Portal,

@@ -19,9 +19,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Mailed one-time codes. */
 export const codes = [
-  // The owner is a sign-in attempt, a registration, or a session during a step-up. A new code replaces the previous one.
   `CREATE TABLE one_time_codes (
     owner text NOT NULL,
     purpose text NOT NULL CHECK (purpose IN ('LOGIN', 'REGISTRATION', 'STEP_UP')),

@@ -1,3 +1,4 @@
+import type { Tx } from '../../database/index.ts'
 import {
   canonicalEmail,
   type Instant,
@@ -7,41 +8,54 @@ import {
   rateLimited,
 } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
-import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { type KeyedDigest, spendOneOf } from '../../platform/crypto/index.ts'
 import type { WindowLimit } from '../settings.ts'
-import type { CodeOwner } from './store.ts'
+import { type CodeOwner, spendCode } from './store.ts'
 
 const digits = 6
 
-/** Returns a code of six random digits. */
 export const mintCode = (randomness: Randomness): string =>
   randomness
     .integer(10 ** digits)
     .toString()
     .padStart(digits, '0')
 
-/** Returns the stored digest of a code. It includes the owner, so that a code is valid for its owner only. */
+/** Includes the owner, so that a code is valid for its owner only. */
 export const codeDigest = (digest: KeyedDigest, { portal, owner, purpose }: CodeOwner, code: string): Uint8Array =>
   digest('one-time-code', portal, purpose, owner, code)
 
-/** Masks an e-mail address: only its first character and its domain remain. */
+/** Accepts codes of previous secret keys, too. */
+export const spendPresentedCode = (
+  tx: Tx,
+  digest: KeyedDigest,
+  owner: CodeOwner,
+  code: string,
+  now: Instant,
+): Promise<boolean> => {
+  const { portal, owner: name, purpose } = owner
+  const candidates = digest.candidates('one-time-code', portal, purpose, name, code)
+  return spendOneOf(candidates, (candidate) => spendCode(tx, owner, candidate, now))
+}
+
 export const maskEmail = (email: string): string => {
   const at = email.lastIndexOf('@')
   return `${email.slice(0, 1)}***${email.slice(at)}`
 }
 
-/** Returns the refusal of a request for a code within `resendMs` of the last one. */
+/** Returns the refusal for a code that is requested less than `resendMs` after the previous code. */
 export const resendTooSoon = (waitMs: number, internal: string, resendMs: number): Refusal =>
   rateLimited(waitMs, internal, { name: 'code-resend', limit: 1, windowMs: resendMs })
 
-/** Throws ACCESS.RATE_LIMITED within `resendMs` of the last code. Call it before `countMail`. */
+/**
+ * Throws ACCESS.RATE_LIMITED. Call this before `countMail`.
+ */
 export const assertResendable = (sentAt: Instant | null, now: Instant, resendMs: number): void => {
-  // The difference is absolute, because `sentAt` can be in the future after the clock was set back.
+  // Absolute, because the clock may have been set back.
   if (sentAt === null || Math.abs(now - sentAt) >= resendMs) return
   throw resendTooSoon(resendMs - (now - sentAt), 'the last code is too recent', resendMs)
 }
 
-/** The response to a request for a mailed code. Times are in seconds. */
+/** Times are in seconds. */
 export interface SentCode {
   maskedDestination: string
   expiresIn: number
@@ -49,27 +63,33 @@ export interface SentCode {
   attemptsRemaining: number
 }
 
-/** Returns the subject that mails to an address are counted under. It is a digest, because the address may have no account. */
+/** A digest, because the address may not have an account. */
 export const addressSubject = (digest: KeyedDigest, email: string): string =>
   Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
 
-/** A mail to count, and its limit. */
 export interface MailCount {
   portal: Portal
   /** An account id, or an `addressSubject`. */
   subject: string
-  kind: 'code' | 'registration' | 'forgot'
+  kind: 'code' | 'registration' | 'registration-daily' | 'forgot'
   limit: WindowLimit
+  /** Part of the limit for known devices only. */
+  reserve?: { size: number; mayUse: boolean }
 }
 
 /**
- * Counts a mail. Throws ACCESS.RATE_LIMITED if the recipient exceeds the limit for its kind. Call it before the account is
- * looked up, so that the refusal does not reveal whether the account exists. Do not call it inside a transaction: it would
- * hold the connection, and a retry would count twice.
+ * Throws ACCESS.RATE_LIMITED. Call this before looking up the account, so that the refusal does not reveal whether the
+ * account exists. Do not call it inside a transaction, which would hold its connection and count twice on a retry.
  */
-export const countMail = async (cache: Cache, { portal, subject, kind, limit: rule }: MailCount): Promise<void> => {
-  const { limit, windowMs } = rule
-  const { count, remaining } = await cache.increment(`{mails:${portal}:${subject}}:${kind}`, windowMs)
-  if (count <= limit) return
+export const countMail = async (
+  cache: Cache,
+  { portal, subject, kind, limit: { limit, windowMs }, reserve }: MailCount,
+): Promise<void> => {
+  const key = `{mails:${portal}:${subject}}:${kind}`
+  // At least one email stays available to unknown devices.
+  const reserved = Math.min(reserve?.size ?? 0, limit - 1)
+  if (reserve?.mayUse && reserved > 0 && (await cache.increment(`${key}:reserve`, windowMs)).count <= reserved) return
+  const { count, remaining } = await cache.increment(key, windowMs)
+  if (count <= limit - reserved) return
   throw rateLimited(remaining, `too many mails of kind ${kind}`, { name: `${kind}-mails`, limit, windowMs })
 }

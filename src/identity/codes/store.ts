@@ -2,7 +2,7 @@ import { type Database, differsByAtLeast, type Param, statement, type Tx, validA
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { CodePurpose } from './schema.ts'
 
-/** Owner of a code: a sign-in attempt, a registration, or a session during a step-up. */
+/** A sign-in attempt, a registration, or a session during a step-up. */
 export interface CodeOwner {
   portal: Portal
   owner: string
@@ -24,7 +24,6 @@ const upsertCode = statement((store, param: Param<NewCode>) => {
     .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
 })
 
-/** Stores a code. It replaces the owner's previous code. */
 export const replaceCode = async (
   tx: Tx,
   owner: CodeOwner,
@@ -35,9 +34,9 @@ export const replaceCode = async (
   await upsertCode.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
 }
 
-/** Stores a code. Returns false if the owner's previous code was sent within `resendMs`. */
+/** Stores a code. Returns false if the owner's previous code was sent less than `resendMs` ago. */
 export const renewCode = async (
-  database: Database,
+  store: Database | Tx,
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
@@ -45,7 +44,7 @@ export const renewCode = async (
   resendMs: number,
 ): Promise<boolean> => {
   const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
-  const renewed = await database
+  const renewed = await store
     .insertInto('one_time_codes')
     .values({ portal, owner, purpose, ...code })
     .onConflict((conflict) =>
@@ -59,7 +58,6 @@ export const renewCode = async (
   return renewed !== undefined
 }
 
-/** Returns when the owner's last code was sent; null if none was. */
 export const readCodeSentAt = async (
   database: Database,
   { portal, owner, purpose }: CodeOwner,
@@ -87,6 +85,6 @@ const spendMatching = statement((store, param: Param<CodeOwner & { codeDigest: U
     .returning('owner'),
 )
 
-/** Marks a code as used. Returns false if it is wrong, used or expired. */
+/** Returns false if the code is wrong, used or expired. */
 export const spendCode = async (tx: Tx, owner: CodeOwner, codeDigest: Uint8Array, now: Instant): Promise<boolean> =>
   (await spendMatching.first(tx, { ...owner, codeDigest, now: toDate(now) })) !== undefined

@@ -5,7 +5,6 @@ import { bizId, nothing, timestamp, uniqueList } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'The addresses from which an account can be used.'
 
 const IpWhitelist = z.object({
@@ -47,7 +46,6 @@ export const replaceIpWhitelist = operation({
   refuses: ['STATE.CONFLICT'],
 })
 
-/** The body is optional. */
 export const enableIpWhitelist = operation({
   ...change,
   id: 'ipWhitelist.enable',

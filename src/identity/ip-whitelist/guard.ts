@@ -15,7 +15,6 @@ interface GuardRange {
 const toRanges = (entries: WhitelistEntry[]): GuardRange[] =>
   entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), matchedAt: lastMatchedAt }))
 
-/** Creates the whitelist check. Whitelists are cached for as long as sessions are. Matches are recorded no more often than session activity is. */
 export const createAddressGuard = (
   { database, clock }: IdentityPorts,
   { cacheTtlMs, activityIntervalMs, cacheSize }: IdentitySettings['sessions'],
@@ -25,10 +24,7 @@ export const createAddressGuard = (
   const readRanges = ({ portal, accountId }: GuardedAccount): MaybePromise<GuardRange[]> =>
     cache.read(accountId, () => listWhitelist(database, portal, accountId).then(toRanges))
 
-  /**
-   * Ignores a read-only store, for example after its disk is full, because it can still serve reads. Inside a
-   * transaction, the error is thrown.
-   */
+  /** Outside a transaction, ignores an unavailable or read-only store, because the request may only read. */
   const record = async (
     { portal, accountId }: GuardedAccount,
     { id }: GuardRange,

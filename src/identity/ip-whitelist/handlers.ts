@@ -19,7 +19,6 @@ const toWhitelistView = ({ enabled, entries }: Whitelist) => ({
   })),
 })
 
-/** Handlers for the IP whitelist of the caller's account. */
 export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>
   createHandlerTable(contract, {
     readIpWhitelist: async ({ caller }) => toWhitelistView(await getWhitelist(ports, caller)),

@@ -5,11 +5,10 @@ interface IpWhitelistEntriesTable {
   biz_id: string
   portal: Portal
   account_biz_id: AccountId
-  /** An address or a CIDR range, as entered. */
+  /** As entered. */
   address: string
   ip_version: number
   remark: string | null
-  /** Position in the list as entered. */
   place: number
   created_at: Timestamp
   last_matched_at: NullableTimestamp
@@ -21,7 +20,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Addresses and CIDR ranges that an account can be used from. */
 export const ipWhitelist = [
   `CREATE TABLE ip_whitelist_entries (
     biz_id uuid PRIMARY KEY,

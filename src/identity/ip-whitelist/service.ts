@@ -11,34 +11,27 @@ import type { SessionPorts } from '../sessions/service.ts'
 import { listActiveSessions } from '../sessions/store.ts'
 import { listWhitelist, replaceEntries, setWhitelistEnabled, type WhitelistEntry } from './store.ts'
 
-/** The ports of IP whitelists. */
 export interface WhitelistPorts extends SessionPorts {
   addressGuard: AddressGuard
 }
 
-/** An account's IP whitelist. */
 export interface Whitelist {
   enabled: boolean
   entries: WhitelistEntry[]
 }
 
-/** Returns a whitelist entry for an address or a range. */
 const toNewEntry = (ids: Ids, address: string) => ({
   id: ids.next<'ipWhitelistEntry'>(),
   address,
   ipVersion: ipVersion(parseRange(address)),
 })
 
-/**
- * Throws STATE.CONFLICT if the whitelist does not contain the caller's address, because enabling it would lock the
- * caller out.
- */
+/** Throws STATE.CONFLICT if the list would lock the caller out. */
 const assertCoversCaller = (addresses: string[], clientIp: string): void => {
   if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
   throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not contain the caller’s address' })
 }
 
-/** Changes the whitelist under the account's lock, records the change and mails a notice. */
 const changeWhitelist = async <T>(
   ports: WhitelistPorts,
   change: CredentialChange,
@@ -55,18 +48,17 @@ const changeWhitelist = async <T>(
     return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
   })
   addressGuard.invalidate(accountId)
-  // Cached sessions contain whether the whitelist is enabled, so invalidate them.
+  // Cached sessions contain `ipWhitelistEnabled`.
   for (const { sessionId } of sessions) sessionCache.invalidate(sessionId)
   return result
 }
 
-/** Returns the whitelist of the caller's account. */
 export const getWhitelist = async ({ database }: WhitelistPorts, caller: Caller): Promise<Whitelist> => {
   const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
   return { enabled: ipWhitelistEnabled, entries: await listWhitelist(database, portal, id) }
 }
 
-/** Replaces the whitelist. Throws STATE.CONFLICT if it is enabled and the new one does not contain the caller's address. */
+/** Throws STATE.CONFLICT if it would lock the caller out. */
 export const replaceWhitelist = (
   ports: WhitelistPorts,
   addresses: string[],
@@ -79,7 +71,9 @@ export const replaceWhitelist = (
     return { enabled: ipWhitelistEnabled, entries: await listWhitelist(tx, portal, id) }
   })
 
-/** Enables the whitelist. Throws STATE.CONFLICT if it does not contain the caller's address, unless `force` is set. */
+/**
+ * Throws STATE.CONFLICT if it would lock the caller out, unless `force` is set.
+ */
 export const enableWhitelist = (
   ports: WhitelistPorts,
   { force }: { force: boolean },
@@ -91,15 +85,14 @@ export const enableWhitelist = (
     await setWhitelistEnabled(tx, portal, id, true, ports.clock.now())
   })
 
-/** Disables the whitelist. */
 export const disableWhitelist = (ports: WhitelistPorts, context: CallerContext): Promise<void> =>
   changeWhitelist(ports, 'IP_WHITELIST_DISABLED', context, (tx, { portal, id }) =>
     setWhitelistEnabled(tx, portal, id, false, ports.clock.now()),
   )
 
 /**
- * Disables the whitelist of an account, for the command line. The entries stay, and the owner gets a mail. `record` runs in
- * the same transaction. Returns whether the whitelist was enabled; undefined if the account does not exist.
+ * For the command line. `record` runs in the transaction. Returns whether the whitelist was enabled, or undefined
+ * without an account.
  */
 export const disableWhitelistByEmail = (
   { database, clock, ids }: Pick<IdentityPorts, 'database' | 'clock' | 'ids'>,

@@ -1,7 +1,6 @@
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
-/** An address or range that an account can be used from. */
 export interface WhitelistEntry {
   id: string
   address: string
@@ -13,7 +12,6 @@ export interface WhitelistEntry {
 
 type Store = Database | Tx
 
-/** Returns an account's whitelist in the order it was submitted. */
 export const listWhitelist = (store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> =>
   store
     .selectFrom('ip_whitelist_entries')
@@ -30,7 +28,6 @@ export const listWhitelist = (store: Store, portal: Portal, accountId: AccountId
     .orderBy('place')
     .execute()
 
-/** Replaces all entries of an account's whitelist. */
 export const replaceEntries = async (
   tx: Tx,
   portal: Portal,
@@ -58,7 +55,6 @@ export const replaceEntries = async (
   await tx.insertInto('ip_whitelist_entries').values(rows).execute()
 }
 
-/** Enables or disables the whitelist of an account. */
 export const setWhitelistEnabled = async (
   tx: Tx,
   portal: Portal,
@@ -74,7 +70,7 @@ export const setWhitelistEnabled = async (
     .execute()
 }
 
-/** Records a match, unless a later one than `notSince` is recorded already. */
+/** Records a match, unless a match later than `notSince` is already recorded. */
 export const recordMatch = async (
   store: Store,
   { portal, accountId, id }: { portal: Portal; accountId: AccountId; id: string },

@@ -1,8 +1,8 @@
 import { addMs, days, type Instant } from '../../kernel/index.ts'
 
-/** When failures lead to a lockout. Durations are milliseconds. */
+/** Durations are in milliseconds. */
 export interface LockoutRule {
-  /** Number of failures in a window that leads to a lockout. */
+  /** Failures per window that lead to a lockout. */
   limit: number
   windowMs: number
   /** Length of the first lockout. Every further failure doubles it, up to `maxWaitMs`. */
@@ -10,17 +10,14 @@ export interface LockoutRule {
   maxWaitMs: number
 }
 
-/** The failures of one subject. */
 export interface Failures {
   windowStartedAt: Instant
   inWindow: number
-  /** Number of failures since the last sign-in, or since a day without failures. */
+  /** Failures since the last sign-in, or since a day without failures. */
   consecutive: number
-  /** The end of the lockout. Null if there is none. */
   lockedUntil: Instant | null
 }
 
-/** Returns the state before the first failure. */
 export const noFailures = (now: Instant): Failures => ({
   windowStartedAt: now,
   inWindow: 0,
@@ -29,26 +26,21 @@ export const noFailures = (now: Instant): Failures => ({
 })
 
 /**
- * How long failures are retained after the last lockout. If they were retained for the window only, someone who pauses
- * for a window between guesses would always get the shortest lockout: 900 guesses a day.
+ * With a retention of one window, an attacker who pauses for a window after each lockout would always get the shortest
+ * lockout, and could make 900 guesses a day.
  */
 export const failureRetentionMs = ({ windowMs }: Pick<LockoutRule, 'windowMs'>): number => Math.max(windowMs, days(1))
 
 /**
- * Consecutive failures above this multiple of the limit lead to lockouts, even if they are spread over several windows.
- * The default allows 100 consecutive failures, the maximum of NIST SP 800-63B-4, section 3.2.2. Otherwise, staying
- * below the limit in every window would allow unlimited guesses.
+ * Consecutive failures above this multiple of the limit lock out across windows. Otherwise, an attacker below the limit
+ * in every window could guess forever. The default allows 100 consecutive failures, the maximum of NIST SP 800-63B-4,
+ * section 3.2.2.
  */
 const maxWindows = 10
 
-/**
- * Returns the number that determines the lockout: the failures in the window, or the consecutive failures beyond their
- * maximum.
- */
 const effectiveFailures = ({ inWindow, consecutive }: Failures, { limit }: LockoutRule): number =>
   Math.max(inWindow, consecutive - (maxWindows - 1) * limit)
 
-/** Length of the lockout after a number of failures; undefined below the limit. */
 const lockoutMs = (failures: number, { limit, firstWaitMs, maxWaitMs }: LockoutRule): number | undefined =>
   failures < limit ? undefined : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures - limit, 30))
 
@@ -58,10 +50,7 @@ const hasPassed = (since: Instant, ms: number, now: Instant): boolean => Math.ab
 const lastFailureAt = ({ windowStartedAt, lockedUntil }: Failures): Instant =>
   lockedUntil !== null && lockedUntil > windowStartedAt ? lockedUntil : windowStartedAt
 
-/**
- * Whether a subject is locked out. Ignores a lockout that ends later than twice its length from now: it was stored
- * before the clock was set back.
- */
+/** Ignores a lockout that ends after more than twice its length: it was stored before the clock was set back. */
 export const isLockedOut = (
   failures: Failures,
   rule: LockoutRule,
@@ -73,15 +62,12 @@ export const isLockedOut = (
   return waitMs === undefined || lockedUntil <= now + 2 * waitMs
 }
 
-/**
- * Whether the window has ended. A window that has led to a lockout ends only when its failures are no longer retained.
- */
+/** A window with a lockout ends with the retention of its failures. */
 const hasWindowEnded = (failures: Failures, rule: LockoutRule, now: Instant): boolean =>
   failures.inWindow < rule.limit
     ? hasPassed(failures.windowStartedAt, rule.windowMs, now)
     : hasPassed(failures.lockedUntil ?? failures.windowStartedAt, failureRetentionMs(rule), now)
 
-/** Returns the failures after another one, which may start a lockout. */
 export const addFailure = (failures: Failures, rule: LockoutRule, now: Instant): Failures => {
   const inWindow = hasWindowEnded(failures, rule, now) ? 1 : failures.inWindow + 1
   const consecutive = hasPassed(lastFailureAt(failures), failureRetentionMs(rule), now) ? 1 : failures.consecutive + 1
@@ -91,13 +77,33 @@ export const addFailure = (failures: Failures, rule: LockoutRule, now: Instant):
   return waitMs === undefined ? added : { ...added, lockedUntil: addMs(now, waitMs) }
 }
 
-/** Returns the failures without the last one and its lockout. If an earlier lockout remains, it ends now. */
+/** If a lockout of earlier failures remains, it ends now. */
 export const removeFailure = (failures: Failures, rule: LockoutRule, now: Instant): Failures => ({
   windowStartedAt: failures.windowStartedAt,
   inWindow: Math.max(failures.inWindow - 1, 0),
   consecutive: Math.max(failures.consecutive - 1, 0),
   lockedUntil: effectiveFailures(failures, rule) > rule.limit ? now : null,
 })
+
+const laterOf = (a: Instant, b: Instant): Instant => (a > b ? a : b)
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0)
+
+/** Adds up failures of one subject that were counted separately. Ignores failures that are no longer retained. */
+export const mergeFailures = (all: readonly Failures[], rule: LockoutRule, now: Instant): Failures => {
+  const retained = all.filter(
+    (each) => each.consecutive > 0 && !hasPassed(lastFailureAt(each), failureRetentionMs(rule), now),
+  )
+  const inWindow = retained.filter((each) => !hasWindowEnded(each, rule, now))
+  const lockouts = retained.flatMap(({ lockedUntil }) => (lockedUntil === null ? [] : [lockedUntil]))
+  const merged = {
+    windowStartedAt: retained.map((each) => each.windowStartedAt).reduce(laterOf, retained[0]?.windowStartedAt ?? now),
+    inWindow: sumOf(inWindow.map((each) => each.inWindow)),
+    consecutive: sumOf(retained.map((each) => each.consecutive)),
+    lockedUntil: lockouts.length === 0 ? null : lockouts.reduce(laterOf),
+  }
+  const waitMs = lockoutMs(effectiveFailures(merged, rule), rule)
+  return waitMs === undefined || merged.lockedUntil !== null ? merged : { ...merged, lockedUntil: addMs(now, waitMs) }
+}
 
 /** Returns how many more failures are possible before a lockout. */
 export const remainingFailures = (failures: Failures, rule: LockoutRule, now: Instant): number => {

@@ -1,35 +1,46 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
-import { type AccountId, type Code, canonicalEmail, type Portal, Refusal, rateLimited } from '../../kernel/index.ts'
+import { allInOrder, type Database, inOneRoundTrip, inTransaction, type Tx } from '../../database/index.ts'
+import {
+  type AccountId,
+  type Code,
+  canonicalEmail,
+  type Instant,
+  type Portal,
+  Refusal,
+  rateLimited,
+} from '../../kernel/index.ts'
+import type { DeviceDigests } from '../devices/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import {
   addFailure,
   type Failures,
   isLockedOut,
   type LockoutRule,
+  mergeFailures,
   noFailures,
   remainingFailures,
   removeFailure,
 } from './rules.ts'
 import {
+  adoptFailures,
   deleteFailures,
+  deleteFailuresOfAllDevices,
   deleteSingleFailure,
   type FailureSubject,
   insertFailures,
   lockFailures,
   readFailures,
+  unknownDevices,
   updateFailures,
 } from './store.ts'
 
-/** A failure that was counted in advance. */
 export interface CountedFailure {
   subject: FailureSubject
-  /** The failures of the subject, including this one. */
   failures: Failures
 }
 
 /**
- * Limits wrong passwords and codes. A failure is counted before the password or code is verified, so that parallel
- * requests cannot exceed the limit. It is withdrawn if the verification succeeds. The rules are in rules.ts.
+ * Limits wrong passwords and codes (see rules.ts). Counts a failure before the verification, so that parallel requests
+ * cannot exceed the limit. A success withdraws the failure.
  */
 export class Lockout {
   readonly #ports: Pick<IdentityPorts, 'database' | 'clock' | 'digest'>
@@ -41,30 +52,49 @@ export class Lockout {
   }
 
   /**
-   * Returns the subject that counts sign-ins with an e-mail address. Addresses without an account are counted too, so
-   * that the limit does not reveal which addresses have one.
+   * Each known device has its own counter, and unknown devices share one, so that a stranger cannot lock the owner out.
+   * Also counts addresses without an account, so that the limit does not reveal accounts.
    */
-  loginSubject(portal: Portal, email: string): FailureSubject {
-    return { portal, digest: this.#ports.digest('login-failures', portal, canonicalEmail(email)) }
+  loginSubject(portal: Portal, email: string, knownDevice: DeviceDigests | null): FailureSubject {
+    return this.#subject(portal, [canonicalEmail(email)], knownDevice)
   }
 
-  /** Returns the subject that counts the codes that the sessions of an account try. It is separate from sign-ins. */
+  /** Counts wrong codes of all sessions of an account, apart from failed sign-ins. */
   factorSubject(portal: Portal, accountId: AccountId): FailureSubject {
-    return { portal, digest: this.#ports.digest('login-failures', portal, 'factor', accountId) }
+    return this.#subject(portal, ['factor', accountId])
   }
 
-  /** Returns the subject that counts the codes that all registrations of an address try. */
+  resetSubject(portal: Portal, accountId: AccountId): FailureSubject {
+    return this.#subject(portal, ['reset', accountId])
+  }
+
   registrationSubject(portal: Portal, email: string): FailureSubject {
-    return { portal, digest: this.#ports.digest('login-failures', portal, 'registration', canonicalEmail(email)) }
+    return this.#subject(portal, ['registration', canonicalEmail(email)])
   }
 
-  /** Counts a failure in advance. Throws ACCESS.RATE_LIMITED if the subject is locked out. */
+  /** Throws ACCESS.RATE_LIMITED if the subject is locked out. */
   async countFailure(subject: FailureSubject): Promise<CountedFailure> {
+    return (await this.countFailureAnd(subject, async () => undefined)).counted
+  }
+
+  /** Like `countFailure`. Runs `read` in the same round trip. */
+  async countFailureAnd<T>(
+    subject: FailureSubject,
+    read: (database: Database) => Promise<T>,
+  ): Promise<{ counted: CountedFailure; result: T }> {
     const { database, clock } = this.#ports
     const now = clock.now()
-    // Most subjects have no failures, so one statement is usually enough.
+    await this.#adopt(subject, now)
+    // Most subjects have no failures and need one statement.
     const first = addFailure(noFailures(now), this.#rule, now)
-    if (await insertFailures(database, subject, first)) return { subject, failures: first }
+    const [isFirst, result] = await inOneRoundTrip(database, (store) =>
+      allInOrder([insertFailures(store, subject, first), read(store)]),
+    )
+    return { counted: isFirst ? { subject, failures: first } : await this.#countNext(subject, now), result }
+  }
+
+  async #countNext(subject: FailureSubject, now: Instant): Promise<CountedFailure> {
+    const { database } = this.#ports
     const failures = await inTransaction(database, async (tx) => {
       const known = await lockFailures(tx, subject)
       if (!known) return undefined
@@ -73,22 +103,35 @@ export class Lockout {
       await updateFailures(tx, subject, added)
       return added
     })
-    // The failures were deleted after the insert failed, so insert them again.
+    // Another request deleted the failures after the insert failed.
     return failures ? { subject, failures } : this.countFailure(subject)
   }
 
-  /** Withdraws a failure that was counted in advance. */
-  async withdrawFailure({ subject, failures }: CountedFailure): Promise<void> {
-    const { database, clock } = this.#ports
+  async withdrawFailure(counted: CountedFailure): Promise<void> {
+    await this.withdrawFailureAnd(counted, async () => undefined)
+  }
+
+  /** Like `withdrawFailure`. Runs `write` in the same round trip. */
+  async withdrawFailureAnd<T>(counted: CountedFailure, write: (database: Database) => Promise<T>): Promise<T> {
+    const { subject, failures } = counted
     const isOnly = failures.inWindow === 1 && failures.consecutive === 1
-    if (isOnly && (await deleteSingleFailure(database, subject, failures))) return
+    const [isWithdrawn, result] = await inOneRoundTrip(this.#ports.database, (store) =>
+      allInOrder([isOnly ? deleteSingleFailure(store, subject, failures) : Promise.resolve(false), write(store)]),
+    )
+    if (!isWithdrawn) await this.#withdrawNext(subject)
+    return result
+  }
+
+  async #withdrawNext(subject: FailureSubject): Promise<void> {
+    const { database, clock } = this.#ports
+    await this.#adopt(subject, clock.now())
     await inTransaction(database, async (tx) => {
       const known = await lockFailures(tx, subject)
       if (known) await updateFailures(tx, subject, removeFailure(known, this.#rule, clock.now()))
     })
   }
 
-  /** Runs `check` and counts a failure only if it is refused with `wrong`. */
+  /** Runs `check`, and counts a failure only if `check` throws a Refusal with the code `wrong`. */
   async countIfRefused<T>(subject: FailureSubject, wrong: Code, check: () => Promise<T>): Promise<T> {
     const counted = await this.countFailure(subject)
     try {
@@ -99,16 +142,33 @@ export class Lockout {
     }
   }
 
-  /** Deletes the failures of a subject. */
+  /** Keeps the failures of other devices. */
   clear(tx: Tx, subject: FailureSubject): Promise<void> {
     return deleteFailures(tx, subject)
   }
 
-  /** Returns how many more failures are possible before a lockout. */
+  /** Clears all devices. */
+  clearLogins(tx: Tx, portal: Portal, email: string): Promise<void> {
+    return deleteFailuresOfAllDevices(tx, this.loginSubject(portal, email, null))
+  }
+
   async remainingFailures(subject: FailureSubject): Promise<number> {
     const { database, clock } = this.#ports
     const now = clock.now()
+    await this.#adopt(subject, now)
     return remainingFailures((await readFailures(database, subject)) ?? noFailures(now), this.#rule, now)
+  }
+
+  #adopt(subject: FailureSubject, now: Instant): Promise<void> {
+    return adoptFailures(this.#ports.database, subject, now, (all) => mergeFailures(all, this.#rule, now))
+  }
+
+  #subject(portal: Portal, parts: readonly string[], knownDevice: DeviceDigests | null = null): FailureSubject {
+    const [digest, ...previousDigests] = this.#ports.digest.candidates('login-failures', portal, ...parts)
+    const [device, ...previousDevices] = knownDevice ?? [unknownDevices]
+    // Both lists are in the order of the keys.
+    const previous = previousDigests.map((each, index) => ({ digest: each, device: previousDevices[index] ?? device }))
+    return { portal, digest, device, previous }
   }
 
   #lockedOut(remainingMs: number): Refusal {

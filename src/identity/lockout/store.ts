@@ -1,12 +1,31 @@
-import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
-import { type Portal, toDate } from '../../kernel/index.ts'
-import type { Failures } from './rules.ts'
+import type { ExpressionBuilder } from 'kysely'
+import {
+  allInOrder,
+  type Database,
+  inTransaction,
+  type Param,
+  statement,
+  type Tables,
+  type Tx,
+  timestamptz,
+} from '../../database/index.ts'
+import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Failures, noFailures } from './rules.ts'
 
-/** The subject of a failure count. The digest hides whether an address has an account. */
+/** The digest does not reveal the address or account. */
 export interface FailureSubject {
   portal: Portal
   digest: Uint8Array
+  /** A known device with its own counter, or `unknownDevices`. */
+  device: Uint8Array
+  /** The same digests under previous secret keys. */
+  previous: readonly Pick<FailureSubject, 'digest' | 'device'>[]
 }
+
+export const unknownDevices: Uint8Array = new Uint8Array()
+
+type SubjectRow = Omit<FailureSubject, 'previous'>
+type SubjectKey = FailureSubject['previous'][number]
 
 const toRow = ({ windowStartedAt, inWindow, consecutive, lockedUntil }: Failures) => ({
   window_started_at: toDate(windowStartedAt),
@@ -22,84 +41,144 @@ const columns = [
   'blocked_until as lockedUntil',
 ] as const
 
-const insertRow = statement((store, param: Param<FailureSubject & ReturnType<typeof toRow>>) =>
+const insertRow = statement((store, param: Param<SubjectRow & ReturnType<typeof toRow>>) =>
   store
     .insertInto('login_failures')
     .values({
       portal: param('portal'),
       subject_digest: param('digest'),
+      device_digest: param('device'),
       window_started_at: param('window_started_at'),
       failures: param('failures'),
       in_a_row: param('in_a_row'),
       blocked_until: param('blocked_until'),
     })
-    .onConflict((conflict) => conflict.columns(['portal', 'subject_digest']).doNothing())
+    .onConflict((conflict) => conflict.columns(['portal', 'subject_digest', 'device_digest']).doNothing())
     .returning('failures'),
 )
 
-/** Inserts the failures of a subject. Returns false if it has any. */
 export const insertFailures = async (
   database: Database,
   subject: FailureSubject,
   failures: Failures,
 ): Promise<boolean> => (await insertRow.first(database, { ...subject, ...toRow(failures) })) !== undefined
 
-const selectRow = statement((store, param: Param<FailureSubject>) =>
+const selectRow = statement((store, param: Param<SubjectRow>) =>
   store
     .selectFrom('login_failures')
     .select(columns)
     .where('portal', '=', param('portal'))
-    .where('subject_digest', '=', param('digest')),
+    .where('subject_digest', '=', param('digest'))
+    .where('device_digest', '=', param('device')),
 )
 
-/** Returns the failures of a subject; undefined if it has none. */
 export const readFailures = (database: Database, subject: FailureSubject): Promise<Failures | undefined> =>
   selectRow.first(database, { ...subject })
 
-/** Returns the failures of a subject and locks them until the transaction ends; undefined if it has none. */
-export const lockFailures = (tx: Tx, { portal, digest }: FailureSubject): Promise<Failures | undefined> =>
+export const lockFailures = (tx: Tx, { portal, digest, device }: FailureSubject): Promise<Failures | undefined> =>
   tx
     .selectFrom('login_failures')
     .select(columns)
     .where('portal', '=', portal)
     .where('subject_digest', '=', digest)
+    .where('device_digest', '=', device)
     .forUpdate()
     .executeTakeFirst()
 
-/** Replaces the failures of a subject whose row is locked. */
-export const updateFailures = async (tx: Tx, { portal, digest }: FailureSubject, failures: Failures): Promise<void> => {
+export const updateFailures = async (
+  tx: Tx,
+  { portal, digest, device }: FailureSubject,
+  failures: Failures,
+): Promise<void> => {
   await tx
     .updateTable('login_failures')
     .set(toRow(failures))
     .where('portal', '=', portal)
     .where('subject_digest', '=', digest)
+    .where('device_digest', '=', device)
     .execute()
 }
 
-const deleteRow = statement((store, param: Param<FailureSubject>) =>
-  store
-    .deleteFrom('login_failures')
-    .where('portal', '=', param('portal'))
-    .where('subject_digest', '=', param('digest')),
-)
-
-/** Deletes the failures of a subject. */
-export const deleteFailures = async (tx: Tx, subject: FailureSubject): Promise<void> => {
-  await deleteRow.all(tx, { ...subject })
-}
-
-const deleteSingleRow = statement((store, param: Param<FailureSubject & { window_started_at: Date }>) =>
+const deleteRow = statement((store, param: Param<SubjectRow>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', param('portal'))
     .where('subject_digest', '=', param('digest'))
+    .where('device_digest', '=', param('device')),
+)
+
+export const deleteFailures = async (tx: Tx, { portal, digest, device, previous }: FailureSubject): Promise<void> => {
+  await allInOrder([{ digest, device }, ...previous].map((each) => deleteRow.all(tx, { portal, ...each })))
+}
+
+export const deleteFailuresOfAllDevices = async (
+  tx: Tx,
+  { portal, digest, previous }: FailureSubject,
+): Promise<void> => {
+  await tx
+    .deleteFrom('login_failures')
+    .where('portal', '=', portal)
+    .where('subject_digest', 'in', [digest, ...previous.map((each) => each.digest)])
+    .execute()
+}
+
+/** Whether a row counts the failures of a subject under one of its digests. */
+const hasKey =
+  (portal: Portal, keys: readonly SubjectKey[]) =>
+  ({ eb, or, and }: ExpressionBuilder<Tables, 'login_failures'>) =>
+    and([
+      eb('portal', '=', portal),
+      or(keys.map(({ digest, device }) => and({ subject_digest: digest, device_digest: device }))),
+    ])
+
+/**
+ * Moves failures that were counted under a previous secret key to the current digests, so that a rotation neither ends
+ * a lockout nor loses a failure. Replicas can have the keys in the opposite order.
+ */
+export const adoptFailures = async (
+  database: Database,
+  subject: FailureSubject,
+  now: Instant,
+  merge: (all: readonly Failures[]) => Failures,
+): Promise<void> => {
+  const { portal, digest, device, previous } = subject
+  if (previous.length === 0) return
+  const older = database.selectFrom('login_failures').select('portal').where(hasKey(portal, previous))
+  if (!(await older.executeTakeFirst())) return
+  const isAdopted = await inTransaction(database, async (tx) => {
+    await insertRow.first(tx, { ...subject, ...toRow(noFailures(now)) })
+    // All replicas lock in the same order, so that they cannot deadlock.
+    await tx
+      .selectFrom('login_failures')
+      .select('portal')
+      .where(hasKey(portal, [{ digest, device }, ...previous]))
+      .orderBy('subject_digest')
+      .orderBy('device_digest')
+      .forUpdate()
+      .execute()
+    const current = await lockFailures(tx, subject)
+    // Another replica has moved the current row.
+    if (!current) return false
+    const adopted = await tx.deleteFrom('login_failures').where(hasKey(portal, previous)).returning(columns).execute()
+    await updateFailures(tx, subject, merge([current, ...adopted]))
+    return true
+  })
+  if (!isAdopted) await adoptFailures(database, subject, now, merge)
+}
+
+const deleteSingleRow = statement((store, param: Param<SubjectRow & { window_started_at: Date }>) =>
+  store
+    .deleteFrom('login_failures')
+    .where('portal', '=', param('portal'))
+    .where('subject_digest', '=', param('digest'))
+    .where('device_digest', '=', param('device'))
     .where('window_started_at', '=', timestamptz(param('window_started_at')))
     .where('failures', '=', 1)
     .where('in_a_row', '=', 1)
     .returning('failures'),
 )
 
-/** Deletes the only failure of a subject. Returns false if the failures have changed. */
+/** Returns false if the failures have changed in the meantime. */
 export const deleteSingleFailure = async (
   database: Database,
   subject: FailureSubject,

@@ -1,8 +1,10 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { allInOrder, inTransaction, type SendWithCommit, type Tx } from '../../database/index.ts'
 import { type Code, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { spendOneOf } from '../../platform/crypto/index.ts'
 import { type Account, lockAccount, recordLastLogin } from '../accounts/store.ts'
-import { attemptDigestOf } from '../attempts/service.ts'
 import { spendAttempt, takeTry } from '../attempts/store.ts'
+import { deleteOldestDevices, recordDevice } from '../devices/store.ts'
+import type { FailureSubject } from '../lockout/store.ts'
 import { type PresentedFactor, verifyFactor } from '../mfa/verify.ts'
 import { queueNotice } from '../notices/service.ts'
 import { type LoginFailure, recordFailedLogin, recordLogin } from '../sessions/history-store.ts'
@@ -11,9 +13,8 @@ import { type StartedSession, startSession } from '../sessions/service.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
 
-/** Result of a completed sign-in. */
 export interface CompletedLogin extends TokenPair {
-  /** Seconds until the absolute end of the session. */
+  /** Seconds, regardless of activity. */
   refreshExpiresIn: number
   sessionId: string
   isNewDevice: boolean
@@ -24,7 +25,7 @@ const failures = new Map<Code, LoginFailure>([
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
-/** Records a refusal of `work` in the account's login history. */
+/** Waits for `work`. If `work` rejects because of a wrong code or a disallowed address, records a failed sign-in. */
 const recordingFailure = async <T>(
   ports: LoginPorts,
   account: Account,
@@ -41,41 +42,67 @@ const recordingFailure = async <T>(
   }
 }
 
-/** Starts the session. The lock on the account serializes concurrent sign-ins, so that the session limit holds. */
+interface FinishedLogin extends StartedSession {
+  isNewDevice: boolean
+}
+
+const assertActive = (account: Account | undefined): Account => {
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
+  return account
+}
+
+/**
+ * The account lock makes concurrent sign-ins respect the session limit. It is the first statement, so that the others,
+ * which are sent with it, wait for it.
+ */
 const finish = async (
   ports: LoginPorts,
   tx: Tx,
+  sendWithCommit: SendWithCommit,
   login: PendingLogin,
   factor: PresentedFactor,
+  subject: FailureSubject,
   context: RequestContext,
-): Promise<StartedSession> => {
-  const { clock, ids, lockout } = ports
+): Promise<FinishedLogin> => {
+  const { clock, digest, ids, lockout, settings } = ports
   const { portal } = context
+  const { id } = login.account
   const now = clock.now()
-  const account = await lockAccount(tx, portal, login.account.id)
-  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
-  // Mark the attempt as used before verifying the code, so that the slower of two concurrent requests gets
-  // AUTH.SESSION_NOT_FOUND. A wrong code rolls this back.
-  if (!(await spendAttempt(tx, portal, login.digest, now))) throw sessionNotFound('the attempt is spent')
-  const owner = { portal, accountId: account.id, code: login.code }
-  if (!(await verifyFactor(ports, tx, owner, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
-  const started = await startSession(ports, tx, account, context, now)
-  await recordLastLogin(tx, account, context.clientIp, now)
-  await lockout.clear(tx, lockout.loginSubject(portal, account.email))
-  await recordLogin(ports, tx, { accountId: account.id, method: factor.method }, context, now)
-  if (started.isNewDevice) await queueNotice(tx, ids, account, 'NEW_DEVICE', context, now)
-  return started
+  const locked = lockAccount(tx, portal, id).then(assertActive)
+  // Spend the attempt before verifying, so that the slower of two concurrent requests gets AUTH.SESSION_NOT_FOUND. A
+  // refusal or a wrong code rolls everything back.
+  const spent = spendAttempt(tx, portal, login.digest, now).then((isSpent) => {
+    if (!isSpent) throw sessionNotFound('the attempt is spent')
+  })
+  const verified = verifyFactor(ports, tx, { portal, id, account: locked, code: login.code }, factor, context, now)
+  const recorded = recordDevice(tx, id, digest.candidates('client-hash', context.clientHash), now)
+  const [account, , isCorrect, isNewDevice] = await allInOrder([locked, spent, verified, recorded])
+  if (!isCorrect) throw new Refusal('AUTH.CODE_INVALID')
+  const started = startSession(ports, tx, account, context, now)
+  sendWithCommit(
+    started.written,
+    recordLastLogin(tx, account, context.clientIp, now),
+    lockout.clear(tx, subject),
+    recordLogin(ports, tx, { accountId: id, method: factor.method }, context, now),
+  )
+  if (isNewDevice)
+    sendWithCommit(
+      deleteOldestDevices(tx, id, settings.login.knownDevices.max),
+      queueNotice(tx, ids, account, 'NEW_DEVICE', context, now),
+    )
+  return { ...started, isNewDevice }
 }
 
 const assertTryLeft = async (
   { clock, database }: LoginPorts,
-  attempt: Uint8Array,
+  attempts: readonly Uint8Array[],
   { portal }: RequestContext,
 ): Promise<void> => {
-  if (!(await takeTry(database, portal, attempt, clock.now()))) throw sessionNotFound('no tries left')
+  if (!(await spendOneOf(attempts, (attempt) => takeTry(database, portal, attempt, clock.now()))))
+    throw sessionNotFound('no tries left')
 }
 
-/** Finds the sign-in. A changed client hash uses up a try, like a wrong code. */
+/** A changed client hash uses up a try, like a wrong code. */
 const findCountedLogin = async (
   ports: LoginPorts,
   sessionId: string,
@@ -85,29 +112,31 @@ const findCountedLogin = async (
     return await findLogin(ports, sessionId, context, ports.clock.now())
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CLIENT_MISMATCH')
-      await assertTryLeft(ports, attemptDigestOf(ports, sessionId), context)
+      await assertTryLeft(ports, ports.digest.candidates('login-session', sessionId), context)
     throw error
   }
 }
 
-/** Takes a try before verifying the factor. A lockout uses up no try, because others may have caused it. */
+/** A lockout uses up no try, because another person may have caused it. */
 const verifyAndFinish = async (
   ports: LoginPorts,
   login: PendingLogin,
   factor: PresentedFactor,
   context: RequestContext,
-): Promise<StartedSession> => {
+): Promise<FinishedLogin> => {
   const { database, lockout } = ports
-  const subject = lockout.loginSubject(context.portal, login.account.email)
+  const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
   return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
-    await assertTryLeft(ports, login.digest, context)
-    return inTransaction(database, (tx) => finish(ports, tx, login, factor, context))
+    await assertTryLeft(ports, [login.digest], context)
+    return inTransaction(database, (tx, sendWithCommit) =>
+      finish(ports, tx, sendWithCommit, login, factor, subject, context),
+    )
   })
 }
 
 /**
- * Completes a sign-in with a second factor and starts a session. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID,
- * ACCESS.IP_NOT_ALLOWED or ACCESS.RATE_LIMITED.
+ * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED, ACCESS.IP_NOT_ALLOWED or
+ * ACCESS.RATE_LIMITED.
  */
 export const completeLogin = async (
   ports: LoginPorts,
@@ -122,7 +151,7 @@ export const completeLogin = async (
   await recordingFailure(ports, account, factor, context, allowed)
   const finished = verifyAndFinish(ports, login, factor, context)
   const started = await recordingFailure(ports, account, factor, context, finished)
-  for (const id of started.displaced) sessionCache.invalidate(id)
+  for (const id of await started.displaced) sessionCache.invalidate(id)
   const { sessionId: id, expiresAt: sessionExpiresAt } = started
   const access = await tokens.issue({ portal, accountId: account.id, sessionId: id, clientHash, sessionExpiresAt })
   return {

@@ -5,15 +5,15 @@ import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Sign-in with a password and a second factor, token refresh, and sign-out.'
 
-/** Refusal codes of sign-ins. */
 export const codes = {
   'AUTH.INVALID_CREDENTIALS': { status: 401 },
   'AUTH.CODE_INVALID': { status: 401 },
   'AUTH.CLIENT_MISMATCH': { status: 401 },
   'AUTH.PENDING_APPROVAL': { status: 403 },
+  'AUTH.MFA_METHOD_NOT_ALLOWED': { status: 403 },
+  'AUTH.AUTHENTICATOR_REQUIRED': { status: 403 },
   'AUTH.SESSION_NOT_FOUND': { status: 404 },
 } as const
 
@@ -54,7 +54,7 @@ export const initiateLogin = operation({
   policy: { ...anonymous, rate: 'login' },
   body: z.strictObject({ email, password }),
   reply: LoginInitiated,
-  refuses: ['AUTH.INVALID_CREDENTIALS'],
+  refuses: ['AUTH.INVALID_CREDENTIALS', 'AUTH.AUTHENTICATOR_REQUIRED'],
 })
 
 export const sendLoginCode = operation({
@@ -65,7 +65,7 @@ export const sendLoginCode = operation({
   policy: { ...anonymous, rate: 'mfaSend' },
   body: z.strictObject({ sessionId, mfaMethod: DeliveredMethod }),
   reply: CodeDelivery,
-  refuses: ['AUTH.SESSION_NOT_FOUND', 'AUTH.CLIENT_MISMATCH'],
+  refuses: ['AUTH.SESSION_NOT_FOUND', 'AUTH.CLIENT_MISMATCH', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
 })
 
 export const completeLogin = operation({
@@ -80,6 +80,7 @@ export const completeLogin = operation({
     'AUTH.SESSION_NOT_FOUND',
     'AUTH.CLIENT_MISMATCH',
     'AUTH.CODE_INVALID',
+    'AUTH.MFA_METHOD_NOT_ALLOWED',
     'AUTH.PENDING_APPROVAL',
     'ACCESS.IP_NOT_ALLOWED',
   ],

@@ -18,7 +18,6 @@ const toInitiatedLoginView = (
   pendingApproval: status === 'PENDING_APPROVAL',
 })
 
-/** Handlers of sign-in, token refresh and sign-out. */
 export const loginHandlers = (ports: LoginPorts): HandlerTable => {
   const { concurrency, words } = ports
   return createHandlerTable(contract, {

@@ -7,14 +7,15 @@ import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { readLastStepUp } from '../sessions/activity-store.ts'
 import { assertSession } from '../sessions/rules.ts'
-import { type MfaPorts, stepUpCodeOwner } from './service.ts'
-import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from './store.ts'
+import { allowsMailCodes } from './rules.ts'
+import type { MfaPorts } from './service.ts'
+import { activatePendingSecret, lockOtp, putPendingSecret, readOtp, removeOtp } from './store.ts'
 import { openSecret, otpauthUri, sealSecret, secretBytes, secretText, timeStepOf } from './totp.ts'
-import { verifyCode, verifyFactor } from './verify.ts'
+import { verifyCode, verifyStrongFactor } from './verify.ts'
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-/** Creates a secret that is pending until its first code is verified. The active secret stays valid until then. */
+/** The active secret stays valid until the first code of the new one is verified. */
 export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext) => {
   const { database, clock, randomness, secretBox } = ports
   const secret = randomness.bytes(secretBytes)
@@ -30,7 +31,6 @@ export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext
   return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
 }
 
-/** Activates the pending secret. Returns undefined for a wrong code. */
 const activate = async (
   { clock, ids, secretBox, settings }: MfaPorts,
   tx: Tx,
@@ -40,7 +40,7 @@ const activate = async (
   const account = await lockOwnAccount(tx, context.caller)
   const { portal, id } = account
   const now = clock.now()
-  const { pendingSecret: pending, pendingAt } = (await readOtp(tx, portal, id)) ?? {}
+  const { pendingSecret: pending, pendingAt } = (await lockOtp(tx, portal, id)) ?? {}
   if (!pending || !pendingAt) throw conflict('no authenticator is pending')
   const step = timeStepOf(openSecret(secretBox, portal, id, pending), code, now)
   if (step === undefined) return undefined
@@ -51,21 +51,28 @@ const activate = async (
   return true
 }
 
-/** Activates the pending authenticator by its first code. Throws AUTH.CODE_INVALID, or STATE.CONFLICT if none is pending. */
+/** Throws AUTH.CODE_INVALID, or STATE.CONFLICT if no authenticator is pending. */
 export const verifyAuthenticator = async (ports: MfaPorts, code: string, context: CallerContext): Promise<void> => {
   const { portal, id } = await ownAccount(ports.database, context.caller)
   if (!(await readOtp(ports.database, portal, id))?.pendingSecret) throw conflict('no authenticator is pending')
   await verifyCode(ports, assertSession(context.caller), context, (tx) => activate(ports, tx, code, context))
 }
 
-const remove = async ({ clock, ids }: MfaPorts, tx: Tx, account: Account, context: CallerContext): Promise<true> => {
+const remove = async (
+  { clock, ids, settings }: MfaPorts,
+  tx: Tx,
+  account: Account,
+  context: CallerContext,
+): Promise<true> => {
+  // Otherwise, the account could not sign in again.
+  if (!allowsMailCodes(settings, account, false)) throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED')
   if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is active')
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
   await queueNotice(tx, ids, account, 'OTP_REMOVED', context, clock.now())
   return true
 }
 
-/** Removes the authenticator by one of its codes or a backup code. Returns undefined for a wrong code. */
+/** Accepts backup codes, too. */
 const removeByCode = async (
   ports: MfaPorts,
   tx: Tx,
@@ -73,12 +80,10 @@ const removeByCode = async (
   context: CallerContext,
 ): Promise<true | undefined> => {
   const account = await lockOwnAccount(tx, context.caller)
-  const session = assertSession(context.caller)
-  const owner = { portal: session.portal, accountId: session.accountId, code: stepUpCodeOwner(session) }
   const now = ports.clock.now()
   const verified =
-    (await verifyFactor(ports, tx, owner, { method: 'OTP', code }, context, now)) ||
-    (await verifyFactor(ports, tx, owner, { method: 'BACKUP_CODE', code }, context, now))
+    (await verifyStrongFactor(ports, tx, account, { method: 'OTP', code }, context, now)) ||
+    (await verifyStrongFactor(ports, tx, account, { method: 'BACKUP_CODE', code }, context, now))
   return verified ? remove(ports, tx, account, context) : undefined
 }
 
@@ -90,8 +95,8 @@ const removeByStepUp = async (ports: MfaPorts, context: CallerContext): Promise<
 }
 
 /**
- * Removes the authenticator by a code, or by a recent step-up. Throws AUTH.CODE_INVALID, ACCESS.STEP_UP_REQUIRED, or
- * STATE.CONFLICT if none is active.
+ * Requires a valid code or a recent step-up. Throws AUTH.CODE_INVALID, ACCESS.STEP_UP_REQUIRED,
+ * AUTH.AUTHENTICATOR_REQUIRED if the account cannot use mailed codes, or STATE.CONFLICT if no authenticator is active.
  */
 export const revokeAuthenticator = async (
   ports: MfaPorts,

@@ -1,20 +1,16 @@
 import * as z from 'zod'
 import { oneTimeCode } from '../../contract/account-fields.ts'
-import { coded, codeOf, timestamp } from '../../contract/fields.ts'
+import { amount, coded, codeOf, id, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Second factors, backup codes, and step-up verification.'
 
-/** Kinds of second factors. */
 export const mfaMethod = codedFamily('mfaMethod', { EMAIL: 10011001, OTP: 10011002, BACKUP_CODE: 10011005 })
 export type MfaMethod = CodeOf<typeof mfaMethod>
 
-/** Methods whose code is mailed. */
-export const DeliveredMethod = codeOf(mfaMethod).extract(['EMAIL'])
+export const DeliveredMethod = codeOf(mfaMethod).extract(['EMAIL']).meta({ title: 'DeliveredMfaMethod' })
 
-/** The reply to a request for a code. */
 export const CodeDelivery = z.object({
   mfaMethod: coded(mfaMethod),
   maskedDestination: z.string(),
@@ -40,10 +36,22 @@ const OtpSetup = z.object({
   accountName: z.string(),
 })
 
+/** The gateway reads currency and payee itself, so that the mail contains no free text. */
+const StepUpPurpose = z
+  .strictObject({
+    operationId: z.string().max(100),
+    orderBizId: id.optional(),
+    walletBizId: id.optional(),
+    amount: amount.optional(),
+    withdrawalChannelBizId: id.optional(),
+    targetWalletBizId: id.optional(),
+  })
+  .refine((purpose) => purpose.amount === undefined || purpose.walletBizId !== undefined, { path: ['walletBizId'] })
+export type StepUpPurpose = z.output<typeof StepUpPurpose>
+
 const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
 const post = { method: 'POST', chains: everyPortal } as const
 
-/** The rate limit of a login applies to every verification of a code. */
 const verification = { ...own, rate: 'login' } as const
 
 export const listMfaMethods = operation({
@@ -95,7 +103,7 @@ export const verifyOtp = operation({
   refuses: ['AUTH.CODE_INVALID', 'STATE.CONFLICT'],
 })
 
-/** If the request has no body, the session must have stepped up recently. */
+/** Without a body, requires a recent step-up. */
 export const revokeOtp = operation({
   ...post,
   id: 'mfa.otpRevoke',
@@ -104,7 +112,7 @@ export const revokeOtp = operation({
   policy: verification,
   body: z.strictObject({ code: oneTimeCode.optional() }).optional(),
   reply: MfaEntry,
-  refuses: ['ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
+  refuses: ['ACCESS.STEP_UP_REQUIRED', 'AUTH.AUTHENTICATOR_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
 })
 
 export const sendStepUpCode = operation({
@@ -113,9 +121,9 @@ export const sendStepUpCode = operation({
   path: '/security/step-up/send',
   summary: 'Mail a code for a step-up',
   policy: { ...own, rate: 'mfaSend' },
-  body: z.strictObject({ mfaMethod: DeliveredMethod }),
+  body: z.strictObject({ mfaMethod: DeliveredMethod, purpose: StepUpPurpose.optional() }),
   reply: CodeDelivery,
-  refuses: [],
+  refuses: ['ACCESS.PERMISSION_DENIED', 'AUTH.MFA_METHOD_NOT_ALLOWED', 'RESOURCE.NOT_FOUND'],
 })
 
 export const stepUp = operation({
@@ -126,5 +134,5 @@ export const stepUp = operation({
   policy: verification,
   body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
   reply: z.object({ success: z.boolean(), expiresIn: z.int() }),
-  refuses: ['AUTH.CODE_INVALID'],
+  refuses: ['AUTH.CODE_INVALID', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
 })

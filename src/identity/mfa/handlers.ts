@@ -9,15 +9,14 @@ import { readBackupCodeCounts } from './store.ts'
 
 import { toMethodView, toMfaEntryView } from './view.ts'
 
-/** Handlers for the second factors of the caller's account, and for the step-up of its session. */
 export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
   const { database, words } = ports
   const listEntries = async ({ caller, locale }: CallerContext) => {
-    const entries = await listMfaMethods(database, await ownAccount(database, caller))
+    const entries = await listMfaMethods(ports, await ownAccount(database, caller))
     return entries.map((entry) => toMfaEntryView(words, entry, locale))
   }
   const authenticatorEntry = async ({ caller, locale }: CallerContext) => {
-    const entries = await listMfaMethods(database, await ownAccount(database, caller))
+    const entries = await listMfaMethods(ports, await ownAccount(database, caller))
     const found = entries.find(({ method }) => method === 'OTP')
     if (!found) throw new Error('the methods of an account contain no authenticator entry')
     return toMfaEntryView(words, found, locale)
@@ -42,7 +41,7 @@ export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
     },
     sendStepUpCode: async (request) => ({
       mfaMethod: toMethodView(words, request.body.mfaMethod, request.locale),
-      ...(await sendStepUpCode(ports, request)),
+      ...(await sendStepUpCode(ports, request.body.purpose, request)),
     }),
     stepUp: async (request) => {
       const { mfaMethod: method, code } = request.body

@@ -5,12 +5,12 @@ import type { AccountId, Portal } from '../../kernel/index.ts'
 interface OtpFactorsTable {
   account_biz_id: AccountId
   portal: Portal
-  /** Encrypted; null until the first secret is verified. */
+  /** Encrypted. */
   secret: Uint8Array | null
   verified_at: NullableTimestamp
   /** Highest time step whose code was accepted. */
   last_used_step: Generated<number>
-  /** Encrypted; not verified yet. */
+  /** Encrypted. */
   pending_secret: Uint8Array | null
   pending_at: NullableTimestamp
 }
@@ -31,8 +31,8 @@ declare module '../../database/tables.ts' {
 }
 
 /**
- * Second factors: authenticators and backup codes. A new authenticator secret is pending until its first code is verified;
- * the active one stays valid until then. Each accepted code raises `last_used_step`, so that a code works once.
+ * A new secret is pending until its first code is verified. Until then, the active secret stays valid. Each accepted
+ * code raises `last_used_step`, so that a code works once.
  */
 export const mfa = [
   `CREATE TABLE otp_factors (

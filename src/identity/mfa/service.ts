@@ -1,4 +1,4 @@
-import type { Database } from '../../database/index.ts'
+import { allInOrder, type Database, inOneRoundTrip } from '../../database/index.ts'
 import { addMs, type Instant, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
@@ -19,17 +19,17 @@ import { recordStepUp } from '../sessions/activity-store.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
-import type { MfaMethod } from './contract.ts'
-import { readBackupCodeCounts, readOtp } from './store.ts'
-import { type PresentedFactor, verifyCode, verifyFactor } from './verify.ts'
+import type { MfaMethod, StepUpPurpose } from './contract.ts'
+import { describePurpose } from './purpose.ts'
+import { allowsMailCodes } from './rules.ts'
+import { type BackupCodeCounts, type OtpFactor, readBackupCodeCounts, readOtp } from './store.ts'
+import { assertMailAllowed, type PresentedFactor, verifyCode, verifyFactor } from './verify.ts'
 
-/** The ports of second factors. */
 export interface MfaPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout
 }
 
-/** A second factor of an account. */
 export interface MfaEntry {
   method: MfaMethod
   isEnabled: boolean
@@ -37,51 +37,80 @@ export interface MfaEntry {
   verifiedAt: Instant | null
 }
 
-/** Returns every method, enabled or not. E-mail is always enabled; an active authenticator is the primary method. */
-export const listMfaMethods = async (
+export interface StoredFactors {
+  otp: OtpFactor | undefined
+  backup: BackupCodeCounts
+}
+
+/** Starts both statements immediately. */
+export const readFactors = async (
   database: Database,
-  { portal, id, emailVerifiedAt }: Pick<Account, 'portal' | 'id' | 'emailVerifiedAt'>,
-): Promise<MfaEntry[]> => {
-  const otp = await readOtp(database, portal, id)
-  const backup = await readBackupCodeCounts(database, portal, id)
+  { portal, id }: Pick<Account, 'portal' | 'id'>,
+): Promise<StoredFactors> => {
+  const [otp, backup] = await allInOrder([readOtp(database, portal, id), readBackupCodeCounts(database, portal, id)])
+  return { otp, backup }
+}
+
+const toMfaEntries = (settings: IdentitySettings, account: Account, { otp, backup }: StoredFactors): MfaEntry[] => {
+  const { emailVerifiedAt } = account
   const hasOtp = Boolean(otp?.secret)
   const hasCodes = backup.remainingCount > 0
+  const usesMail = allowsMailCodes(settings, account, hasOtp)
   return [
-    { method: 'EMAIL', isEnabled: true, isPrimary: !hasOtp, verifiedAt: emailVerifiedAt },
+    { method: 'EMAIL', isEnabled: usesMail, isPrimary: usesMail && !hasOtp, verifiedAt: emailVerifiedAt },
     { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp, verifiedAt: otp?.verifiedAt ?? null },
     { method: 'BACKUP_CODE', isEnabled: hasCodes, isPrimary: false, verifiedAt: backup.generatedAt },
   ]
 }
 
-/** Returns the methods that can complete a sign-in. */
-export const listEnabledMethods = async (database: Database, account: Account): Promise<MfaMethod[]> =>
-  (await listMfaMethods(database, account)).filter(({ isEnabled }) => isEnabled).map(({ method }) => method)
+/** Includes disabled methods. */
+export const listMfaMethods = async (
+  { database, settings }: Pick<MfaPorts, 'database' | 'settings'>,
+  account: Account,
+): Promise<MfaEntry[]> =>
+  toMfaEntries(settings, account, await inOneRoundTrip(database, (store) => readFactors(store, account)))
 
-/** Returns the owner of the code that is mailed for a step-up of a session. */
-export const stepUpCodeOwner = ({ portal, sessionId }: OwnSession): CodeOwner => ({
+export const enabledMethods = (settings: IdentitySettings, account: Account, factors: StoredFactors): MfaMethod[] =>
+  toMfaEntries(settings, account, factors)
+    .filter(({ isEnabled }) => isEnabled)
+    .map(({ method }) => method)
+
+const stepUpCodeOwner = ({ portal, sessionId }: OwnSession): CodeOwner => ({
   portal,
   owner: sessionId,
   purpose: 'STEP_UP',
 })
 
-/** Mails a code for a step-up. It replaces the previous code. Throws ACCESS.RATE_LIMITED. */
-export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): Promise<SentCode> => {
-  const { cache, clock, database, digest, lockout, mailer, randomness, settings } = ports
+/**
+ * Replaces the previous code. Throws ACCESS.RATE_LIMITED, AUTH.MFA_METHOD_NOT_ALLOWED if the account cannot use mailed
+ * codes, and the refusals of `describePurpose`.
+ */
+export const sendStepUpCode = async (
+  ports: MfaPorts,
+  requested: StepUpPurpose | undefined,
+  context: CallerContext,
+): Promise<SentCode> => {
+  const { cache, clock, codeMails, database, digest, lockout, purposes, randomness, settings, words } = ports
   const { codeTtlMs, resendMs } = settings.login
   const session = assertSession(context.caller)
   const { portal, accountId } = session
   const account = await ownAccount(database, context.caller)
+  assertMailAllowed(settings, account, await readOtp(database, portal, accountId))
+  const purpose = await describePurpose({ ...purposes, words }, requested, context.caller, context.locale)
   const owner = stepUpCodeOwner(session)
   const now = clock.now()
   const code = mintCode(randomness)
   const expiresAt = addMs(now, codeTtlMs)
   assertResendable(await readCodeSentAt(database, owner), now, resendMs)
-  // Count the mail before replacing the code, so that the previous code stays valid if the quota is exhausted.
-  await countMail(cache, { portal, subject: accountId, kind: 'code', limit: settings.portals[portal].codeSends })
+  // Count first, so that the previous code stays valid if the quota is exhausted.
+  const limit = settings.portals[portal].codeSends
+  // The session proves a known device.
+  const reserve = { size: settings.login.knownDevices.reservedCodes, mayUse: true }
+  await countMail(cache, { portal, subject: accountId, kind: 'code', limit, reserve })
   if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
     throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
-  const values = { code, minutes: String(wholeMinutes(codeTtlMs)) }
-  await mailer.send({ to: account.email, template: 'step-up-code', locale: context.locale, values })
+  const values = { code, minutes: String(wholeMinutes(codeTtlMs)), purpose }
+  await codeMails.send({ to: account.email, template: 'step-up-code', locale: context.locale, values })
   return {
     maskedDestination: maskEmail(account.email),
     expiresIn: Math.floor(codeTtlMs / 1_000),
@@ -90,13 +119,14 @@ export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): P
   }
 }
 
-/** Verifies a second factor and records the step-up of the session. Throws the refusals of `verifyCode`. */
+/** Verifies a second factor and records that the session has stepped up. Throws the refusals of `verifyCode`. */
 export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: CallerContext): Promise<void> => {
   const session = assertSession(context.caller)
-  const { portal, accountId, sessionId } = session
-  const owner = { portal, accountId, code: stepUpCodeOwner(session) }
+  const { sessionId } = session
   await verifyCode(ports, session, context, async (tx) => {
     const now = ports.clock.now()
+    const account = await ownAccount(tx, context.caller)
+    const owner = { portal: account.portal, id: account.id, account, code: stepUpCodeOwner(session) }
     if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
     await recordStepUp(tx, session, now)
     await recordSuccess(tx, auditContextOf(context), {

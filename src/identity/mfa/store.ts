@@ -1,30 +1,50 @@
-import { sql } from 'kysely'
-import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { accountIdOfAttempt } from '../accounts/store.ts'
 
-/** An account's authenticator. The secrets are encrypted. */
+/** The secrets are encrypted. */
 export interface OtpFactor {
-  /** The active secret. Null until the first one is verified. */
   secret: Uint8Array | null
   verifiedAt: Instant | null
-  /** A secret that is not verified yet. */
   pendingSecret: Uint8Array | null
   pendingAt: Instant | null
 }
 
-const findFactor = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
+const selectFactor = (store: Database | Tx, portal: RawBuilder<Portal>, accountId: RawBuilder<AccountId>) =>
   store
     .selectFrom('otp_factors')
     .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
-    .where('portal', '=', param('portal'))
-    .where('account_biz_id', '=', param('accountId')),
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+
+const factorOf = (store: Database | Tx, param: Param<{ portal: Portal; accountId: AccountId }>) =>
+  selectFactor(store, param('portal'), param('accountId'))
+
+const findFactor = statement(factorOf)
+const lockFactor = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
+  factorOf(store, param).forUpdate(),
 )
 
-/** Returns an account's authenticator; undefined if none was set up. */
 export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
   findFactor.first(store, { portal, accountId })
 
-/** Stores a pending secret. The active secret stays valid. */
+const findFactorByAttempt = statement((store, param: Param<{ portal: Portal; digest: Uint8Array }>) =>
+  selectFactor(store, param('portal'), accountIdOfAttempt(param('portal'), param('digest'))),
+)
+
+/** The authenticator of the account that is signing in. */
+export const readOtpOfAttempt = (
+  store: Database | Tx,
+  portal: Portal,
+  digest: Uint8Array,
+): Promise<OtpFactor | undefined> => findFactorByAttempt.first(store, { portal, digest })
+
+/** Locks the row, so that its sealed values do not change until the transaction ends. */
+export const lockOtp = (tx: Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
+  lockFactor.first(tx, { portal, accountId })
+
+/** The active secret stays valid. */
 export const putPendingSecret = async (
   tx: Tx,
   portal: Portal,
@@ -40,7 +60,28 @@ export const putPendingSecret = async (
     .execute()
 }
 
-/** Activates a pending secret. Returns false if it was replaced concurrently. */
+/** The account must not have an authenticator. */
+export const insertActiveSecret = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .insertInto('otp_factors')
+    .values({
+      portal,
+      account_biz_id: accountId,
+      secret: sealed,
+      verified_at: toDate(at),
+      pending_secret: null,
+      pending_at: null,
+    })
+    .execute()
+}
+
+/** Returns false if a concurrent request has replaced the secret. */
 export const activatePendingSecret = async (
   tx: Tx,
   portal: Portal,
@@ -60,7 +101,7 @@ export const activatePendingSecret = async (
   return activated !== undefined
 }
 
-/** Marks a time step as used. Returns false if it or a later one was used before. */
+/** Returns false if this or a later step was used before. */
 export const spendTimeStep = async (
   tx: Tx,
   portal: Portal,
@@ -80,7 +121,6 @@ export const spendTimeStep = async (
   return spent !== undefined
 }
 
-/** Removes the authenticator. Returns whether one was active. */
 export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<boolean> => {
   const removed = await tx
     .deleteFrom('otp_factors')
@@ -92,11 +132,9 @@ export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): P
   return removed !== undefined
 }
 
-/** The current set of backup codes of an account. */
 export interface BackupCodeCounts {
   remainingCount: number
   totalGenerated: number
-  /** Null if there is no set of codes. */
   generatedAt: Instant | null
 }
 
@@ -114,14 +152,13 @@ const countCodes = statement((store, param: Param<{ portal: Portal; accountId: A
 
 const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null }
 
-/** Returns how many backup codes an account has. */
 export const readBackupCodeCounts = async (
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
 ): Promise<BackupCodeCounts> => (await countCodes.first(store, { portal, accountId })) ?? none
 
-/** Replaces an account's set of codes. The caller must have locked the account's row. */
+/** The caller must have locked the account's row. */
 export const replaceBackupCodes = async (
   tx: Tx,
   portal: Portal,
@@ -140,7 +177,7 @@ export const replaceBackupCodes = async (
   await tx.insertInto('backup_codes').values(rows).execute()
 }
 
-/** Marks a code as used. Returns false if it is wrong or already used. */
+/** Returns false if the code is wrong or already used. */
 export const spendBackupCode = async (
   tx: Tx,
   portal: Portal,
@@ -158,4 +195,39 @@ export const spendBackupCode = async (
     .returning('account_biz_id')
     .executeTakeFirst()
   return spent !== undefined
+}
+
+export const readUsedTimeStep = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<number> => {
+  const factor = await tx
+    .selectFrom('otp_factors')
+    .select('last_used_step as step')
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .executeTakeFirst()
+  return factor?.step ?? 0
+}
+
+/** Also true if the codes were replaced, which removes used ones. */
+export const isBackupCodeUsedSince = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  since: Instant,
+): Promise<boolean> => {
+  const used = await tx
+    .selectFrom('backup_codes')
+    .select('code_digest')
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where((where) =>
+      where.or([where('used_at', '>', timestamptz(since)), where('generated_at', '>', timestamptz(since))]),
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return used !== undefined
+}
+
+export const removeFactors = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<void> => {
+  await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
 }

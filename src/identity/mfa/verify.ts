@@ -1,42 +1,57 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
-import { type AccountId, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { allInOrder, inTransaction, type Tx } from '../../database/index.ts'
+import { type Instant, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
-import { codeDigest } from '../codes/service.ts'
-import { type CodeOwner, spendCode } from '../codes/store.ts'
+import { spendOneOf } from '../../platform/crypto/index.ts'
+import type { Account } from '../accounts/store.ts'
+import { spendPresentedCode } from '../codes/service.ts'
+import type { CodeOwner } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { OwnSession } from '../sessions/rules.ts'
-import { backupCodeDigest } from './backup-codes.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { backupCodeCandidates } from './backup-codes.ts'
 import type { MfaMethod } from './contract.ts'
-import { readOtp, spendBackupCode, spendTimeStep } from './store.ts'
+import { allowsMailCodes } from './rules.ts'
+import { lockOtp, type OtpFactor, readOtp, spendBackupCode, spendTimeStep } from './store.ts'
 import { openSecret, timeStepOf } from './totp.ts'
 
 interface VerifyPorts extends Pick<IdentityPorts, 'database' | 'clock'> {
   lockout: Lockout
 }
 
-/** A second factor that a client presents. */
+interface FactorPorts extends IdentityPorts {
+  settings: IdentitySettings
+}
+
 export interface PresentedFactor {
   method: MfaMethod
   code: string
 }
 
-/** The account that owns the factor, and the owner of a mailed code. */
-export interface FactorOwner {
-  portal: Portal
-  accountId: AccountId
+type AccountKey = Pick<Account, 'portal' | 'id'>
+
+/** The account whose factor is verified. */
+export interface FactorOwner extends AccountKey {
+  /** May still be loading in the same transaction. */
+  account: Account | Promise<Account>
+  /** Identifies the code that was emailed to the account. */
   code: CodeOwner
+}
+
+/** Does not depend on the mailbox. */
+export interface StrongFactor extends PresentedFactor {
+  method: Exclude<MfaMethod, 'EMAIL'>
 }
 
 const verifyTotp = async (
   { secretBox }: IdentityPorts,
   tx: Tx,
-  { portal, accountId }: FactorOwner,
+  { portal, id: accountId }: AccountKey,
   code: string,
   now: Instant,
 ): Promise<boolean> => {
-  const otp = await readOtp(tx, portal, accountId)
+  const otp = await lockOtp(tx, portal, accountId)
   if (!otp?.secret) return false
   const step = timeStepOf(openSecret(secretBox, portal, accountId, otp.secret), code, now)
   return step !== undefined && spendTimeStep(tx, portal, accountId, otp.secret, step)
@@ -45,38 +60,62 @@ const verifyTotp = async (
 const verifyBackupCode = async (
   { digest, ids }: IdentityPorts,
   tx: Tx,
-  { portal, accountId }: FactorOwner,
+  { portal, id: accountId }: AccountKey,
   code: string,
   context: RequestContext,
   now: Instant,
 ): Promise<boolean> => {
-  const codeHash = backupCodeDigest(digest, portal, accountId, code)
-  if (!(await spendBackupCode(tx, portal, accountId, codeHash, now))) return false
+  const candidates = backupCodeCandidates(digest, portal, accountId, code)
+  if (!(await spendOneOf(candidates, (each) => spendBackupCode(tx, portal, accountId, each, now)))) return false
   await queueNotice(tx, ids, { portal, id: accountId }, 'BACKUP_CODE_USED', context, now)
   return true
 }
 
-/**
- * Verifies a second factor and marks it as used, so that it works once. Returns false if it is wrong. The caller counts
- * failures.
- */
-export const verifyFactor = (
+/** Throws AUTH.MFA_METHOD_NOT_ALLOWED. */
+export const assertMailAllowed = (settings: IdentitySettings, account: Account, otp: OtpFactor | undefined): void => {
+  if (!allowsMailCodes(settings, account, Boolean(otp?.secret)))
+    throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account cannot use mailed codes' })
+}
+
+/** Verifies a code of an authenticator or a backup code, like `verifyFactor`. */
+export const verifyStrongFactor = (
   ports: IdentityPorts,
+  tx: Tx,
+  account: AccountKey,
+  { method, code }: StrongFactor,
+  context: RequestContext,
+  now: Instant,
+): Promise<boolean> =>
+  method === 'OTP'
+    ? verifyTotp(ports, tx, account, code, now)
+    : verifyBackupCode(ports, tx, account, code, context, now)
+
+/**
+ * Spends the code. Returns false for a wrong code, which the caller must count. Throws AUTH.MFA_METHOD_NOT_ALLOWED; the
+ * caller must then roll back. Starts its first statements immediately.
+ */
+export const verifyFactor = async (
+  ports: FactorPorts,
   tx: Tx,
   owner: FactorOwner,
   { method, code }: PresentedFactor,
   context: RequestContext,
   now: Instant,
 ): Promise<boolean> => {
-  if (method === 'OTP') return verifyTotp(ports, tx, owner, code, now)
-  if (method === 'BACKUP_CODE') return verifyBackupCode(ports, tx, owner, code, context, now)
-  return spendCode(tx, owner.code, codeDigest(ports.digest, owner.code, code), now)
+  if (method !== 'EMAIL') return verifyStrongFactor(ports, tx, owner, { method, code }, context, now)
+  const [otp, isSpent, account] = await allInOrder([
+    readOtp(tx, owner.portal, owner.id),
+    spendPresentedCode(tx, ports.digest, owner.code, code, now),
+    Promise.resolve(owner.account),
+  ])
+  assertMailAllowed(ports.settings, account, otp)
+  return isSpent
 }
 
 /**
- * Verifies a code of a signed-in session in a transaction. `verify` returns undefined for a wrong code. Each try is
- * counted in advance, per account and separately from sign-ins. A stolen token therefore allows neither unlimited
- * guesses nor locking the owner out. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
+ * `verify` runs in a transaction and returns undefined for a wrong code. Tries are counted in advance, per account and
+ * apart from sign-ins, so that a stolen token allows neither unlimited guesses nor locking the owner out. Throws
+ * AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
 export const verifyCode = async <T>(
   { database, clock, lockout }: VerifyPorts,

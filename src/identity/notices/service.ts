@@ -3,6 +3,7 @@ import type { Tx } from '../../database/index.ts'
 import {
   type AccountId,
   bizId,
+  days,
   type Ids,
   type Instant,
   type Portal,
@@ -12,7 +13,7 @@ import {
   toInstant,
   toIso,
 } from '../../kernel/index.ts'
-import { enqueueJob, type JobKind } from '../../platform/jobs/index.ts'
+import { enqueueJob, type JobFacts, type JobKind } from '../../platform/jobs/index.ts'
 import { accountById } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -33,11 +34,10 @@ export type CredentialChange = (typeof credentialChanges)[number]
 
 const noticeJob = 'identity.notice'
 
-/** Payload of a notice: the account, the event, and the client that caused it. */
 const Notice = z.object({
   portal: z.enum(portals),
   accountId: z.string().transform((text) => bizId<'account'>(text)),
-  about: z.enum([...credentialChanges, 'NEW_DEVICE']),
+  about: z.enum([...credentialChanges, 'NEW_DEVICE', 'CONFIRMATION_FAILED']),
   clientIp: z.string(),
   device: z.string(),
   at: z.int().transform(toInstant),
@@ -46,10 +46,7 @@ type Notice = z.output<typeof Notice>
 
 const maxDeviceLength = 160
 
-/**
- * Queues a mail to an account about a security event. It runs in the transaction of the event, so that the mail is sent if
- * and only if the event is committed.
- */
+/** Queue in the transaction of the event, so that the email is sent if and only if it commits. */
 export const queueNotice = (
   tx: Tx,
   ids: Ids,
@@ -62,20 +59,30 @@ export const queueNotice = (
   return enqueueJob(tx, ids, { kind: noticeJob, payload, at })
 }
 
-interface NoticeMailPorts extends Pick<IdentityPorts, 'database' | 'mailer' | 'words'> {
+interface NoticeMailPorts extends Pick<IdentityPorts, 'cache' | 'database' | 'mailer' | 'words'> {
+  /** Limits notices about failed password confirmations, per account. */
+  maxPerDay: number
   portals: IdentitySettings['portals']
 }
 
-/** With the backoff of the job runner, this number of attempts covers a mail server outage of half an hour. */
+/** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
 const maxAttempts = 10
 
 const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
 
-/** Mails a notice in the language of the account. */
+/**
+ * A thief could otherwise flood the mailbox. Counts only the first attempt, so that a mail server outage does not use
+ * up the limit.
+ */
+const isWithinLimit = async ({ cache, maxPerDay }: NoticeMailPorts, accountId: AccountId, attempt: number) =>
+  attempt > 1 || (await cache.increment(`notice-confirmation:${accountId}`, days(1))).count <= maxPerDay
+
 const sendNotice = async (
-  { database, mailer, words, portals }: NoticeMailPorts,
+  ports: NoticeMailPorts,
   { portal, accountId, about, clientIp: address, device, at }: Notice,
+  { attempt, drop }: Pick<JobFacts, 'attempt' | 'drop'>,
 ): Promise<void> => {
+  const { database, mailer, words, portals } = ports
   const account = await accountById(database, portal, accountId)
   if (!account) return
   const locale = parseLocale(account.language)
@@ -85,13 +92,17 @@ const sendNotice = async (
     const values = { ...event, device: device === '' ? '-' : device }
     return mailer.send({ ...to, template: 'new-device', values })
   }
+  if (about === 'CONFIRMATION_FAILED') {
+    if (!(await isWithinLimit(ports, accountId, attempt))) return drop()
+    return mailer.send({ ...to, template: 'confirmation-failed', values: event })
+  }
   const values = { ...event, change: words.text(`notice.change.${about}`, locale) }
   return mailer.send({ ...to, template: 'security-change', values })
 }
 
-/** Returns the job kind that mails notices. If the process is killed before the job is marked as done, a mail is sent twice. */
+/** If the process dies before the job is marked as done, the email is sent again. */
 export const noticeMailJob = (ports: NoticeMailPorts): JobKind => ({
   name: noticeJob,
   attempts: maxAttempts,
-  work: (payload) => sendNotice(ports, Notice.parse(payload)),
+  work: (payload, facts) => sendNotice(ports, Notice.parse(payload), facts),
 })

@@ -1,16 +1,23 @@
 import * as z from 'zod'
-import { email, newPassword, password } from '../../contract/account-fields.ts'
-import { opaque, timestamp } from '../../contract/fields.ts'
+import { email, newPassword, oneTimeCode, password, suspendedCredentials } from '../../contract/account-fields.ts'
+import { codeOf, opaque, timestamp } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
+import { mfaMethod } from '../mfa/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Password recovery and change.'
 
-/** Turnstile response token. Empty if the deployment uses no Turnstile. */
+/** Empty if the deployment does not use Turnstile. */
 export const turnstileToken = z.string().max(4_096)
 
 const NewPassword = z.strictObject({ token: opaque(512), newPassword })
+
+/** Accounts with an authenticator need a second factor. */
+const ResetPassword = NewPassword.extend({
+  mfaMethod: codeOf(mfaMethod).exclude(['EMAIL']).meta({ title: 'RecoveryMfaMethod' }).optional(),
+  code: oneTimeCode.optional(),
+}).refine((body) => (body.mfaMethod === undefined) === (body.code === undefined), { path: ['code'] })
+
 const PasswordSet = z.object({ success: z.boolean() })
 const SessionsEnded = PasswordSet.extend({ terminatedSessions: z.int() })
 
@@ -33,9 +40,9 @@ export const resetPassword = operation({
   path: '/auth/password/reset',
   summary: 'Reset the password and end all sessions',
   policy: { ...anonymous, rate: 'password' },
-  body: NewPassword,
+  body: ResetPassword,
   reply: SessionsEnded,
-  refuses: ['AUTH.SESSION_NOT_FOUND'],
+  refuses: ['AUTH.SESSION_NOT_FOUND', 'ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID'],
 })
 
 export const initPassword = operation({
@@ -55,7 +62,19 @@ export const changePassword = operation({
   path: '/auth/password/change',
   summary: 'Change the password and end all other sessions',
   policy: { ...own, rate: 'password', stepUp: true },
-  body: z.strictObject({ currentPassword: password, newPassword }),
-  reply: SessionsEnded.extend({ passwordChangedAt: timestamp }),
+  body: z.strictObject({
+    currentPassword: password,
+    newPassword,
+    suspendCredentials: z.boolean().optional().meta({
+      description:
+        'Whether to suspend the API keys, pending invitations and new payout accounts of the account, as a reset does',
+    }),
+  }),
+  reply: SessionsEnded.extend({
+    passwordChangedAt: timestamp,
+    suspendedCredentials: suspendedCredentials
+      .optional()
+      .meta({ description: 'Present if `suspendCredentials` was true' }),
+  }),
   refuses: ['AUTH.INVALID_CREDENTIALS'],
 })

@@ -3,7 +3,6 @@ import * as contract from './contract.ts'
 import { setPasswordByToken } from './reset.ts'
 import { changePassword, type PasswordPorts, requestPasswordReset } from './service.ts'
 
-/** Handlers for the recovery and change of passwords. */
 export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
   createHandlerTable(contract, {
     forgotPassword: async (request) => {
@@ -11,15 +10,23 @@ export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
       return { success: true, message: ports.words.text('notice.PASSWORD_FORGOT', request.locale) }
     },
     resetPassword: async (request) => {
-      const terminatedSessions = await setPasswordByToken(ports, { purpose: 'RESET', ...request.body }, request)
+      const { mfaMethod: method, code, ...body } = request.body
+      const factor = method === undefined || code === undefined ? null : { method, code }
+      const terminatedSessions = await setPasswordByToken(ports, { purpose: 'RESET', ...body, factor }, request)
       return { success: true, terminatedSessions }
     },
     initPassword: async (request) => {
-      await setPasswordByToken(ports, { purpose: 'INIT', ...request.body }, request)
+      await setPasswordByToken(ports, { purpose: 'INIT', ...request.body, factor: null }, request)
       return { success: true }
     },
     changePassword: async (request) => {
-      const { ended, changedAt } = await changePassword(ports, request.body, request)
-      return { success: true, terminatedSessions: ended, passwordChangedAt: toIso(changedAt) }
+      const { suspendCredentials = false, ...body } = request.body
+      const { ended, suspended, changedAt } = await changePassword(ports, { ...body, suspendCredentials }, request)
+      return {
+        success: true,
+        terminatedSessions: ended,
+        passwordChangedAt: toIso(changedAt),
+        ...(suspended && { suspendedCredentials: suspended }),
+      }
     },
   })

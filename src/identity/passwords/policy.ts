@@ -3,15 +3,13 @@ import { invalid } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 
-/** Returns the zxcvbn score of a password, 0 to 4. `words` do not count towards it. */
+/** Returns the zxcvbn score of a password, from 0 to 4. `words` do not add to the score. */
 type Estimate = (password: string, words: string[]) => number
 
-/**
- * Only the first characters are estimated. The time grows faster than the length, and the rest cannot lower the score.
- */
+/** zxcvbn's running time grows faster than the length, and further characters cannot lower the score. */
 const maxEstimatedLength = 40
 
-/** Loads zxcvbn with common passwords and the English dictionary. They take tens of megabytes, so load them on first use. */
+/** The dictionaries take tens of megabytes. Load them only when needed. */
 const loadEstimator = async (): Promise<Estimate> => {
   const [{ ZxcvbnFactory }, common, english] = await Promise.all([
     import('@zxcvbn-ts/core'),
@@ -25,7 +23,6 @@ const loadEstimator = async (): Promise<Estimate> => {
 
 let loading: Promise<Estimate> | undefined
 
-/** Returns the estimator. It is loaded once per process. */
 export const strengthEstimator = (): Promise<Estimate> => {
   loading ??= loadEstimator()
   return loading
@@ -35,7 +32,6 @@ export interface PasswordPolicyPorts extends Pick<IdentityPorts, 'breachedPasswo
   settings: Pick<IdentitySettings, 'passwords'>
 }
 
-/** The owner of a password, whose e-mail address and name do not count towards its strength. */
 interface PasswordOwner {
   email: string
   name: string
@@ -44,17 +40,15 @@ interface PasswordOwner {
 const wordsOf = ({ email, name }: PasswordOwner): string[] =>
   [email, ...email.split(/[@.+_-]/), name, ...name.split(/\s+/)].filter((word) => word.length > 2)
 
-/** Minimum number of characters outside blocked words. */
 const minOtherCharacters = 4
 
-/** Removes every occurrence of the words. */
 const withoutWords = (password: string, words: string[]): string =>
   words.reduce((rest, word) => rest.replaceAll(word.toLowerCase(), ''), password.toLowerCase())
 
 /**
- * Throws VALIDATION.INVALID_PARAMETER for `newPassword` unless the password meets the policy, which follows NIST SP
- * 800-63B-4, section 3.1.1.2: length in NFKC characters, a blocklist, estimated strength, and known breaches. There are no
- * composition rules. Eight characters suffice, because every sign-in requires a second factor.
+ * Throws VALIDATION.INVALID_PARAMETER for `newPassword`. Follows NIST SP 800-63B-4, section 3.1.1.2: length in NFKC
+ * characters, a blocklist, estimated strength and known breaches, without composition rules. Eight characters suffice,
+ * because every sign-in requires a second factor.
  */
 export const assertPasswordAllowed = async (
   { breachedPasswords, settings }: PasswordPolicyPorts,

@@ -19,7 +19,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Tokens that set the first password of an account or reset it. */
 export const passwords = [
   `CREATE TABLE password_tokens (
     token_digest bytea PRIMARY KEY,

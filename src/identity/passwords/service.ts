@@ -1,5 +1,14 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { addMs, type Instant, invalid, Refusal, type RequestContext, wholeMinutes } from '../../kernel/index.ts'
+import {
+  addMs,
+  type Instant,
+  invalid,
+  Refusal,
+  type RequestContext,
+  type SuspendedCredentials,
+  suspendedDetail,
+  wholeMinutes,
+} from '../../kernel/index.ts'
 import {
   auditContextOf,
   recordRefusal,
@@ -21,7 +30,6 @@ import { mintToken } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import { cancelPasswordTokens, insertPasswordToken, replaceHash, setPassword } from './store.ts'
 
-/** The ports of password changes and resets. */
 export interface PasswordPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout
@@ -30,7 +38,6 @@ export interface PasswordPorts extends SessionPorts {
 const canReset = (account: Account | undefined): account is Account =>
   account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
 
-/** Mails a reset link if the address has an account. */
 const sendResetLink = async (ports: PasswordPorts, email: string, context: RequestContext): Promise<void> => {
   const { clock, database, digest, mailer, randomness, settings } = ports
   const { portal, locale } = context
@@ -42,21 +49,21 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
   const stored = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
   await inTransaction(database, async (tx) => {
     await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
-    // The request is anonymous: the account is the target, not the actor.
+    // The account is the target of an anonymous request, not the actor.
     await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), {
       workspaceId: null,
       targetId: account.id,
     })
   })
-  // A fragment is not sent to servers, nor in a Referer header.
+  // Browsers send a URL fragment neither to servers nor in a Referer header.
   const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
   const minutes = String(wholeMinutes(resetTtlMs))
   await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
 }
 
 /**
- * Requests a reset link. Everything that depends on the account runs in the background, so that the response does not reveal
- * whether it exists. Throws ACCESS.RATE_LIMITED, or VALIDATION.INVALID_PARAMETER for `turnstileToken`.
+ * Account-dependent work runs in the background, so that the response does not reveal accounts. Throws
+ * ACCESS.RATE_LIMITED, or VALIDATION.INVALID_PARAMETER for `turnstileToken`.
  */
 export const requestPasswordReset = async (
   ports: PasswordPorts,
@@ -74,41 +81,57 @@ export const requestPasswordReset = async (
 const wrongPassword = (internal: string): Refusal => new Refusal('AUTH.INVALID_CREDENTIALS', { internal })
 
 const replacePassword = async (
-  { ids }: PasswordPorts,
+  { ids, suspendCredentials }: PasswordPorts,
   tx: Tx,
   account: Account,
-  hash: string,
+  { hash, suspends }: { hash: string; suspends: boolean },
   context: CallerContext,
   at: Instant,
 ) => {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   await lockAccount(tx, portal, accountId)
-  // If two changes run concurrently, the slower one has verified an outdated password.
+  // A concurrent change was faster.
   if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)
   const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
-  const detail = { sessions: ended.length }
+  const suspended = suspends ? await suspendCredentials(tx, { accountId, at }) : undefined
+  const detail = { sessions: ended.length, ...suspendedDetail(suspended ?? {}) }
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
   await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
-  return ended
+  return { ended, suspended }
+}
+
+export interface PasswordChange {
+  currentPassword: string
+  newPassword: string
+  suspendCredentials: boolean
+}
+
+export interface ChangedPassword {
+  ended: number
+  suspended: SuspendedCredentials | undefined
+  changedAt: Instant
 }
 
 /**
- * Changes the caller's password and ends the account's other sessions. Returns how many ended. Throws
- * AUTH.INVALID_CREDENTIALS if the current password is wrong, and VALIDATION.INVALID_PARAMETER for `newPassword`.
+ * Ends the other sessions. Throws AUTH.INVALID_CREDENTIALS for a wrong current password, and
+ * VALIDATION.INVALID_PARAMETER if the policy rejects `newPassword`.
  */
 export const changePassword = async (
   ports: PasswordPorts,
-  { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+  { currentPassword, newPassword, suspendCredentials: suspends }: PasswordChange,
   context: CallerContext,
-): Promise<{ ended: number; changedAt: Instant }> => {
+): Promise<ChangedPassword> => {
   const { clock, database, passwords, sessionCache } = ports
   const account = await ownAccount(database, context.caller)
   if (!(await passwords.verify(account.passwordHash, currentPassword))) {
     const detail = { reason: 'INVALID_CREDENTIALS' }
-    await recordRefusal(database, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
+    await inTransaction(database, async (tx) => {
+      await recordRefusal(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
+      await queueNotice(tx, ports.ids, account, 'CONFIRMATION_FAILED', context, clock.now())
+    })
     throw wrongPassword('the current password is wrong')
   }
   if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC'))
@@ -116,12 +139,13 @@ export const changePassword = async (
   await assertPasswordAllowed(ports, newPassword, account)
   const hash = await passwords.hash(newPassword)
   const changedAt = clock.now()
-  const ended = await inTransaction(database, (tx) => replacePassword(ports, tx, account, hash, context, changedAt))
+  const { ended, suspended } = await inTransaction(database, (tx) =>
+    replacePassword(ports, tx, account, { hash, suspends }, context, changedAt),
+  )
   for (const id of ended) sessionCache.invalidate(id)
-  return { ended: ended.length, changedAt }
+  return { ended: ended.length, suspended, changedAt }
 }
 
-/** Rehashes a verified password in the background if its hash has outdated parameters. */
 export const rehashPassword = (
   { background, database, passwords }: Pick<IdentityPorts, 'background' | 'database' | 'passwords'>,
   { portal, id, passwordHash }: Account,

@@ -2,7 +2,7 @@ import { type Database, type Tx, validAt } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { PasswordTokenPurpose } from './schema.ts'
 
-/** Sets a password. Returns false if it has changed since the account was read. */
+/** Returns false if the password was changed concurrently. */
 export const setPassword = async (
   tx: Tx,
   { portal, id, passwordHash }: { portal: Portal; id: AccountId; passwordHash: string | null },
@@ -37,7 +37,7 @@ export const replaceHash = async (
     .execute()
 }
 
-/** A token that sets a password. Only its digest is stored. */
+/** Only the digest is stored. */
 export interface PasswordToken {
   digest: Uint8Array
   portal: Portal
@@ -46,7 +46,6 @@ export interface PasswordToken {
   expiresAt: Instant
 }
 
-/** Inserts a token. */
 export const insertPasswordToken = async (store: Database | Tx, token: PasswordToken, at: Instant): Promise<void> => {
   await store
     .insertInto('password_tokens')
@@ -61,10 +60,9 @@ export const insertPasswordToken = async (store: Database | Tx, token: PasswordT
     .execute()
 }
 
-/** Identifies a token. */
 export type TokenKey = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
 
-/** Returns the account of a token; undefined if the token is unknown, spent or expired. */
+/** Returns undefined if the token is unknown, used or expired. */
 export const findTokenAccount = async (
   database: Database,
   { portal, purpose, digest }: TokenKey,
@@ -82,7 +80,7 @@ export const findTokenAccount = async (
   return row?.account_biz_id
 }
 
-/** Marks a token as used. Returns false if it was used before or is expired. */
+/** Returns false if the token is used or expired. */
 export const spendPasswordToken = async (
   tx: Tx,
   { portal, purpose, digest }: TokenKey,
@@ -101,7 +99,6 @@ export const spendPasswordToken = async (
   return spent !== undefined
 }
 
-/** Cancels all tokens of an account after a password change. */
 export const cancelPasswordTokens = async (
   tx: Tx,
   portal: Portal,

@@ -20,7 +20,6 @@ import {
   type RegistrationPorts,
 } from './service.ts'
 
-/** Profile of a new account, as the client sent it. */
 export interface Profile {
   accountName: string
   accountPhone?: string | undefined
@@ -29,7 +28,6 @@ export interface Profile {
   defaultCountry?: string | undefined
 }
 
-/** Result of a completed registration. */
 export interface RegisteredAccount {
   accountId: AccountId
   status: AccountStatus
@@ -61,7 +59,6 @@ const toNewAccount = (
   operatorPermissions: [],
 })
 
-/** Inserts the account, its workspace and the token for the first password. Returns the token. */
 const insertRegistered = async (
   { digest, openWorkspace, randomness, settings }: RegistrationPorts,
   tx: Tx,
@@ -86,8 +83,8 @@ const insertRegistered = async (
 }
 
 /**
- * Creates the account, its workspace and the token for the first password in one transaction. A registration can be
- * completed once. Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not verified or has an account.
+ * A registration can be completed only once. Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not
+ * verified or has an account.
  */
 export const completeRegistration = async (
   ports: RegistrationPorts,

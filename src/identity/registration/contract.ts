@@ -1,14 +1,12 @@
 import * as z from 'zod'
 import { country, email, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
-import { bizId, coded, sessionId, text } from '../../contract/fields.ts'
+import { bizId, coded, line, sessionId } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { turnstileToken } from '../passwords/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Self-registration, if the deployment allows it.'
 
-/** Refusal codes of registrations. */
 export const codes = {
   'AUTH.REGISTRATION_CLOSED': { status: 403 },
 } as const
@@ -51,7 +49,7 @@ export const completeRegistration = operation({
   policy: anonymous,
   body: z.strictObject({
     sessionId,
-    accountName: text(128),
+    accountName: line(128),
     accountPhone: phone.optional(),
     defaultLanguage: language.optional(),
     defaultTimezone: timezone.optional(),

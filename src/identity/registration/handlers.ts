@@ -4,7 +4,6 @@ import { completeRegistration } from './complete.ts'
 import * as contract from './contract.ts'
 import { initiateRegistration, type RegistrationPorts, verifyRegistrationEmail } from './service.ts'
 
-/** Handlers of self-registration. */
 export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>
   createHandlerTable(contract, {
     initiateRegistration: (request) => initiateRegistration(ports, request.body, request),

@@ -3,6 +3,7 @@ import {
   addMs,
   type Instant,
   invalid,
+  isInDomains,
   type Portal,
   parseLocale,
   Refusal,
@@ -14,33 +15,30 @@ import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit
 import { type Account, accountByEmail } from '../accounts/store.ts'
 import { attemptCodeOwner, findAttempt, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
 import { insertRegistrationAttempt, type NewAttempt, recordVerifiedEmail, takeTry } from '../attempts/store.ts'
-import { addressSubject, codeDigest, countMail, mintCode } from '../codes/service.ts'
-import { replaceCode, spendCode } from '../codes/store.ts'
+import { addressSubject, codeDigest, countMail, mintCode, spendPresentedCode } from '../codes/service.ts'
+import { replaceCode } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 
-/** The ports of registration. */
 export interface RegistrationPorts extends IdentityPorts {
   settings: IdentitySettings
   lockout: Lockout
 }
 
-/** A pending registration. */
 export interface PendingRegistration extends Pick<PendingAttempt, 'digest' | 'code'> {
   email: string
   emailVerifiedAt: Instant | null
 }
 
-/** Returns the registration mode of a portal. Throws AUTH.REGISTRATION_CLOSED if it is closed. */
 export const assertRegistrationOpen = ({ settings }: RegistrationPorts, portal: Portal): 'open' | 'approval' => {
   const { selfRegistration } = settings.portals[portal]
   if (selfRegistration === 'closed') throw new Refusal('AUTH.REGISTRATION_CLOSED')
   return selfRegistration
 }
 
-/** Returns the pending registration with a session id. Throws the refusals of `findAttempt`. */
+/** Returns a pending registration by its session id. Throws the refusals of `findAttempt`. */
 export const findRegistration = async (
   ports: RegistrationPorts,
   sessionId: string,
@@ -52,7 +50,7 @@ export const findRegistration = async (
   return { digest, code, email: attempt.email, emailVerifiedAt: attempt.emailVerifiedAt }
 }
 
-/** Result of the first step. Times are in seconds. */
+/** Times are in seconds. */
 export interface InitiatedRegistration {
   sessionId: string
   expiresIn: number
@@ -85,8 +83,9 @@ const mailCode = async (
 }
 
 /**
- * Starts a registration and mails a code. An address with an account gets the same response, but its registration cannot be
- * verified: the owner gets a mail about the attempt. Throws AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED.
+ * If the address has an account, the response is the same, but the owner gets an email instead of a code. Throws
+ * AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED, and VALIDATION.INVALID_PARAMETER if the portal refuses the mail
+ * domain.
  */
 export const initiateRegistration = async (
   ports: RegistrationPorts,
@@ -96,9 +95,12 @@ export const initiateRegistration = async (
   const { background, cache, database, digest, captcha, settings } = ports
   const { portal, clientIp } = context
   assertRegistrationOpen(ports, portal)
+  if (isInDomains(email, settings.portals[portal].refusedDomains)) throw invalid('email', 'a refused mail domain')
   if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
-  const limit = settings.portals[portal].codeSends
-  await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'registration', limit })
+  const { codeSends, registrationMails } = settings.portals[portal]
+  const recipient = { portal, subject: addressSubject(digest, email) }
+  await countMail(cache, { ...recipient, kind: 'registration', limit: codeSends })
+  await countMail(cache, { ...recipient, kind: 'registration-daily', limit: registrationMails })
   const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)
   await insertRegistrationAttempt(database, attempt, email, now)
   background.run('registration-mail', async () => {
@@ -109,10 +111,7 @@ export const initiateRegistration = async (
   return { sessionId, expiresIn: Math.floor(sessionTtlMs / 1_000), resendAfter: wholeSeconds(resendMs) }
 }
 
-/**
- * Verifies a code. Each try is counted for the registration and for the address, so that starting a new registration
- * does not allow more guesses.
- */
+/** Counts tries per address, too, so that a new registration does not allow more guesses. */
 const verifyCode = async (
   { clock, database, digest, lockout }: RegistrationPorts,
   { email, code: owner, digest: attemptDigest }: PendingRegistration,
@@ -124,7 +123,7 @@ const verifyCode = async (
   await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
     if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
     await inTransaction(database, async (tx) => {
-      const isRight = await spendCode(tx, owner, codeDigest(digest, owner, code), now)
+      const isRight = await spendPresentedCode(tx, digest, owner, code, now)
       if (!isRight || !(await recordVerifiedEmail(tx, portal, attemptDigest, now)))
         throw new Refusal('AUTH.CODE_INVALID')
       await lockout.clear(tx, subject)
@@ -132,7 +131,7 @@ const verifyCode = async (
   })
 }
 
-/** Verifies the address by the mailed code. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
+/** Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
 export const verifyRegistrationEmail = async (
   ports: RegistrationPorts,
   { sessionId, code }: { sessionId: string; code: string },

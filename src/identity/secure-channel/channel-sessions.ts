@@ -5,7 +5,6 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type ChannelOwner, epochBytes, openSessionId, sealSessionId, windowIdBytes } from './session-id.ts'
 
-/** An open channel session, decrypted from its id. */
 export interface ChannelSession {
   key: Uint8Array
   expiresAt: Instant
@@ -16,9 +15,7 @@ const minuteMs = 60_000
 
 const groupOf = (portal: Portal, minute: number): string => `{channel:${portal}:${minute}}:windows`
 
-/**
- * Returns the group of a replay window. All sessions of a portal that were opened in the same minute share one group.
- */
+/** Sessions of the same portal and minute share a group. */
 const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName => ({
   group: groupOf(portal, minute),
   epoch: epoch.toString('base64url'),
@@ -26,27 +23,26 @@ const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffe
 })
 
 /**
- * Opens, reads and closes channel sessions. The session id contains the encrypted session. The server stores nothing
- * before the first valid body, so that anonymous clients cannot fill the cache. From then on the replay window takes up
- * to 400 bytes per session.
+ * The session id contains the encrypted session. The server stores nothing before the first valid body, so that
+ * anonymous clients cannot fill the cache. Then the replay window takes up to 400 bytes.
  */
 export class ChannelSessions {
   readonly #ports: Pick<IdentityPorts, 'cache' | 'clock' | 'randomness' | 'secretBox'>
   readonly #settings: IdentitySettings['secureChannel']
   readonly #maxPerMinute: number
-  /** Cached because decrypting an id takes as long as decrypting a body. */
+  /** Decrypting an id takes as long as decrypting a body. */
   readonly #cached: LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>
 
   constructor(ports: IdentityPorts, settings: IdentitySettings['secureChannel']) {
     this.#ports = ports
     this.#settings = settings
-    // A group is kept for one minute plus the lifetime of its last session.
+    // A group lasts for one minute plus the lifetime of its last session.
     const maxGroups = Math.ceil(settings.sessionTtlMs / minuteMs) + 1
     this.#maxPerMinute = Math.max(1, Math.floor(settings.maxSessions / maxGroups))
     this.#cached = new LRUCache({ max: settings.cacheSize })
   }
 
-  /** Opens a session. Throws ACCESS.RATE_LIMITED if the portal has too many sessions. */
+  /** Throws ACCESS.RATE_LIMITED if the portal has too many sessions. */
   async open(
     owner: ChannelOwner,
     key: Uint8Array,
@@ -68,23 +64,22 @@ export class ChannelSessions {
     return { sessionId: sealSessionId(secretBox, owner, content), createdAt, expiresAt }
   }
 
-  /** Returns the owner's session; undefined if the id is invalid or expired. It may still be closed or lost. */
+  /** Does not check whether the session was closed or the cache has lost its replay window. */
   read(sessionId: string, owner: ChannelOwner): ChannelSession | undefined {
     const session = this.#decrypt(sessionId, owner)
     return session && session.expiresAt > this.#ports.clock.now() ? session : undefined
   }
 
-  /** Marks a sequence number as used. Returns false if it was used before, or if the session is closed or lost. */
+  /** Returns false for a used number, a closed session, or a lost replay window. */
   spend({ window }: ChannelSession, sequence: number): MaybePromise<boolean> {
     return this.#ports.cache.spend(window, sequence, this.#settings.windowSize)
   }
 
-  /** Returns false if the session is closed or lost. */
+  /** Returns false for a closed session or a lost replay window. */
   isOpen({ window }: ChannelSession): MaybePromise<boolean> {
     return this.#ports.cache.isOpen(window)
   }
 
-  /** Closes the owner's session. Does nothing for any other id. */
   async close(sessionId: string, owner: ChannelOwner): Promise<void> {
     const session = this.read(sessionId, owner)
     if (session) await this.#ports.cache.closeWindow(session.window)

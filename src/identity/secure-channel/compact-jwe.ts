@@ -17,14 +17,14 @@ const maxHeaderLength = 2_048
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Parses a header. Rejects duplicate names, because RFC 7515, section 4, leaves them to the parser. */
+/** Rejects duplicate names, which RFC 7515, section 4, allows parsers to accept. */
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
   const parsed = parseStrictJson(bytes, 1)
   const header = parsed.ok ? parsed.value : null
   return isRecord(header) ? header : undefined
 }
 
-/** Parses a compact JWE in canonical base64url with A256GCM sizes. Returns undefined for any other text. */
+/** Requires canonical base64url and the sizes of A256GCM. */
 export const parseCompactJwe = (text: string): CompactJwe | undefined => {
   const parts = text.split('.', 6)
   if (parts.length !== 5 || (parts[0]?.length ?? 0) > maxHeaderLength) return undefined
@@ -35,22 +35,21 @@ export const parseCompactJwe = (text: string): CompactJwe | undefined => {
   return header && { header, aad: Buffer.from(parts[0] ?? '', 'ascii'), encryptedKey, nonce, ciphertext, tag }
 }
 
-/** Whether an object has exactly these members. */
 export const hasExactly = (members: Record<string, unknown>, names: readonly string[]): boolean =>
   Object.keys(members).length === names.length && names.every((name) => Object.hasOwn(members, name))
 
 /*
- * Direct encryption with A256GCM (RFC 7518, sections 4.5 and 5.3). node:crypto takes 4 µs, jose takes 35 µs. The tests check
- * both directions against jose.
+ * Direct encryption with A256GCM (RFC 7518, sections 4.5 and 5.3). node:crypto takes 4 µs where jose takes 35 µs. The
+ * tests compare both directions with jose.
  */
 const algorithm = 'aes-256-gcm'
 const authTagLength = 16
 
-/** Returns the plaintext; undefined if the key or any byte is wrong. */
+/** Returns undefined if authentication fails. */
 export const decryptDirect = (jwe: CompactJwe, key: Uint8Array): Buffer | undefined => {
   const decipher = createDecipheriv(algorithm, key, jwe.nonce, { authTagLength }).setAAD(jwe.aad).setAuthTag(jwe.tag)
   try {
-    // For GCM, `final` returns no bytes; it only verifies the tag.
+    // For GCM, `final` only verifies the tag.
     const plaintext = decipher.update(jwe.ciphertext)
     decipher.final()
     return plaintext
@@ -59,7 +58,7 @@ export const decryptDirect = (jwe: CompactJwe, key: Uint8Array): Buffer | undefi
   }
 }
 
-/** Returns a compact JWE. The nonce must be 12 new random bytes. */
+/** The nonce must be 12 new random bytes. */
 export const encryptDirect = (
   header: Record<string, string | number>,
   plaintext: string,

@@ -3,7 +3,6 @@ import { nothing, timestamp } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Encryption of request and response bodies between client and gateway, in addition to TLS.'
 
 const PublicKey = z.object({
@@ -27,12 +26,10 @@ const ChannelSession = z.object({
 })
 
 /**
- * A compact JWE. Any invalid body is refused with SECURE_CHANNEL.INVALID_PAYLOAD: JSON of another shape becomes an empty
- * payload, which cannot be decrypted.
+ * JSON with a different shape becomes an empty payload, so that every invalid body gets SECURE_CHANNEL.INVALID_PAYLOAD.
  */
 const ChannelRequest = z.strictObject({ payload: z.string().max(8_192) }).catch({ payload: '' })
 
-/** The paths exist with and without the segment of the portal. */
 const channel = { chains: ['consumer', 'system', 'shared'] } as const
 const policy = { ...anonymous, channel: 'none' } as const
 

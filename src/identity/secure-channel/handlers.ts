@@ -10,7 +10,7 @@ interface ChannelServices {
   keyExchange: KeyExchangeReader
 }
 
-/** Adds zeros for nanoseconds, which the contract requires. An `Instant` has milliseconds. */
+/** Pads the milliseconds of an `Instant` with zeros to nanoseconds, which the contract requires. */
 const withNanoseconds = (iso: string): string => iso.replace('Z', '000000Z')
 
 const toPublicKeyView = ({ keyId, publicKey, createdAt, expiresAt }: ChannelKey) => ({
@@ -38,18 +38,17 @@ const toChannelSessionView = ({
   expiresAt: toIso(expiresAt),
 })
 
-/** Handlers that open and close channel sessions. */
 export const secureChannelHandlers = ({ keys, sessions, keyExchange }: ChannelServices): HandlerTable =>
   createHandlerTable(contract, {
     readPublicKey: async () => toPublicKeyView(await keys.offered()),
     openSecureChannel: async ({ body, portal, clientHash }) => {
       const sessionKey = await keyExchange.read(body.payload, clientHash)
-      // Throw the same refusal for every error, so that the response reveals nothing about the key.
+      // The same refusal for every error reveals nothing about the key.
       if (!sessionKey) throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
       return toChannelSessionView(await sessions.open({ portal, clientHash }, sessionKey))
     },
     closeSecureChannel: async ({ channelSessionId, portal, clientHash }) => {
-      // Existing clients expect this response; the gateway's table of observed errors declares it.
+      // Existing clients expect this response. See `observedErrors` in src/contract/policies.ts.
       if (channelSessionId === null)
         throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'the request names no channel session' })
       await sessions.close(channelSessionId, { portal, clientHash })

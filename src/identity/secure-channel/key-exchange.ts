@@ -12,7 +12,6 @@ const rsaBytes = 256
 
 const Proposal = z.strictObject({ key: z.string().length(43), clientHash: z.string().min(1), iat: z.int() })
 
-/** Returns the key id of a well-formed payload; undefined for any other text. */
 const keyIdOf = (payload: string): string | undefined => {
   const jwe = parseCompactJwe(payload)
   if (jwe?.encryptedKey.length !== rsaBytes || !hasExactly(jwe.header, ['alg', 'enc', 'kid'])) return undefined
@@ -20,7 +19,9 @@ const keyIdOf = (payload: string): string | undefined => {
   return alg === keyManagement && enc === contentEncryption && typeof kid === 'string' ? kid : undefined
 }
 
-/** Returns a payload that takes as long to decrypt as a real one and fails. Its first byte is 0, below any modulus. */
+/**
+ * Takes as long to decrypt as a real payload, but fails. The first byte is 0, so that the value is below any modulus.
+ */
 const decoyPayload = (randomness: Randomness): string => {
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
   const encryptedKey = randomness.bytes(rsaBytes)
@@ -47,8 +48,8 @@ const parseProposal = (plaintext: Uint8Array | undefined) => {
 }
 
 /**
- * Reads the payload that opens a channel session. Every payload takes one RSA decryption, of a decoy if it is malformed or
- * its key is unknown, so that the response time reveals nothing.
+ * Reads the payload that opens a session. Each payload causes one RSA decryption, of a decoy if it is malformed or its
+ * key is unknown, so that the response time reveals nothing.
  */
 export class KeyExchangeReader {
   readonly #keys: Pick<ChannelKeyRing, 'find' | 'offered'>
@@ -68,7 +69,6 @@ export class KeyExchangeReader {
     this.#decoy = decoyPayload(randomness)
   }
 
-  /** Returns the session key that the client proposes; undefined for an invalid payload. */
   async read(payload: string, clientHash: string): Promise<Uint8Array | undefined> {
     const key = await this.#keys.find(keyIdOf(payload) ?? '')
     const plaintext = key ? await decrypt(payload, key) : await decrypt(this.#decoy, await this.#keys.offered())

@@ -5,7 +5,7 @@ import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { addChannelKey, readChannelKeys } from './store.ts'
 
-/** A decrypted key pair (RSA-2048) for opening channel sessions. */
+/** RSA-2048, decrypted. */
 export interface ChannelKey {
   keyId: string
   /** SubjectPublicKeyInfo, DER. */
@@ -17,10 +17,9 @@ export interface ChannelKey {
 
 const generate = promisify(generateKeyPair)
 const modulusLength = 2048
-/** Minimum interval between two reads because of an unknown key id. */
+/** Minimum milliseconds between two reads for an unknown key id. */
 const rereadMs = 1_000
 
-/** The channel keys of all replicas, cached in memory. */
 export class ChannelKeyRing {
   readonly #ports: Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
   readonly #settings: Pick<IdentitySettings['secureChannel'], 'keyTtlMs' | 'keyOverlapMs'>
@@ -33,7 +32,7 @@ export class ChannelKeyRing {
     this.#settings = settings
   }
 
-  /** Returns the key for new sessions. Generates one for all replicas if no key is valid beyond the overlap. */
+  /** Generates a key for all replicas if every key expires within the overlap period. */
   async offered(): Promise<ChannelKey> {
     const key = this.#findOffered()
     if (key) return key
@@ -43,7 +42,7 @@ export class ChannelKeyRing {
     return this.#renewal
   }
 
-  /** Returns the unexpired key with an id, including one that another replica has just added. */
+  /** Also finds a new key of another replica. */
   async find(keyId: string): Promise<ChannelKey | undefined> {
     const key = this.#findCached(keyId)
     const { clock } = this.#ports
@@ -74,7 +73,6 @@ export class ChannelKeyRing {
     this.#readAt = now
   }
 
-  /** Reads the stored keys and adds one if none can be offered. */
   async #renew(): Promise<ChannelKey> {
     await this.#read()
     const shared = this.#findOffered()

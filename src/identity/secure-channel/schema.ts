@@ -14,7 +14,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Key pairs of the secure channel. Private keys are encrypted, so that replicas can share them. */
+/** Private keys are encrypted, so that replicas can share them. */
 export const secureChannel = [
   `CREATE TABLE channel_keys (
     key_id text PRIMARY KEY,

@@ -1,4 +1,4 @@
-import type { ChannelPort, SealedRequest } from '../../gateway/pipeline/ports.ts'
+import type { ChannelPort, ChannelRequest, SealedRequest } from '../../gateway/pipeline/ports.ts'
 import { type Randomness, thenSync } from '../../kernel/index.ts'
 import type { ChannelSession, ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, decryptDirect, encryptDirect, hasExactly, parseCompactJwe } from './compact-jwe.ts'
@@ -6,7 +6,15 @@ import { type CompactJwe, decryptDirect, encryptDirect, hasExactly, parseCompact
 const nonceBytes = 12
 const keyBytes = 32
 
-/** Returns the sequence number of a header that matches the request; undefined for any other header. */
+/** Returns the header of a reply. It binds the reply to its request, and `msg` to its direction. */
+const replyHeader = ({ sessionId, requestId }: ChannelRequest) => ({
+  alg: 'dir',
+  enc: 'A256GCM',
+  kid: sessionId,
+  msg: 'reply',
+  rid: requestId,
+})
+
 const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): number | undefined => {
   if (!hasExactly(header, ['alg', 'enc', 'kid', 'seq', 'htm', 'htu'])) return undefined
   const { alg, enc, kid, seq, htm, htu } = header
@@ -16,8 +24,8 @@ const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): num
 }
 
 /**
- * Creates the port that opens and seals bodies. Every body is decrypted, with a decoy key if the session is unknown, so that
- * the response time reveals nothing. Its sequence number is spent after decryption has authenticated the sender.
+ * Decrypts every body, with a decoy key if the session is unknown, so that the response time reveals nothing. Spends
+ * the sequence number only after the decryption has authenticated the sender.
  */
 export const createSealedBodies = (sessions: ChannelSessions, randomness: Randomness): ChannelPort => {
   const decoyKey = randomness.bytes(keyBytes)
@@ -37,18 +45,17 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
     const plaintext = decryptDirect(jwe ?? decoy, session?.key ?? decoyKey)
     const seq = jwe?.encryptedKey.length === 0 ? sequenceOf(jwe.header, sealed) : undefined
     if (!plaintext || !session || seq === undefined) return undefined
-    const header = { alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }
+    const header = { ...replyHeader(sealed), seq }
     const opened = { plaintext, seal: (text: string) => seal(header, session.key, text) }
     return thenSync(sessions.spend(session, seq), (isSpent) => (isSpent ? opened : undefined))
   }
 
   return {
     open: (sealed) => openBody(sessions.read(sealed.sessionId, sealed), sealed),
-    sealer: ({ sessionId, ...owner }) => {
-      const session = sessions.read(sessionId, owner)
+    sealer: (request) => {
+      const session = sessions.read(request.sessionId, request)
       if (!session) return undefined
-      const header = { alg: 'dir', enc: 'A256GCM', kid: sessionId }
-      const sealReply = (text: string) => seal(header, session.key, text)
+      const sealReply = (text: string) => seal(replyHeader(request), session.key, text)
       return thenSync(sessions.isOpen(session), (isOpen) => (isOpen ? sealReply : undefined))
     },
   }

@@ -1,19 +1,18 @@
 import { type Instant, type Portal, toInstant } from '../../kernel/index.ts'
-import { decodeBase64url, type SecretBox } from '../../platform/crypto/index.ts'
+import { decodeBase64url, type SecretBox, sealedOverhead } from '../../platform/crypto/index.ts'
 
-/** The owner of a channel session. No other client or portal can use it. */
+/** No other client or portal can use the session. */
 export interface ChannelOwner {
   portal: Portal
   clientHash: string
 }
 
-/** The content of a session id. */
 export interface SessionContent {
-  /** 16 random bytes that identify the session's replay window. */
+  /** 16 random bytes that identify the replay window. */
   windowId: Buffer
   /**
-   * 16 random bytes that the group of windows had when the session was opened. If the group is lost, its next epoch is
-   * different.
+   * 16 random bytes of the session's group of replay windows. If the cache loses the group, it gets a new epoch, and
+   * sessions of the old epoch are rejected.
    */
   epoch: Buffer
   key: Uint8Array
@@ -26,14 +25,11 @@ export const epochBytes = 16
 const keyBytes = 32
 const numberBytes = 6
 const contentBytes = windowIdBytes + epochBytes + keyBytes + 2 * numberBytes
-/** Version, nonce and tag of an encrypted content. */
-const boxBytes = 29
-const idLength = Math.ceil(((contentBytes + boxBytes) * 4) / 3)
+const idLength = Math.ceil(((contentBytes + sealedOverhead) * 4) / 3)
 
 /** Binds a session id to its owner. */
 const contextOf = ({ portal, clientHash }: ChannelOwner): string => `${portal}:${clientHash}`
 
-/** Returns the session id: its content, encrypted for its owner, in base64url. */
 export const sealSessionId = (secretBox: SecretBox, owner: ChannelOwner, content: SessionContent): string => {
   const numbers = Buffer.alloc(2 * numberBytes)
   numbers.writeUIntBE(content.openedInMinute, 0, numberBytes)
@@ -50,7 +46,7 @@ const unseal = (secretBox: SecretBox, owner: ChannelOwner, sealed: Buffer): Buff
   }
 }
 
-/** Returns the content of a session id; undefined for any text that was not encrypted for this owner. */
+/** Returns undefined for another owner's id. */
 export const openSessionId = (
   secretBox: SecretBox,
   owner: ChannelOwner,

@@ -11,7 +11,7 @@ export interface StoredChannelKey {
   expiresAt: Instant
 }
 
-/** Returns the unexpired keys, newest first. */
+/** Newest first. */
 export const readChannelKeys = (database: Database, now: Instant): Promise<StoredChannelKey[]> =>
   database
     .selectFrom('channel_keys')
@@ -27,8 +27,8 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
     .execute()
 
 /**
- * Adds a key and deletes expired ones. Does nothing if another replica has just added a key that is valid beyond the
- * overlap. A key with a creation time in the future does not count: this replica, whose clock was set back, does not offer it.
+ * Adds nothing if another replica has just added a key. Ignores keys created in the future, because a replica whose
+ * clock was set back does not offer them.
  */
 export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
   inTransaction(database, async (tx) => {

@@ -2,7 +2,7 @@ import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from './rules.ts'
 
-/** Records activity of a session. Does nothing if the session has ended or expired, or has later activity. */
+/** Does nothing if the session has ended or expired, or has later activity. */
 export const recordActivity = async (
   store: Database | Tx,
   session: { portal: Portal; id: SessionId },
@@ -20,7 +20,6 @@ export const recordActivity = async (
     .execute()
 }
 
-/** Records a step-up. Does nothing if the session has ended. */
 export const recordStepUp = async (
   tx: Tx,
   { portal, accountId, sessionId }: OwnSession,
@@ -36,7 +35,6 @@ export const recordStepUp = async (
     .execute()
 }
 
-/** Returns when the session last stepped up. Returns null if it never did, or if it has ended. */
 export const readLastStepUp = async (
   database: Database | Tx,
   { portal, accountId, sessionId }: OwnSession,

@@ -2,7 +2,16 @@ import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { isDatabaseUnavailable } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
-import { addMs, type Caller, type MaybePromise, type Permission, Refusal, thenSync } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  addMs,
+  type Caller,
+  type Instant,
+  type MaybePromise,
+  type Permission,
+  Refusal,
+  thenSync,
+} from '../../kernel/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -13,10 +22,9 @@ import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'
 import type { OpenSession } from './store.ts'
 
-/** The ports of access-token authentication. */
 export interface AuthenticatorPorts extends SessionPorts {
   settings: IdentitySettings
-  tokens: Pick<AccessTokens, 'clientClaim'>
+  tokens: Pick<AccessTokens, 'clientClaims'>
   verifiedTokens: VerifiedTokens
   addressGuard: AddressGuard
 }
@@ -37,17 +45,13 @@ const toCaller = (session: OpenSession): Caller => ({
   permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
 })
 
-/** Authenticates access tokens. All refusals but that of the client address are the same ACCESS.TOKEN_INVALID. */
 export class SessionAuthenticator {
   readonly #ports: AuthenticatorPorts
   readonly #settings: IdentitySettings['sessions']
-  /** At most 1/30 of the idle timeout, so that a session in use does not expire. */
+  /** Minimum time between two writes. At most 1/30 of the idle timeout, so that a session in use does not expire. */
   readonly #activityIntervalMs: number
-  /**
-   * Cached, because a keyed digest takes as long as all other checks of a request, and the hash of a client rarely
-   * changes.
-   */
-  readonly #clientClaims: LRUCache<string, string>
+  /** A keyed digest takes as long as all other checks of a request together, and a client's hash rarely changes. */
+  readonly #clientClaims: LRUCache<string, readonly string[]>
 
   constructor(ports: AuthenticatorPorts) {
     this.#ports = ports
@@ -56,33 +60,44 @@ export class SessionAuthenticator {
     this.#clientClaims = new LRUCache({ max: this.#settings.cacheSize })
   }
 
-  /** Returns the caller of a valid token whose session is open. Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
+  /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
   authenticate(credential: Credential): MaybePromise<Caller> {
     const { clock, sessionCache, verifiedTokens } = this.#ports
     return thenSync(verifiedTokens.read(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
       if (!claims) throw invalidToken('the token is not valid')
       this.#assertBound(claims, credential)
-      const { bypassCache } = credential
-      return thenSync(sessionCache.find(claims.portal, claims.sessionId, bypassCache), (session) => {
+      return thenSync(sessionCache.find(claims.portal, claims.sessionId, credential), (session) => {
         const clientIp = credential.resolveClientIp?.(claims.portal) ?? credential.clientIp
-        return this.#admit(this.#assertOpen(session, claims), clientIp, bypassCache)
+        return this.#admit(this.#assertOpen(session, claims), clientIp, credential)
       })
     })
   }
 
-  /** Throws unless the token was issued to this client, for this portal. */
+  /** See `AuthenticationPort.cachedAccount`. */
+  cachedAccount(token: string, at: Instant): AccountId | undefined {
+    const { sessionCache, verifiedTokens } = this.#ports
+    const claims = verifiedTokens.peek(token, at)
+    const session = claims && sessionCache.peek(claims.sessionId)
+    if (!session || session.ipWhitelistEnabled || this.#isActivityDue(session)) return undefined
+    return session.accountId
+  }
+
+  #isActivityDue({ lastActivityAt }: OpenSession): boolean {
+    return this.#ports.clock.now() - lastActivityAt >= this.#activityIntervalMs
+  }
+
   #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
     if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
-    if (!isEqual(claims.client, this.#clientClaim(clientHash)))
+    if (!this.#clientClaimsOf(clientHash).some((claim) => isEqual(claims.client, claim)))
       throw invalidToken('the token belongs to another client')
   }
 
-  #clientClaim(clientHash: string): string {
+  #clientClaimsOf(clientHash: string): readonly string[] {
     const cached = this.#clientClaims.get(clientHash)
     if (cached !== undefined) return cached
-    const claim = this.#ports.tokens.clientClaim(clientHash)
-    this.#clientClaims.set(clientHash, claim)
-    return claim
+    const possible = this.#ports.tokens.clientClaims(clientHash)
+    this.#clientClaims.set(clientHash, possible)
+    return possible
   }
 
   #assertOpen(session: OpenSession | undefined, claims: AccessClaims): OpenSession {
@@ -93,15 +108,15 @@ export class SessionAuthenticator {
     return session
   }
 
-  #admit(session: OpenSession, clientIp: string, bypassCache: boolean): MaybePromise<Caller> {
-    const { addressGuard, clock } = this.#ports
+  #admit(session: OpenSession, clientIp: string, { bypassCache, isStreamOpen }: Credential): MaybePromise<Caller> {
+    const { addressGuard } = this.#ports
     if (bypassCache) addressGuard.invalidate(session.accountId)
-    // Write activity at most once per interval: most requests write nothing.
-    const isRecent = clock.now() - session.lastActivityAt < this.#activityIntervalMs
-    if (isRecent && !session.ipWhitelistEnabled) return toCaller(session)
+    // Most requests write nothing. A check of an open stream does not count as activity.
+    const isRecorded = isStreamOpen || !this.#isActivityDue(session)
+    if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session)
     return addressGuard
       .assertAllowed(session, clientIp)
-      .then(() => (isRecent ? undefined : this.#recordActivity(session)))
+      .then(() => (isRecorded ? undefined : this.#recordActivity(session)))
       .then(() => toCaller(session))
   }
 
@@ -111,7 +126,7 @@ export class SessionAuthenticator {
     try {
       await recordActivity(database, session, now, addMs(now, this.#settings.idleMs))
     } catch (error) {
-      // A read-only store, for example after its disk is full, can still serve reads. The session then expires earlier.
+      // A read-only store, such as one with a full disk, can still serve reads. The session then expires earlier.
       if (!isDatabaseUnavailable(error)) throw error
       return
     }

@@ -4,7 +4,6 @@ import { listQuery, page } from '../../contract/lists.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Active sessions, the session limit, and the sign-in history.'
 
 const ActiveSession = z.object({
@@ -61,7 +60,7 @@ export const configureSessions = operation({
   body: z.strictObject({ maxConcurrentSessions: z.int().min(1).max(100) }),
 })
 
-/** The same operation on the chain that both portals share. It replaces GET /security/config. */
+/** The same operation on the `self` chain, which both portals share. It replaces GET /security/config. */
 export const readOwnSessionConfig = operation({
   ...get,
   ...configuration,

@@ -11,7 +11,6 @@ import {
 import { listActiveSessions } from './store.ts'
 import { toActiveSessionView, toLoginHistoryView, toSessionConfigurationView } from './view.ts'
 
-/** Handlers for the sessions and the login history of the caller's account. */
 export const sessionHandlers = (ports: SessionPorts): HandlerTable =>
   createHandlerTable(contract, {
     listSessions: async ({ caller: { portal, accountId, sessionId } }) => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, inTransaction, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { allInOrder, type Database, inTransaction, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -12,27 +12,21 @@ import {
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 
-/** Why a sign-in failed. */
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
 
 interface NewHistoryEntry {
   id: string
   portal: Portal
-  /** If no account has this id, nothing is inserted. */
   accountId: AccountId
   clientIp: string
   userAgent: string
-  /** Null for a success. */
   failure: LoginFailure | null
 }
 
 const success = 1
 const failed = 0
 
-/**
- * Inserts an entry into an account's login history. An unknown account takes the same statement, so that the response time
- * of a failed sign-in does not reveal which addresses have an account.
- */
+/** The same statement runs for an unknown account, so that the response time does not reveal accounts. */
 const insertLoginHistory = async (tx: Tx, entry: NewHistoryEntry, at: Instant): Promise<void> => {
   await sql`
     INSERT INTO login_history
@@ -42,7 +36,7 @@ const insertLoginHistory = async (tx: Tx, entry: NewHistoryEntry, at: Instant): 
     FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`.execute(tx)
 }
 
-/** A request for a page of an account's login history. Both limits of the interval are inclusive. */
+/** Both ends of the interval are inclusive. */
 export interface HistoryRequest extends PageRequest {
   portal: Portal
   accountId: AccountId
@@ -51,7 +45,6 @@ export interface HistoryRequest extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-/** A sign-in or failed sign-in of an account. */
 export interface LoginHistoryEntry {
   id: string
   loginAt: Instant
@@ -61,7 +54,6 @@ export interface LoginHistoryEntry {
   failureReason: string | null
 }
 
-/** Returns a page of an account's login history. */
 export const listLoginHistory = (database: Database, request: HistoryRequest): Promise<Page<LoginHistoryEntry>> => {
   const { from, until } = request
   let matching = database
@@ -85,15 +77,12 @@ export const listLoginHistory = (database: Database, request: HistoryRequest): P
 }
 
 interface LoginResult {
-  /** Null if no account has the e-mail address. */
   accountId: AccountId | null
-  /** Null for a success. */
   failure: LoginFailure | null
-  /** The second factor that was verified; null if none was. */
   method: string | null
 }
 
-/** Records a result in the login history, which the owner sees, and in the audit log, which operators see. */
+/** The login history is for the owner, the audit log for operators. Starts both statements immediately. */
 const recordResult = async (
   { ids }: IdentityPorts,
   tx: Tx,
@@ -103,15 +92,17 @@ const recordResult = async (
 ): Promise<void> => {
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
-  await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
   const auditContext = unauthenticatedAuditContext(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
   const factor = method === null ? {} : { method }
-  if (failure === null) await recordSuccess(tx, auditContext, { ...target, detail: factor })
-  else await recordRefusal(tx, auditContext, { ...target, detail: { ...factor, reason: failure } })
+  await allInOrder([
+    insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at),
+    failure === null
+      ? recordSuccess(tx, auditContext, { ...target, detail: factor })
+      : recordRefusal(tx, auditContext, { ...target, detail: { ...factor, reason: failure } }),
+  ])
 }
 
-/** Records a completed sign-in in the transaction that starts its session. */
 export const recordLogin = (
   ports: IdentityPorts,
   tx: Tx,
@@ -120,6 +111,7 @@ export const recordLogin = (
   at: Instant,
 ): Promise<void> => recordResult(ports, tx, { ...login, failure: null }, facts, at)
 
-/** Records a failed sign-in in a new transaction. */
 export const recordFailedLogin = (ports: IdentityPorts, failed: LoginResult, facts: RequestContext): Promise<void> =>
-  inTransaction(ports.database, (tx) => recordResult(ports, tx, failed, facts, ports.clock.now()))
+  inTransaction(ports.database, async (tx, sendWithCommit) => {
+    sendWithCommit(recordResult(ports, tx, failed, facts, ports.clock.now()))
+  })

@@ -1,25 +1,23 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { inTransaction, type SendWithCommit, type Tx } from '../../database/index.ts'
 import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
 import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
-import { insertRefreshToken, sessionOfRefreshToken, spendRefreshToken, usedRefreshToken } from '../tokens/store.ts'
+import { insertRefreshToken, spendRefreshToken, usedRefreshToken } from '../tokens/store.ts'
 import { recordActivity } from './activity-store.ts'
 import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'
-import { endSession, lockOpenSession, type OpenSession } from './store.ts'
+import { endSession, lockSessionOfToken, type OpenSession } from './store.ts'
 
-/** Tokens of a session. */
 export interface TokenPair {
   accessToken: string
   refreshToken: string
-  /** Lifetime of the access token in seconds. */
+  /** In seconds. */
   expiresIn: number
 }
 
-/** The ports of token refresh. */
 export interface RefreshPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: AccessTokens
@@ -33,8 +31,8 @@ type Rotation =
 const isUsable = (session: OpenSession, now: Instant): boolean =>
   session.accountStatus === 'ACTIVE' && !hasExpired(session, now)
 
-/** Binds an encrypted successor to the token that it replaces. */
-const successorContext = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
+/** Binds a successor to the token that it replaces. */
+export const successorContext = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
 
 /** Returns the successor of a refresh token that was first used less than `refreshReuseMs` ago. */
 const recentSuccessor = async (
@@ -49,22 +47,28 @@ const recentSuccessor = async (
   return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
 }
 
-/** Ends the session of a reused refresh token, and with it all its tokens. */
 const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestContext, now: Instant): Promise<void> => {
   await endSession(tx, session, 'REFRESH_REUSED', now)
   const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
   await recordRefusal(tx, unauthenticatedAuditContext(session.accountId, context, now), event)
 }
 
-const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: RequestContext): Promise<Rotation> => {
+const rotate = async (
+  ports: RefreshPorts,
+  tx: Tx,
+  presented: string,
+  context: RequestContext,
+  sendWithCommit: SendWithCommit,
+): Promise<Rotation> => {
   const { clock, digest, randomness, secretBox, settings } = ports
   const now = clock.now()
   const { portal } = context
-  const used = digest('refresh-token', presented)
-  const sessionId = await sessionOfRefreshToken(tx, portal, used)
-  if (!sessionId) throw sessionNotFound('unknown refresh token')
-  const session = await lockOpenSession(tx, portal, sessionId, digest('client-hash', context.clientHash))
-  if (!session || !isUsable(session, now)) throw sessionNotFound('the session has ended or belongs to another client')
+  const tokens = digest.candidates('refresh-token', presented)
+  const clients = digest.candidates('client-hash', context.clientHash)
+  const session = await lockSessionOfToken(tx, portal, tokens, clients)
+  if (!session) throw sessionNotFound('unknown refresh token, or its session has ended or belongs to another client')
+  if (!isUsable(session, now)) throw sessionNotFound('the session has expired, or its account is not active')
+  const used = session.tokenDigest
   await ports.addressGuard.assertAllowed(session, context.clientIp, tx)
 
   const next = mintToken(randomness)
@@ -76,23 +80,18 @@ const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: R
     return { kind: 'reused', session }
   }
   if (spent) {
-    const token = {
-      digest: digest('refresh-token', next),
-      portal,
-      sessionId,
-      parent: used,
-      expiresAt: session.expiresAt,
-    }
-    await insertRefreshToken(tx, token, now)
+    const { id: sessionId, expiresAt } = session
+    const successorToken = { digest: digest('refresh-token', next), portal, sessionId, parent: used, expiresAt }
+    sendWithCommit(insertRefreshToken(tx, successorToken, now))
   }
-  await recordActivity(tx, session, now, addMs(now, settings.sessions.idleMs))
+  sendWithCommit(recordActivity(tx, session, now, addMs(now, settings.sessions.idleMs)))
   return { kind: 'rotated', session, refreshToken }
 }
 
 /**
- * Rotates a refresh token (RFC 9700, section 4.14). A token works once, but within `refreshReuseMs` it returns the same
- * successor again, for browser tabs that refresh at the same time. Later reuse indicates theft and ends the session. Throws
- * AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
+ * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Within `refreshReuseMs`, it returns the same
+ * successor again, because browser tabs can refresh at the same time. Later reuse indicates theft and ends the session.
+ * Throws AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
  */
 export const refreshTokens = async (
   ports: RefreshPorts,
@@ -100,7 +99,9 @@ export const refreshTokens = async (
   context: RequestContext,
 ): Promise<TokenPair> => {
   assertOpaqueToken(refreshToken)
-  const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))
+  const rotation = await inTransaction(ports.database, (tx, sendWithCommit) =>
+    rotate(ports, tx, refreshToken, context, sendWithCommit),
+  )
   const { session } = rotation
   ports.sessionCache.invalidate(session.id)
   if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')

@@ -1,7 +1,6 @@
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
 
-/** Why a session ended. */
 export type SessionEndReason =
   | 'LOGOUT'
   | 'DISPLACED'
@@ -26,13 +25,6 @@ interface SessionsTable {
   end_reason: SessionEndReason | null
 }
 
-interface KnownDevicesTable {
-  account_biz_id: AccountId
-  client_digest: Uint8Array
-  first_seen_at: Timestamp
-  last_seen_at: Timestamp
-}
-
 interface LoginHistoryTable {
   biz_id: string
   portal: Portal
@@ -48,12 +40,10 @@ interface LoginHistoryTable {
 declare module '../../database/tables.ts' {
   interface Tables {
     sessions: SessionsTable
-    known_devices: KnownDevicesTable
     login_history: LoginHistoryTable
   }
 }
 
-/** Signed-in sessions, and the clients that an account has signed in from. */
 export const sessions = [
   `CREATE TABLE sessions (
     biz_id uuid PRIMARY KEY,
@@ -73,16 +63,8 @@ export const sessions = [
   )`,
   `CREATE INDEX sessions_live ON sessions (account_biz_id, login_at) WHERE ended_at IS NULL`,
   `CREATE INDEX sessions_expiry ON sessions (expires_at)`,
-  `CREATE TABLE known_devices (
-    account_biz_id uuid NOT NULL REFERENCES accounts,
-    client_digest bytea NOT NULL,
-    first_seen_at timestamptz NOT NULL,
-    last_seen_at timestamptz NOT NULL,
-    PRIMARY KEY (account_biz_id, client_digest)
-  )`,
 ]
 
-/** Sign-ins and failed sign-ins of each account. */
 export const loginHistory = [
   `CREATE TABLE login_history (
     biz_id uuid PRIMARY KEY,

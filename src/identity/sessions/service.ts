@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { allInOrder, inTransaction, type Tx } from '../../database/index.ts'
 import {
   addMs,
   bizId,
@@ -22,13 +22,12 @@ import {
   endOldestSessions,
   endSession,
   insertSession,
+  readOpenSession,
   readSessionConfiguration,
-  recordDevice,
   type SessionConfiguration,
   setMaxSessions,
 } from './store.ts'
 
-/** The ports of sessions. */
 export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }
@@ -38,13 +37,24 @@ const assertFound = (found: SessionConfiguration | undefined): SessionConfigurat
   return found
 }
 
-/** Returns the session configuration of the caller's account. */
 export const getSessionConfiguration = async (
   { database }: SessionPorts,
   { portal, accountId }: Caller,
 ): Promise<SessionConfiguration> => assertFound(await readSessionConfiguration(database, portal, accountId))
 
-/** Sets the account's session limit and ends the oldest sessions above it, except the caller's. */
+/**
+ * Locks the caller's account until the end of the transaction. Throws ACCESS.TOKEN_INVALID if the caller's session has
+ * ended. A recovery of the account suspends only the credentials that it finds, so a command that creates credentials
+ * must not follow it.
+ */
+export const assertSessionOpen = async (tx: Tx, caller: Caller): Promise<void> => {
+  const { portal, accountId, sessionId } = assertSession(caller)
+  await lockAccount(tx, portal, accountId)
+  if (!(await readOpenSession(tx, portal, sessionId)))
+    throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the session has just ended' })
+}
+
+/** Never ends the caller's session. */
 export const configureSessions = async (
   { database, clock, sessionCache }: SessionPorts,
   maxSessions: number,
@@ -68,7 +78,7 @@ export const configureSessions = async (
   return configuration
 }
 
-/** Ends a session of the caller's account. Throws RESOURCE.NOT_FOUND for any other session. */
+/** Throws RESOURCE.NOT_FOUND for sessions of other accounts. */
 export const terminateSession = async (
   { database, clock, sessionCache }: SessionPorts,
   sessionId: string,
@@ -86,7 +96,6 @@ export const terminateSession = async (
   sessionCache.invalidate(id)
 }
 
-/** Ends all sessions of the account except the caller's. Returns how many ended. */
 export const terminateOtherSessions = async (
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
@@ -104,7 +113,7 @@ export const terminateOtherSessions = async (
   return ended.length
 }
 
-/** Ends the caller's session. Returns 1, or 0 if a concurrent request ended it. */
+/** Returns 0 if a concurrent request has already ended the session. */
 export const logout = async (
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
@@ -119,28 +128,27 @@ export const logout = async (
   return ended ? 1 : 0
 }
 
-/** A new session. */
 export interface StartedSession {
   sessionId: SessionId
   refreshToken: string
   expiresAt: Instant
-  isNewDevice: boolean
-  /** Sessions that ended because of the session limit. Invalidate them after the commit. */
-  displaced: SessionId[]
+  /** Sessions that the session limit ended. Invalidate them after the commit. */
+  displaced: Promise<SessionId[]>
+  written: Promise<unknown>
 }
 
 interface StartPorts extends IdentityPorts {
   settings: IdentitySettings
 }
 
-/** Starts a session with its first refresh token. The caller must have locked the account's row. */
-export const startSession = async (
+/** Starts all statements immediately. The caller must have locked the account's row. */
+export const startSession = (
   { ids, randomness, digest, settings }: StartPorts,
   tx: Tx,
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
-): Promise<StartedSession> => {
+): StartedSession => {
   const { portal, id: accountId } = account
   const ending = {
     portal,
@@ -149,16 +157,15 @@ export const startSession = async (
     except: null,
     reason: 'DISPLACED',
   } as const
-  const displaced = await endOldestSessions(tx, ending, now)
+  const displaced = endOldestSessions(tx, ending, now)
   const sessionId = ids.next<'session'>()
   const clientDigest = digest('client-hash', clientHash)
   const expiresAt = addMs(now, settings.sessions.absoluteMs)
   const idleExpiresAt = addMs(now, settings.sessions.idleMs)
   const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, idleExpiresAt, expiresAt }
-  await insertSession(tx, session, now)
+  const inserted = insertSession(tx, session, now)
   const refreshToken = mintToken(randomness)
   const first = { digest: digest('refresh-token', refreshToken), portal, sessionId, parent: null, expiresAt }
-  await insertRefreshToken(tx, first, now)
-  const isNewDevice = await recordDevice(tx, accountId, clientDigest, now)
-  return { sessionId, refreshToken, expiresAt, isNewDevice, displaced }
+  const written = allInOrder([displaced, inserted, insertRefreshToken(tx, first, now)])
+  return { sessionId, refreshToken, expiresAt, displaced, written }
 }

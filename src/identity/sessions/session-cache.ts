@@ -1,23 +1,29 @@
+import type { Credential } from '../../gateway/pipeline/ports.ts'
 import { bizId, type MaybePromise, type Portal, type SessionId, thenSync } from '../../kernel/index.ts'
 import { createTtlCache } from '../../platform/cache/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
 
-/** Caches open sessions on each replica for up to 1 second. */
 export interface SessionCache {
   /**
-   * Returns an open session, at most `cacheTtlMs` old, or read from the store with `bypassCache`. Returns undefined if
-   * it has ended or does not exist. The caller must check its expiry.
+   * `bypassCache` reads from the store. The caller must check the expiry. For an open stream, which is checked every
+   * half second, the session is at most half a second old.
    */
-  find(portal: Portal, id: SessionId, bypassCache: boolean): MaybePromise<OpenSession | undefined>
-  /** Drops a session on every replica. Call it after a change is committed. */
+  find(portal: Portal, id: SessionId, access: SessionAccess): MaybePromise<OpenSession | undefined>
+  /** Returns a session for which `find` would be synchronous. */
+  peek(id: SessionId): OpenSession | undefined
+  /** Drops a session on every replica. Call this after the commit. */
   invalidate(id: SessionId): void
 }
 
+type SessionAccess = Pick<Credential, 'bypassCache' | 'isStreamOpen'>
+
+const streamMaxAgeMs = 500
+
 const topic = 'session-changed'
 
-/** Creates the cache. Invalidations are published to all replicas; if a message is lost, the TTL limits the staleness. */
+/** If an invalidation is lost, the TTL limits how long a replica uses outdated data. */
 export const createSessionCache = (
   { database, clock, pubsub }: IdentityPorts,
   { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
@@ -25,13 +31,14 @@ export const createSessionCache = (
   const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
   pubsub.subscribe(topic, (id) => sessions.invalidate(bizId<'session'>(id)))
   return {
-    find: (portal, id, bypassCache) => {
+    find: (portal, id, { bypassCache, isStreamOpen }) => {
       if (bypassCache) sessions.invalidate(id)
       return thenSync(
-        sessions.read(id, () => readOpenSession(database, portal, id)),
+        sessions.read(id, () => readOpenSession(database, portal, id), isStreamOpen ? streamMaxAgeMs : cacheTtlMs),
         (session) => (session?.portal === portal ? session : undefined),
       )
     },
+    peek: (id) => sessions.peek(id),
     invalidate: (id) => {
       sessions.invalidate(id)
       pubsub.publish(topic, id)

@@ -11,11 +11,13 @@ import {
 } from '../../kernel/index.ts'
 import type { SessionEndReason } from './schema.ts'
 
-/** SQL condition for a session that has not expired: the same rule as `hasExpired` in rules.ts. */
+/** Returns the SQL predicate for a session that has not expired. `hasExpired` in rules.ts implements the same rule. */
 const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
   sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
 
-/** A session that has not ended, with the current rights of its account. It may have expired; see `hasExpired`. */
+/**
+ * The session may have expired; see `hasExpired`.
+ */
 export interface OpenSession {
   id: SessionId
   portal: Portal
@@ -54,31 +56,39 @@ const findOpenSession = statement((store, param: Param<{ portal: Portal; id: Ses
     .where('sessions.ended_at', 'is', null),
 )
 
-/** Returns a session that has not ended. */
-export const readOpenSession = (database: Database, portal: Portal, id: SessionId): Promise<OpenSession | undefined> =>
-  findOpenSession.first(database, { portal, id })
-
-/** Returns a client's open session and locks its row. The lock serializes token refreshes. */
-export const lockOpenSession = (
-  tx: Tx,
+export const readOpenSession = (
+  store: Database | Tx,
   portal: Portal,
   id: SessionId,
-  clientDigest: Uint8Array,
-): Promise<OpenSession | undefined> =>
+): Promise<OpenSession | undefined> => findOpenSession.first(store, { portal, id })
+
+/**
+ * Finds the session of a refresh token, which may be used, and the token's digest. The lock serializes token refreshes.
+ */
+export const lockSessionOfToken = (
+  tx: Tx,
+  portal: Portal,
+  tokenDigests: readonly Uint8Array[],
+  clientDigests: readonly Uint8Array[],
+): Promise<(OpenSession & { tokenDigest: Uint8Array }) | undefined> =>
   tx
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
       join.onRef('accounts.biz_id', '=', 'sessions.account_biz_id').onRef('accounts.portal', '=', 'sessions.portal'),
     )
-    .select(columns)
+    .innerJoin('refresh_tokens', (join) =>
+      join
+        .onRef('refresh_tokens.session_biz_id', '=', 'sessions.biz_id')
+        .onRef('refresh_tokens.portal', '=', 'sessions.portal'),
+    )
+    .select([...columns, 'refresh_tokens.token_digest as tokenDigest'])
     .where('sessions.portal', '=', portal)
-    .where('sessions.biz_id', '=', id)
-    .where('sessions.client_digest', '=', clientDigest)
+    .where('refresh_tokens.token_digest', 'in', tokenDigests)
+    .where('sessions.client_digest', 'in', clientDigests)
     .where('sessions.ended_at', 'is', null)
     .forNoKeyUpdate('sessions')
     .executeTakeFirst()
 
-/** A session to insert. */
 export interface NewSession {
   id: SessionId
   portal: Portal
@@ -105,20 +115,20 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
     last_activity_at: param('now'),
     idle_expires_at: param('idleExpiresAt'),
     expires_at: param('expiresAt'),
-    stepped_up_at: param('now'),
+    stepped_up_at: null,
     ended_at: null,
     end_reason: null,
   }),
 )
 
-/** Inserts a session. A sign-in counts as a step-up. */
+/** A sign-in does not count as a step-up. */
 export const insertSession = async (tx: Tx, session: NewSession, at: Instant): Promise<void> => {
   const { idleExpiresAt, expiresAt } = session
   const times = { now: toDate(at), idleExpiresAt: toDate(idleExpiresAt), expiresAt: toDate(expiresAt) }
   await insertRow.all(tx, { ...session, ...times })
 }
 
-/** Ends a session of an account. Returns whether it was open. */
+/** Returns whether the session was open. */
 export const endSession = async (
   tx: Tx,
   session: { portal: Portal; accountId: AccountId; id: SessionId },
@@ -137,7 +147,6 @@ export const endSession = async (
   return ended !== undefined
 }
 
-/** A session in the list of active sessions. */
 export interface ActiveSession {
   sessionId: SessionId
   clientIp: string
@@ -146,7 +155,7 @@ export interface ActiveSession {
   lastActivityAt: Instant
 }
 
-/** Returns an account's active sessions, newest first. There are at most 100, the highest session limit. */
+/** Newest first, at most 100. */
 export const listActiveSessions = (
   store: Database | Tx,
   portal: Portal,
@@ -170,7 +179,6 @@ export const listActiveSessions = (
     .orderBy('biz_id', 'desc')
     .execute()
 
-/** The session settings of an account, and its last sign-in. */
 export interface SessionConfiguration {
   accountId: AccountId
   ssoEnabled: boolean
@@ -180,7 +188,6 @@ export interface SessionConfiguration {
   lastLoginIp: string | null
 }
 
-/** Returns the session configuration of an account. */
 export const readSessionConfiguration = (
   store: Database | Tx,
   portal: Portal,
@@ -200,7 +207,6 @@ export const readSessionConfiguration = (
     .where('biz_id', '=', accountId)
     .executeTakeFirst()
 
-/** Sets the session limit of an account. Does not end sessions above it. */
 export const setMaxSessions = async (
   tx: Tx,
   portal: Portal,
@@ -216,13 +222,12 @@ export const setMaxSessions = async (
     .execute()
 }
 
-/** Which sessions of an account end, and why. */
 export interface SessionsToEnd {
   portal: Portal
   accountId: AccountId
   /** Number of newest sessions that stay open. */
   maxRemaining: number
-  /** A session that stays open in addition. */
+  /** A session that also stays open and does not count towards `maxRemaining`. */
   except: SessionId | null
   reason: SessionEndReason
 }
@@ -252,42 +257,18 @@ const updateOldest = statement((store, param: Param<SessionsToEnd & { now: Date 
 )
 
 /**
- * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions end as well:
- * they would become valid again after a fast clock is corrected. The caller must have locked the account's row.
+ * Returns the ended sessions that were active. Also ends expired sessions, which would become valid again after a fast
+ * clock is corrected. The caller must have locked the account's row.
  */
 export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Instant): Promise<SessionId[]> => {
   const ended = await updateOldest.all(tx, { ...ending, now: toDate(at) })
   return ended.filter((row) => row.wasActive).map((row) => row.biz_id)
 }
 
-/** Ends all sessions of an account. Returns those that were active. */
+/** Returns the ended sessions that were active. */
 export const endSessions = (
   tx: Tx,
   { portal, id }: { portal: Portal; id: AccountId },
   reason: SessionEndReason,
   at: Instant,
 ): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, maxRemaining: 0, except: null, reason }, at)
-
-/** Records the client of a sign-in. Returns whether the account has not used it before. */
-export const recordDevice = async (
-  tx: Tx,
-  accountId: AccountId,
-  clientDigest: Uint8Array,
-  at: Instant,
-): Promise<boolean> => {
-  const { isNew } = await tx
-    .insertInto('known_devices')
-    .values({
-      account_biz_id: accountId,
-      client_digest: clientDigest,
-      first_seen_at: toDate(at),
-      last_seen_at: toDate(at),
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
-    )
-    // xmax is 0 for an inserted row, and not 0 for an updated one.
-    .returning(sql<boolean>`xmax = 0`.as('isNew'))
-    .executeTakeFirstOrThrow()
-  return isNew
-}

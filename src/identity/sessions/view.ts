@@ -2,7 +2,6 @@ import { type SessionId, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { LoginHistoryEntry } from './history-store.ts'
 import type { ActiveSession, SessionConfiguration } from './store.ts'
 
-/** Returns the session configuration of an account as clients see it. */
 export const toSessionConfigurationView = (found: SessionConfiguration) => ({
   accountBizId: found.accountId,
   ssoEnabled: found.ssoEnabled,
@@ -12,7 +11,6 @@ export const toSessionConfigurationView = (found: SessionConfiguration) => ({
   lastLoginIp: found.lastLoginIp,
 })
 
-/** Returns a session as clients see it. */
 export const toActiveSessionView = (
   { loginAt, lastActivityAt, ...session }: ActiveSession,
   currentSession: SessionId | null,
@@ -23,7 +21,6 @@ export const toActiveSessionView = (
   isCurrent: session.sessionId === currentSession,
 })
 
-/** Returns an entry of the login history as clients see it. */
 export const toLoginHistoryView = ({ loginAt, id, ...entry }: LoginHistoryEntry) => ({
   bizId: id,
   loginTime: toIso(loginAt),

@@ -14,20 +14,20 @@ import { isCompactJws } from '../../platform/crypto/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type AccessClaims, accessTokenType, assertionType, audienceOf, keyIdOf, parseClaims } from './rules.ts'
-import type { SigningKeys } from './signing-keys.ts'
+import type { SigningKey, SigningKeys } from './signing-keys.ts'
 
-/** The session that a token is issued for. */
 export interface TokenSubject {
   portal: Portal
   accountId: AccountId
   sessionId: SessionId
   clientHash: string
-  /** The token expires with its session at the latest. */
   sessionExpiresAt: Instant
 }
 
 const maxTokenLength = 2_048
 const epochSeconds = (at: Instant): number => Math.floor(at / 1_000)
+
+const toClaim = (digest: Uint8Array): string => Buffer.from(digest).toString('base64url')
 
 const headerOf = (token: string): unknown => {
   try {
@@ -49,9 +49,10 @@ export class AccessTokens {
     this.#settings = settings
   }
 
-  /** Returns the `client` claim for a client hash. */
-  clientClaim(clientHash: string): string {
-    return Buffer.from(this.#ports.digest('client-hash', clientHash)).toString('base64url')
+  /** Returns the `client` claims that identify a client hash: the one of new tokens, and those under previous keys. */
+  clientClaims(clientHash: string): [string, ...string[]] {
+    const [current, ...previous] = this.#ports.digest.candidates('client-hash', clientHash)
+    return [toClaim(current), ...previous.map(toClaim)]
   }
 
   /** Issues a token. `expiresIn` is its lifetime in seconds, rounded down. */
@@ -62,7 +63,8 @@ export class AccessTokens {
     const { kid, privateKey } = await this.#keys.signing()
     const issued = epochSeconds(now)
     const expires = Math.min(Math.ceil(addMs(now, accessTtlMs) / 1_000), epochSeconds(subject.sessionExpiresAt))
-    const accessToken = await new SignJWT({ sid: subject.sessionId, client: this.clientClaim(subject.clientHash) })
+    const [client] = this.clientClaims(subject.clientHash)
+    const accessToken = await new SignJWT({ sid: subject.sessionId, client })
       .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
       .setIssuer(issuer)
       .setAudience(audienceOf(issuer, subject.portal))
@@ -75,7 +77,7 @@ export class AccessTokens {
     return { accessToken, expiresIn: Math.max(0, Math.floor((expires * 1_000 - now) / 1_000)) }
   }
 
-  /** Returns the claims of a token that is valid at an instant; undefined for any other text. Does not check the session. */
+  /** Does not check the session. */
   async read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined> {
     if (token.length > maxTokenLength || !isCompactJws(token)) return undefined
     const kid = keyIdOf(headerOf(token))
@@ -95,8 +97,13 @@ export class AccessTokens {
   }
 }
 
-/** Creates the signer of call assertions. It uses the keys of access tokens, so that one JWK Set verifies both. */
-export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
+/** Call assertions share the signing keys, so that one JWK Set verifies both. */
+export const createAssertionSigner = (
+  keys: { signing(): Promise<Pick<SigningKey, 'kid' | 'privateKey'>> },
+  clock: Clock,
+  ids: Ids,
+  issuer: string,
+): AssertionSigner => ({
   sign: async ({ audience, claims, ttlMs: ttl }) => {
     const { kid, privateKey } = await keys.signing()
     const now = clock.now()

@@ -4,13 +4,12 @@ import type { Portal, SessionId } from '../../kernel/index.ts'
 interface RefreshTokensTable {
   token_digest: Uint8Array
   portal: Portal
-  /** All tokens of a session form one family. */
   session_biz_id: SessionId
   parent_digest: Uint8Array | null
   created_at: Timestamp
   expires_at: Timestamp
   used_at: NullableTimestamp
-  /** The next token, encrypted. It is returned again if this token is presented twice within a short time. */
+  /** Encrypted. Returned again if the token is presented twice within a short time. */
   successor: Uint8Array | null
 }
 
@@ -23,7 +22,7 @@ interface SigningKeysTable {
   private_key: Uint8Array
   created_at: Timestamp
   activates_at: Timestamp
-  /** When the last token that it signed has expired; null for the newest key. */
+  /** When the last token signed by this key expires. Null for the newest key. */
   retires_at: NullableTimestamp
 }
 
@@ -34,10 +33,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/**
- * Refresh tokens and signing keys. Private keys are encrypted (platform/crypto/secret-box.ts), so that replicas can share
- * them.
- */
+/** Private keys are encrypted (platform/crypto/secret-box.ts), so that replicas can share them. */
 export const tokens = [
   `CREATE TABLE refresh_tokens (
     token_digest bytea PRIMARY KEY,

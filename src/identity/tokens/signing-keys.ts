@@ -5,6 +5,7 @@ import { addMs, type Instant, Refusal } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import {
+  deleteSigningKey,
   insertSigningKey,
   lockSigningKeys,
   readSigningKeys,
@@ -12,7 +13,7 @@ import {
   type StoredSigningKey,
 } from './store.ts'
 
-/** A decrypted signing key (Ed25519). */
+/** Ed25519, decrypted. */
 export interface SigningKey {
   kid: string
   publicKey: KeyObject
@@ -21,12 +22,11 @@ export interface SigningKey {
   retiresAt: Instant | null
 }
 
-/** Minimum interval between two reads because of an unknown key id. */
+/** Minimum milliseconds between two reads for an unknown key id. */
 const rereadMs = 1_000
-/** Added to the longest token lifetime before a key retires. */
+/** A key retires this long after the longest token lifetime has passed. */
 const graceMs = 60_000
 
-/** The ports of signing keys. The command line has no other identity ports. */
 type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
 
 const decrypt = ({ secretBox }: SigningKeyPorts, key: StoredSigningKey): SigningKey => ({
@@ -39,7 +39,6 @@ const decrypt = ({ secretBox }: SigningKeyPorts, key: StoredSigningKey): Signing
   }),
 })
 
-/** The signing keys of all replicas, cached in memory. They are read on first use. */
 export class SigningKeys {
   readonly #ports: SigningKeyPorts
   readonly #settings: IdentitySettings['tokens']
@@ -52,8 +51,8 @@ export class SigningKeys {
   }
 
   /**
-   * Returns the newest active key, or the oldest key if the clock is behind all of them. Adds a key if the store has
-   * none.
+   * Returns the newest active key, or the oldest accepted key if the clock is behind and no key is active yet. Adds a
+   * key if the store has none.
    */
   async signing(): Promise<SigningKey> {
     await this.#readIfOlderThan(this.#settings.keyRefreshMs)
@@ -63,31 +62,57 @@ export class SigningKeys {
     return key
   }
 
-  /** Returns the accepted key with an id, including one that another replica has just added. */
+  /** Also finds a new key of another replica. */
   async verifying(kid: string): Promise<SigningKey | undefined> {
     await this.#readIfOlderThan(this.#settings.keyRefreshMs)
     if (!this.#find(kid)) await this.#readIfOlderThan(rereadMs)
     return this.#find(kid)
   }
 
-  /** Whether this replica accepts signatures of a key. */
+  /** Returns false if the keys must be read again first, so that a revoked key is noticed. */
   isAccepted(kid: string): boolean {
-    return this.#find(kid) !== undefined
+    return this.#age() < this.#settings.keyRefreshMs && this.#find(kid) !== undefined
   }
 
   /**
-   * Adds a key and returns its id. It signs after its publication time. Older keys verify until the last token that they
-   * signed has expired. `record` runs in the same transaction.
+   * The key starts to sign after the publication period. Older keys verify until their last token has expired. `record`
+   * runs in the same transaction.
    */
   async rotate(record?: (tx: Tx, kid: string) => Promise<void>): Promise<string> {
-    // Decrypt the stored keys first: with a wrong secret key, the new key would be unusable to all gateways.
+    // This fails if the secret key is wrong, in which case no gateway could decrypt the new key.
     await this.#read()
     const kid = await this.#add(() => true, record)
     if (!kid) throw new Error('no signing key was added')
     return kid
   }
 
-  /** Returns the JWK Set (RFC 7517, section 5) of all accepted keys, including those that do not sign yet. */
+  /**
+   * If no other key signs, adds a key that signs immediately. Returns the id of the signing key, or undefined if the
+   * key does not exist. `record` runs in the same transaction.
+   */
+  async revoke(
+    kid: string,
+    record: (tx: Tx, signing: string) => Promise<void> = async () => undefined,
+  ): Promise<string | undefined> {
+    const { clock, database } = this.#ports
+    await this.#read()
+    const successor = this.#generate()
+    const signing = await inTransaction(database, async (tx) => {
+      await lockSigningKeys(tx)
+      const now = clock.now()
+      if (!(await deleteSigningKey(tx, kid))) return undefined
+      const active = (await readSigningKeys(tx, now)).find(({ activatesAt }) => activatesAt <= now)
+      const isKept = active !== undefined && active.retiresAt === null
+      if (!isKept) await insertSigningKey(tx, { ...successor, activatesAt: now }, now)
+      const signs = isKept ? active.kid : successor.kid
+      await record(tx, signs)
+      return signs
+    })
+    await this.#read()
+    return signing
+  }
+
+  /** Includes keys that do not sign yet (RFC 7517, section 5). */
   async jwks(): Promise<JSONWebKeySet> {
     await this.#readIfOlderThan(this.#settings.keyRefreshMs)
     const accepted = this.#keys.filter((key) => this.#accepts(key))
@@ -121,36 +146,46 @@ export class SigningKeys {
   }
 
   async #readIfOlderThan(ageMs: number): Promise<void> {
-    const age = this.#readAt === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#ports.clock.now() - this.#readAt)
-    if (age >= ageMs) await this.#read()
+    if (this.#age() >= ageMs) await this.#read()
   }
 
-  /** Adds a key if `isNeeded`, with the number of stored keys. Returns its id. */
-  async #add(
-    isNeeded: (stored: number) => boolean,
-    record: (tx: Tx, kid: string) => Promise<void> = async () => undefined,
-  ): Promise<string | undefined> {
-    const { clock, database, ids, secretBox } = this.#ports
-    const pair = generateKeyPairSync('ed25519', {
+  #age(): number {
+    return this.#readAt === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#ports.clock.now() - this.#readAt)
+  }
+
+  #generate(): Pick<StoredSigningKey, 'kid' | 'publicKey' | 'privateKey'> {
+    const { ids, secretBox } = this.#ports
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519', {
       publicKeyEncoding: { format: 'der', type: 'spki' },
       privateKeyEncoding: { format: 'der', type: 'pkcs8' },
     })
     const kid: string = ids.next<'signingKey'>()
+    return { kid, publicKey, privateKey: secretBox.seal('signing-key', kid, privateKey) }
+  }
+
+  /**
+   * `isNeeded` gets the number of stored keys.
+   */
+  async #add(
+    isNeeded: (stored: number) => boolean,
+    record: (tx: Tx, kid: string) => Promise<void> = async () => undefined,
+  ): Promise<string | undefined> {
+    const { clock, database } = this.#ports
+    const key = this.#generate()
     const isAdded = await inTransaction(database, async (tx) => {
       await lockSigningKeys(tx)
       const now = clock.now()
       const stored = (await readSigningKeys(tx, now)).length
       if (!isNeeded(stored)) return false
-      // The first key signs immediately, because no other key can.
+      // No other key can sign.
       const activatesAt = stored === 0 ? now : addMs(now, this.#settings.keyPublicationMs)
       await retireSigningKeys(tx, this.#retirementAfter(activatesAt), now)
-      const privateKey = secretBox.seal('signing-key', kid, pair.privateKey)
-      await insertSigningKey(tx, { kid, publicKey: pair.publicKey, privateKey, activatesAt }, now)
-      await record(tx, kid)
+      await insertSigningKey(tx, { ...key, activatesAt }, now)
+      await record(tx, key.kid)
       return true
     })
     await this.#read()
-    return isAdded ? kid : undefined
+    return isAdded ? key.kid : undefined
   }
 
   /** Returns the time at which older keys retire if the next key starts to sign at `activatesAt`. */

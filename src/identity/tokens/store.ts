@@ -23,27 +23,11 @@ const insertRow = statement(
     }),
 )
 
-/** Inserts a refresh token. */
 export const insertRefreshToken = async (tx: Tx, token: NewRefreshToken, at: Instant): Promise<void> => {
   await insertRow.all(tx, { ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
 }
 
-/** Returns the session of a refresh token, used or not. */
-export const sessionOfRefreshToken = async (
-  tx: Tx,
-  portal: Portal,
-  digest: Uint8Array,
-): Promise<SessionId | undefined> => {
-  const row = await tx
-    .selectFrom('refresh_tokens')
-    .select('session_biz_id')
-    .where('portal', '=', portal)
-    .where('token_digest', '=', digest)
-    .executeTakeFirst()
-  return row?.session_biz_id
-}
-
-/** Marks a token as used and stores its encrypted successor. Returns false if it was used before. */
+/** Returns false if the token was used before. */
 export const spendRefreshToken = async (
   tx: Tx,
   portal: Portal,
@@ -62,7 +46,6 @@ export const spendRefreshToken = async (
   return spent !== undefined
 }
 
-/** Returns when a token was used, and its encrypted successor. */
 export const usedRefreshToken = (
   tx: Tx,
   portal: Portal,
@@ -75,17 +58,15 @@ export const usedRefreshToken = (
     .where('token_digest', '=', digest)
     .executeTakeFirst()
 
-/** A stored signing key. Its private half is encrypted. */
+/** The private half is encrypted. */
 export interface StoredSigningKey {
   kid: string
   publicKey: Uint8Array
   privateKey: Uint8Array
   activatesAt: Instant
-  /** The time at which the last token signed by this key expires. Null for the newest key. */
   retiresAt: Instant | null
 }
 
-/** Returns the keys that sign or verify, newest first. */
 export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<StoredSigningKey[]> =>
   store
     .selectFrom('signing_keys')
@@ -100,12 +81,11 @@ export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<Sto
     .orderBy('activates_at', 'desc')
     .execute()
 
-/** Locks the table against concurrent additions. Readers do not wait. */
+/** Blocks concurrent additions, but not readers. */
 export const lockSigningKeys = async (tx: Tx): Promise<void> => {
   await sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
 }
 
-/** Inserts a signing key. */
 export const insertSigningKey = async (
   tx: Tx,
   key: Omit<StoredSigningKey, 'retiresAt'>,
@@ -124,7 +104,12 @@ export const insertSigningKey = async (
     .execute()
 }
 
-/** Deletes retired keys, and sets the retirement of every key that has none. */
+export const deleteSigningKey = async (tx: Tx, kid: string): Promise<boolean> => {
+  const deleted = await tx.deleteFrom('signing_keys').where('kid', '=', kid).returning('kid').executeTakeFirst()
+  return deleted !== undefined
+}
+
+/** Deletes retired keys. Sets the retirement time of keys that have none. */
 export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
   await tx.deleteFrom('signing_keys').where('retires_at', '<=', timestamptz(now)).execute()
   await tx
