@@ -1,6 +1,6 @@
 /*
- * Portico's own domains. Each folder has the same shape: `index.ts` declares the domain, `contract.ts` its operations,
- * `handlers.ts` serves them. Start reading in `transfers/index.ts`.
+ * Portico's own domains. Each folder has the same shape: `index.ts` declares the domain, `contract.ts` declares its
+ * operations, and `handlers.ts` serves them. Start reading in `transfers/index.ts`.
  */
 import type { Domain } from '../api/domain.ts'
 import apiKeys from './api-keys/index.ts'
@@ -12,6 +12,7 @@ import invitations from './invitations/index.ts'
 import members from './members/index.ts'
 import operators from './operators/index.ts'
 import profile from './profile/index.ts'
+import proposals from './proposals/index.ts'
 import recharges from './recharges/index.ts'
 import roles from './roles/index.ts'
 import sandbox from './sandbox/index.ts'
@@ -21,23 +22,29 @@ import withdrawalChannels from './withdrawal-channels/index.ts'
 import withdrawals from './withdrawals/index.ts'
 import workspaces from './workspaces/index.ts'
 
-/** Portico's own domains, in the order of the OpenAPI document. */
+/** In the order of the OpenAPI document: first what a new user needs, operators last. */
 export const bankingDomains: readonly Domain[] = [
   profile,
-  invitations,
-  roles,
-  apiKeys,
   workspaces,
   members,
+  roles,
+  invitations,
+  wallets,
+  transfers,
   exchanges,
   recharges,
-  transfers,
   withdrawalChannels,
   withdrawals,
-  wallets,
   files,
   exports,
+  apiKeys,
   constants,
   sandbox,
   operators,
+  proposals,
 ]
+
+/** Domains that read or write the ledger. They must be served in one place (docs/concepts/ledger.md). */
+export const ledgerDomains: ReadonlySet<string> = new Set(
+  [exchanges, exports, recharges, sandbox, transfers, wallets, withdrawalChannels, withdrawals].map(({ name }) => name),
+)

@@ -1,7 +1,5 @@
-import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Database } from '../../database/index.ts'
-import type { Credential, WorkspacePort } from '../../gateway/pipeline/ports.ts'
+import { type Database, isDatabaseUnavailable } from '../../database/index.ts'
 import {
   type AccountId,
   type Caller,
@@ -14,38 +12,33 @@ import {
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { accessOf, isAllowedFrom, statusAt } from './rules.ts'
-import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse } from './store.ts'
+import { type ApiKeySettings, accessOf, isAllowedFrom, statusAt } from './rules.ts'
+import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse, replaceDigest } from './store.ts'
 
-/** `ptk_<12 hex>_<43 base64url>`: the first two parts are public and identify the key; the last one is 32 random bytes. */
+/** The first part identifies the key and is public. The second part is 32 random bytes. */
 const shape = /^(ptk_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
 
-/** An API key in a request. */
 export interface PresentedKey {
   prefix: string
   secret: string
 }
 
-/** Parses a bearer token. Returns undefined if it does not have the format of an API key. */
 const parseKey = (text: string): PresentedKey | undefined => {
   const [, prefix, secret] = shape.exec(text) ?? []
   return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
 }
 
-/** A generated API key. */
 export interface NewKey {
   prefix: string
-  /** The whole key. It is returned once and never stored. */
+  /** Returned once and never stored. */
   key: string
   last4: string
   digest: Uint8Array
 }
 
-/** Returns the keyed digest of a secret. The store holds only this. */
 const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
   digest('api-key', prefix, secret)
 
-/** Generates a random key. */
 export const generateKey = (randomness: Randomness, digest: KeyedDigest): NewKey => {
   const prefix = `ptk_${Buffer.from(randomness.bytes(6)).toString('hex')}`
   const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
@@ -53,11 +46,11 @@ export const generateKey = (randomness: Randomness, digest: KeyedDigest): NewKey
   return { prefix, key, last4: key.slice(-4), digest: keyDigest(digest, { prefix, secret }) }
 }
 
-/** Precision of a key's last use. Within this time, at most one use per key is written. */
+/** Minimum time between two writes of a key's last use. */
 const precisionMs = minutes(1)
 const maxTrackedKeys = 10_000
 
-/** Stores the last use of each key, at most once a minute. Requests do not wait for the write. */
+/** Requests do not wait for the write. */
 export class LastUseRecorder {
   readonly #database: Database
   readonly #onFault: (error: unknown) => void
@@ -79,13 +72,18 @@ export class LastUseRecorder {
     this.#pending.add(writing)
   }
 
-  /** Waits for pending writes. */
   async settle(): Promise<void> {
     await Promise.all(this.#pending)
   }
 }
 
-/** Rejects a client address that is not in the account's IP whitelist, if the whitelist is enabled. */
+export interface Credential {
+  token: string
+  /** Null on the self chain, where the token determines the portal. */
+  portal: Portal | null
+  clientIp: string
+}
+
 export type AssertAddressAllowed = (
   account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
   clientIp: string,
@@ -95,8 +93,10 @@ export interface AuthenticationPorts {
   database: Database
   clock: Clock
   digest: KeyedDigest
-  /** Returns the access of the key's creator to a workspace. */
-  members: WorkspacePort
+  settings: ApiKeySettings
+  members: {
+    enter(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
+  }
   assertAddressAllowed: AssertAddressAllowed
 }
 
@@ -111,7 +111,7 @@ const toCaller = (key: KeyWithCreator): Caller => ({
   permissions: new Set(),
 })
 
-/** Checks the client address. A key with an allowlist ignores the IP whitelist of its creator. */
+/** A key's own allowlist replaces its creator's IP whitelist. */
 const assertAddress = async (ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> => {
   if (key.ipAllowlist.length === 0) {
     const { creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
@@ -128,8 +128,9 @@ const readValidKey = async (
 ): Promise<KeyWithCreator> => {
   const key = await keyByPrefix(ports.database, presented.prefix)
   if (!key) throw denied('unknown API key')
-  if (!timingSafeEqual(key.digest, keyDigest(ports.digest, presented))) throw denied('wrong API key secret')
-  const status = statusAt(key, ports.clock.now())
+  if (!ports.digest.matches(key.digest, 'api-key', presented.prefix, presented.secret))
+    throw denied('wrong API key secret')
+  const status = statusAt(key, ports.clock.now(), ports.settings)
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
   if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
   if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
@@ -138,8 +139,8 @@ const readValidKey = async (
 }
 
 /**
- * Authenticates a request as the creator of an API key, with those permissions of the key that the creator still holds.
- * Reads the store on every call.
+ * A request acts as the key's creator, with those permissions of the key that the creator still holds. Reads the store
+ * on every call.
  */
 export class ApiKeyAuthentication {
   readonly #ports: AuthenticationPorts
@@ -150,7 +151,7 @@ export class ApiKeyAuthentication {
     this.#lastUse = lastUse
   }
 
-  /** Returns undefined synchronously if the token is not an API key. Refuses an invalid key with ACCESS.TOKEN_INVALID. */
+  /** Returns undefined synchronously for other tokens. Throws ACCESS.TOKEN_INVALID for an invalid key. */
   authenticate(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined {
     const presented = parseKey(credential.token)
     return presented && this.#authenticateKey(presented, credential)
@@ -159,8 +160,21 @@ export class ApiKeyAuthentication {
   async #authenticateKey(presented: PresentedKey, credential: Credential) {
     const key = await readValidKey(this.#ports, presented, credential)
     const caller = toCaller(key)
+    await this.#renewDigest(key, presented)
     const creator = await this.#ports.members.enter(caller, key.workspaceId)
     this.#lastUse.record(key, credential.clientIp, this.#ports.clock.now())
     return { caller, workspace: accessOf(creator, key.permissionCodes) }
+  }
+
+  /** Replaces a digest under a previous secret key, so that the previous key can be removed. */
+  async #renewDigest(key: KeyWithCreator, presented: PresentedKey): Promise<void> {
+    const { database, digest } = this.#ports
+    if (digest.isCurrent(key.digest)) return
+    try {
+      await replaceDigest(database, key, keyDigest(digest, presented))
+    } catch (error) {
+      // A read-only store can still serve reads.
+      if (!isDatabaseUnavailable(error)) throw error
+    }
   }
 }

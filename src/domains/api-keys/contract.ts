@@ -1,17 +1,28 @@
 import * as z from 'zod'
 import { addressRange } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, id, instant, text, timestamp, uniqueList } from '../../contract/fields.ts'
+import {
+  bizId,
+  coded,
+  codeOf,
+  id,
+  instant,
+  line,
+  reason,
+  timestamp,
+  uniqueList,
+  workspaceFilters,
+} from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
-import { member } from '../../contract/policies.ts'
+import { member, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'API keys, which authenticate machines on the API chain.'
 
 export const permissions = {
   workspace: { 'api-key': { sortOrder: 500, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+  operator: { 'api-key': { sortOrder: 1500, actions: ['end'] } },
 } as const satisfies Permissions
 
 export const apiKeyStatus = codedFamily('apiKeyStatus', {
@@ -19,6 +30,7 @@ export const apiKeyStatus = codedFamily('apiKeyStatus', {
   DISABLED: 10091202,
   EXPIRED: 10091203,
   DELETED: 10091204,
+  SUSPENDED: 10091205,
 })
 export type ApiKeyStatus = CodeOf<typeof apiKeyStatus>
 
@@ -40,19 +52,19 @@ const ApiKey = z.object({
 })
 
 const ApiKeyRequest = z.strictObject({
-  apiKeyName: text(64),
+  apiKeyName: line(64),
   permissionCodes: permissionCodes('apiKeyPermissions', 1),
   ipAllowlist: uniqueList(addressRange, 64).optional(),
   expiresAt: instant.optional(),
 })
 
-/**
- * The beginning of a key's public part. The pattern rejects the secret part, because a secret must not appear in a URL.
- */
+/** The pattern rejects the secret part, because a secret must not appear in a URL. */
 const keyPrefix = z
   .string()
   .regex(/^ptk_[0-9a-f]{0,12}$/)
   .meta({ examples: ['ptk_3f9a'] })
+
+const filters = { apiKeyStatus: codeOf(apiKeyStatus).optional(), keyPrefix: keyPrefix.optional() }
 
 const reading = { ...member, workspace: 'required', permission: 'api-key:read' } as const
 const managing = { ...member, workspace: 'required', permission: 'api-key:manage', changesRights: true } as const
@@ -72,10 +84,7 @@ export const listApiKeys = operation({
   path: '/api-keys',
   summary: 'List the API keys of a workspace',
   policy: { ...reading, workspace: 'optional' },
-  query: listQuery(['createdAt', 'updatedAt'], {
-    apiKeyStatus: codeOf(apiKeyStatus).optional(),
-    keyPrefix: keyPrefix.optional(),
-  }),
+  query: listQuery(['createdAt', 'updatedAt'], filters),
   reply: page(ApiKey),
   refuses: [],
 })
@@ -113,7 +122,8 @@ export const enableApiKey = operation({
   ...command,
   id: 'apiKeys.enable',
   path: '/api-keys/enable',
-  summary: 'Enable a disabled API key',
+  summary: 'Enable a disabled or suspended API key',
+  refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 export const disableApiKey = operation({
@@ -128,4 +138,44 @@ export const deleteApiKey = operation({
   id: 'apiKeys.delete',
   path: '/api-keys/delete',
   summary: 'Delete an API key permanently',
+})
+
+export const listAllApiKeys = operation({
+  id: 'apiKeys.listAll',
+  method: 'GET',
+  path: '/api-keys',
+  chains: ['system'],
+  summary: 'List the API keys of all workspaces',
+  policy: { ...operator, permission: 'api-key:end' },
+  query: listQuery(['createdAt', 'updatedAt'], {
+    ...filters,
+    workspaceId: workspaceFilters.workspaceId,
+    createdBy: id.optional(),
+  }),
+  body: 'none',
+  reply: page(ApiKey),
+  refuses: [],
+})
+
+const ending = {
+  method: 'POST',
+  chains: ['system'],
+  policy: { ...operator, permission: 'api-key:end', stepUp: true, changesRights: true },
+  body: z.strictObject({ reason }),
+  reply: ApiKey,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const disableAnyApiKey = operation({
+  ...ending,
+  id: 'apiKeys.disableAny',
+  path: '/api-keys/{api_key_id}/disable',
+  summary: 'Disable an API key of any workspace',
+})
+
+export const deleteAnyApiKey = operation({
+  ...ending,
+  id: 'apiKeys.deleteAny',
+  path: '/api-keys/{api_key_id}/delete',
+  summary: 'Delete an API key of any workspace permanently',
 })

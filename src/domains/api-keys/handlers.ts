@@ -1,4 +1,5 @@
 import {
+  assertSteppedUp,
   bizId,
   createHandlerTable,
   type HandlerTable,
@@ -16,7 +17,8 @@ import {
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { apiKeyStatus } from './contract.ts'
-import { type ApiKeyCommand, statusAt } from './rules.ts'
+import { type ApiKeyEnding, type EndingPorts, endApiKey } from './operator-commands.ts'
+import { type ApiKeyCommand, endOfLife, statusAt } from './rules.ts'
 import {
   type ApiKeyServicePorts,
   changeApiKeyStatus,
@@ -27,17 +29,17 @@ import {
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
 
-/** Returns the view of an API key, without its secret. The status EXPIRED depends on `at`. */
-const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
+/** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
+const toApiKeyView = ({ words, settings }: HandlerPorts, row: ApiKeyRow, at: Instant, locale: Locale) => ({
   bizId: row.id,
   workspaceBizId: row.workspaceId,
   apiKeyName: row.name,
   keyPrefix: row.prefix,
   keyLast4: row.last4,
-  apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at), locale),
+  apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
   permissionCodes: row.permissionCodes,
   ipAllowlist: row.ipAllowlist,
-  expiresAt: toIsoOrNull(row.expiresAt),
+  expiresAt: toIsoOrNull(endOfLife(row, settings)),
   lastUsedAt: toIsoOrNull(row.lastUsedAt),
   lastUsedIp: row.lastUsedIp,
   createdBy: row.createdBy,
@@ -45,27 +47,66 @@ const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale)
   updatedAt: toIso(row.updatedAt),
 })
 
+const toApiKeyQuery = ({
+  apiKeyStatus: status,
+  keyPrefix: prefix,
+  startTime,
+  endTime,
+  ...paging
+}: Request<typeof contract.listApiKeys>['query']) => ({
+  ...paging,
+  status,
+  prefix,
+  ...parseInterval({ startTime, endTime }),
+})
+
 type StatusRequest =
   | Request<typeof contract.enableApiKey>
   | Request<typeof contract.disableApiKey>
   | Request<typeof contract.deleteApiKey>
 
-export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): HandlerTable => {
+type EndingRequest = Request<typeof contract.disableAnyApiKey> | Request<typeof contract.deleteAnyApiKey>
+
+export type HandlerPorts = ApiKeyServicePorts &
+  EndingPorts & {
+    words: Words
+    /** Validity of a step-up. */
+    stepUpMs: number
+  }
+
+export const createHandlers = (ports: HandlerPorts): HandlerTable => {
   const toView = (row: ApiKeyRow, { receivedAt, locale }: RequestContext) =>
-    toApiKeyView(ports.words, row, receivedAt, locale)
+    toApiKeyView(ports, row, receivedAt, locale)
 
   const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
     const input = { id: bizId<'apiKey'>(request.body.apiKeyBizId), command }
-    const context = { auditContext: auditContextOf(request), access: request.workspace }
+    const context = {
+      caller: request.caller,
+      auditContext: auditContextOf(request),
+      access: request.workspace,
+      assertSteppedUp: () => assertSteppedUp(request.caller, request.receivedAt, ports.stepUpMs),
+    }
     return toView(await changeApiKeyStatus(ports, input, context), request)
+  }
+
+  const end = async (request: EndingRequest, ending: ApiKeyEnding) => {
+    const input = { id: bizId<'apiKey'>(request.params.api_key_id), ending, reason: request.body.reason }
+    return toView(await endApiKey(ports, input, auditContextOf(request)), request)
   }
 
   return createHandlerTable(contract, {
     listApiKeys: async (request) => {
-      const { apiKeyStatus: status, keyPrefix: prefix, startTime, endTime, ...paging } = request.query
-      const filters = { status, prefix, workspaceId: request.workspace.id, ...parseInterval({ startTime, endTime }) }
-      const keys = await listApiKeys(ports, { ...paging, ...filters }, request.receivedAt)
-      return mapPage(keys, (row) => toView(row, request))
+      const query = { ...toApiKeyQuery(request.query), workspaceId: request.workspace.id }
+      return mapPage(await listApiKeys(ports, query, request.receivedAt), (row) => toView(row, request))
+    },
+    listAllApiKeys: async (request) => {
+      const { workspaceId, createdBy, ...filters } = request.query
+      const query = {
+        ...toApiKeyQuery(filters),
+        workspaceId: workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId),
+        createdBy: createdBy === undefined ? undefined : bizId<'account'>(createdBy),
+      }
+      return mapPage(await listApiKeys(ports, query, request.receivedAt), (row) => toView(row, request))
     },
     listApiKeyPermissions: async ({ workspace }) => grantablePermissions(ports, workspace),
     readApiKey: async (request) =>
@@ -73,12 +114,14 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
     createApiKey: async (request) => {
       const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
       const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
-      const context = { auditContext: auditContextOf(request), access: request.workspace }
+      const context = { caller: request.caller, auditContext: auditContextOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
       return { ...toView(row, request), secret: key }
     },
     enableApiKey: (request) => changeStatus(request, 'enable'),
     disableApiKey: (request) => changeStatus(request, 'disable'),
     deleteApiKey: (request) => changeStatus(request, 'delete'),
+    disableAnyApiKey: (request) => end(request, 'disable'),
+    deleteAnyApiKey: (request) => end(request, 'delete'),
   })
 }

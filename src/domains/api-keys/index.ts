@@ -1,37 +1,39 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { AuthenticationPort } from '../../gateway/pipeline/ports.ts'
-import type { HandlerTable, Words } from '../../kernel/index.ts'
+import type { HandlerTable } from '../../kernel/index.ts'
+import type { JobKind } from '../../platform/jobs/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
 import * as contract from './contract.ts'
-import { createHandlers } from './handlers.ts'
-import { migrations } from './schema.ts'
-import type { ApiKeyServicePorts } from './service.ts'
+import { createHandlers, type HandlerPorts } from './handlers.ts'
+import { type EndingMailPorts, type EndingPorts, endingMailJob } from './operator-commands.ts'
+import { keyedColumns, migrations } from './schema.ts'
+import { type ApiKeyServicePorts, suspendApiKeys } from './service.ts'
 
 /*
- * API keys of a workspace, and authentication with them. A key acts as the account that created it. Depends on the
- * memberships of `members` through a port. Start reading in `service.ts`; the format of a key is in `authentication.ts`.
+ * API keys of a workspace, and authentication with them. A key acts as the account that created it. Start reading in
+ * `service.ts`; the format of a key is in `authentication.ts`.
  */
 
-export interface ApiKeyPorts extends ApiKeyServicePorts, AuthenticationPorts {
-  members: ApiKeyServicePorts['members'] & AuthenticationPorts['members']
-  words: Words
-  /** Called when writing the last use of a key fails. */
+export interface ApiKeyPorts extends HandlerPorts, AuthenticationPorts, EndingMailPorts {
+  members: ApiKeyServicePorts['members'] & AuthenticationPorts['members'] & EndingPorts['members']
+  /** Receives failures to write a last use. */
   onError(error: unknown): void
 }
 
 export interface ApiKeys {
   handlers: HandlerTable
-  authenticate: AuthenticationPort['apiKey']
-  /** Waits for pending writes of last uses. Call before closing the store. */
+  /** Mails the creators of ended keys. */
+  mailJobs: JobKind[]
+  authenticate: ApiKeyAuthentication['authenticate']
+  /** Call before closing the store. */
   settle(): Promise<void>
 }
 
-/** Builds the domain. */
 export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
   const lastUse = new LastUseRecorder(ports.database, (error) => ports.onError(error))
   const authentication = new ApiKeyAuthentication(ports, lastUse)
   return {
     handlers: createHandlers(ports),
+    mailJobs: [endingMailJob(ports)],
     authenticate: (credential) => authentication.authenticate(credential),
     settle: () => lastUse.settle(),
   }
@@ -47,17 +49,32 @@ export default domain({
   name: 'apiKeys',
   ...declaredBy(contract),
   migrations,
+  keyedColumns,
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, logger, ...ports }) => {
-    const { memberships, enter } = use('members')
-    const { handlers, authenticate, settle } = createApiKeys({
+    const { memberships, notices, enter } = use('members')
+    const { handlers, mailJobs, authenticate, settle } = createApiKeys({
       ...ports,
-      members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access), enter },
+      notices,
+      members: {
+        enter,
+        lock: (tx, workspace) => memberships.lock(tx, workspace),
+        assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
+        assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
+      },
       permissions: catalogue.apiKeyPermissions,
       assertAddressAllowed: sessions.assertAddressAllowed,
+      assertSessionOpen: sessions.assertOpen,
       settings: configuration.access.apiKeys,
+      stepUpMs: configuration.mfa.stepUpMs,
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })
-    return { handlers, service: { authenticate }, close: settle }
+    return {
+      handlers,
+      gatewayJobs: mailJobs,
+      service: { authenticate },
+      onAccountRecovered: suspendApiKeys,
+      close: settle,
+    }
   },
 })

@@ -1,20 +1,20 @@
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import type { KeyedColumns } from '../../platform/key-rotation/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 interface ApiKeysTable {
   workspace_biz_id: WorkspaceId
   biz_id: BizId<'apiKey'>
   api_key_name: string
-  /** The public part of the key, which identifies it. */
   key_prefix: string
   key_last4: string
   secret_digest: Uint8Array
   /** EXPIRED is never stored, because it is computed from `expires_at`. */
   api_key_status: Exclude<ApiKeyStatus, 'EXPIRED'>
   permission_codes: string[]
-  /** Addresses and CIDR ranges from which the key can be used. If empty, any address can use it. */
+  /** Addresses and CIDR ranges. If empty, any address can use the key. */
   ip_allowlist: string[]
   expires_at: NullableTimestamp
   last_used_at: NullableTimestamp
@@ -30,7 +30,21 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** API keys. The store holds a keyed digest of the secret, never the secret. */
+/** Using a key renews its digest. */
+export const keyedColumns: KeyedColumns = {
+  sealed: [],
+  digests: [
+    {
+      label: 'API keys',
+      table: 'api_keys',
+      column: 'secret_digest',
+      expiresAt: 'expires_at',
+      ended: { column: 'api_key_status', status: 'DELETED' },
+    },
+  ],
+}
+
+/** The store contains a keyed digest of the secret, never the secret. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE api_keys (
@@ -40,7 +54,7 @@ export const migrations = [
       key_prefix text NOT NULL UNIQUE,
       key_last4 text NOT NULL,
       secret_digest bytea NOT NULL,
-      api_key_status text NOT NULL CHECK (api_key_status IN ('ACTIVE', 'DISABLED', 'DELETED')),
+      api_key_status text NOT NULL CHECK (api_key_status IN ('ACTIVE', 'DISABLED', 'SUSPENDED', 'DELETED')),
       permission_codes text[] NOT NULL,
       ip_allowlist text[] NOT NULL,
       expires_at timestamptz,
@@ -53,8 +67,14 @@ export const migrations = [
     )`,
     `CREATE UNIQUE INDEX api_keys_name ON api_keys (workspace_biz_id, lower(api_key_name))
       WHERE api_key_status <> 'DELETED'`,
+    `CREATE INDEX api_keys_creator ON api_keys (created_by)`,
     `CREATE INDEX api_keys_list ON api_keys (workspace_biz_id, created_at)`,
-    // Search for a prefix as a range of bytes, so that the database's collation does not matter.
+    // Serves the search by prefix. Collation "C" makes it a range of bytes in every database.
     `CREATE INDEX api_keys_prefix ON api_keys (workspace_biz_id, key_prefix COLLATE "C")`,
+  ]),
+  // For operators.
+  sqlMigration('002-lists', [
+    `CREATE INDEX IF NOT EXISTS api_keys_created ON api_keys (created_at, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS api_keys_changed ON api_keys (updated_at, biz_id)`,
   ]),
 ]

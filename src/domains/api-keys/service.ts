@@ -1,13 +1,17 @@
+import type { OwnerNotices } from '../../api/notices.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  addMs,
+  type Caller,
   type Ids,
   type Instant,
   notFound,
   type Page,
   type Permission,
   type Randomness,
+  type RecoveredAccount,
   Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
@@ -33,6 +37,7 @@ import {
   keyById,
   listKeys,
   setStatus,
+  suspendKeysOf,
 } from './store.ts'
 
 export interface ApiKeyServicePorts {
@@ -41,18 +46,26 @@ export interface ApiKeyServicePorts {
   randomness: Randomness
   digest: KeyedDigest
   members: {
-    /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
+    /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   }
+  /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
+  assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
+  notices: OwnerNotices
   /** All permissions that an API key can hold. */
   permissions: readonly Permission[]
   settings: ApiKeySettings
 }
 
-/** The caller, and their access to the workspace. */
 export interface ApiKeyContext {
+  caller: Caller
   auditContext: AuditContext
   access: WorkspaceAccess
+}
+
+export interface ApiKeyStatusContext extends ApiKeyContext {
+  /** Throws ACCESS.STEP_UP_REQUIRED unless the caller has stepped up. */
+  assertSteppedUp(): void
 }
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
@@ -62,21 +75,19 @@ const assertFound = (key: ApiKeyRow | undefined): ApiKeyRow => {
   return key
 }
 
-/** Returns one page of a workspace's keys. */
 export const listApiKeys = (
-  { database }: ApiKeyServicePorts,
+  { database, settings: { maxLifeMs } }: ApiKeyServicePorts,
   query: ApiKeyQuery,
   at: Instant,
-): Promise<Page<ApiKeyRow>> => listKeys(database, query, at)
+): Promise<Page<ApiKeyRow>> =>
+  listKeys(database, query, { at, oldest: maxLifeMs === null ? null : addMs(at, -maxLifeMs) })
 
-/** Returns a key of the workspace. */
 export const readApiKey = async (
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
 ): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }))
 
-/** Returns the permissions that the caller can grant to an API key. */
 export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
   permissions.filter((code) => access.permissions.has(code))
 
@@ -87,17 +98,19 @@ export interface CreateApiKeyInput {
   expiresAt: Instant | null
 }
 
-/** Creates a key. `key` contains its secret and is not available later. */
+/** Creates a key. The returned `key` contains the secret and cannot be read again later. */
 export const createApiKey = async (
-  { database, ids, randomness, digest, members, permissions, settings }: ApiKeyServicePorts,
+  ports: ApiKeyServicePorts,
   input: CreateApiKeyInput,
-  { auditContext, access }: ApiKeyContext,
+  { caller, auditContext, access }: ApiKeyContext,
 ): Promise<{ row: ApiKeyRow; key: string }> => {
+  const { database, ids, randomness, digest, members, notices, permissions, settings } = ports
   assertKnownPermissions(input.permissionCodes, permissions)
   assertMayGrant(access, input.permissionCodes)
   const expiresAt = expiryOf(input.expiresAt, auditContext.at, settings)
   return inTransaction(database, async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
+    await ports.assertSessionOpen(tx, caller)
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of API keys')
     const { key, ...secret } = generateKey(randomness, digest)
@@ -106,23 +119,35 @@ export const createApiKey = async (
     if (!row) throw conflict('another API key has this name')
     const detail = { permissions: input.permissionCodes.join(',') }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.id, detail })
+    const notice = { kind: 'API_KEY_CREATED', workspaceId: access.id, actorId: auditContext.accountId } as const
+    await notices.queue(tx, { ...notice, about: row.prefix, at: auditContext.at })
     return { row, key }
   })
 }
 
-/** Enables, disables or deletes a key. Refuses with STATE.CONFLICT if its status does not allow the command. */
+/** Also suspends disabled keys. */
+export const suspendApiKeys = (tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> =>
+  suspendKeysOf(tx, accountId, at)
+
+/**
+ * Throws STATE.CONFLICT if the status does not allow the command, and ACCESS.STEP_UP_REQUIRED to enable a suspended key
+ * without a step-up.
+ */
 export const changeApiKeyStatus = (
-  { database, members }: ApiKeyServicePorts,
+  { database, members, settings, assertSessionOpen }: ApiKeyServicePorts,
   { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
-  { auditContext, access }: ApiKeyContext,
+  { caller, auditContext, access, assertSteppedUp }: ApiKeyStatusContext,
 ): Promise<ApiKeyRow> =>
   inTransaction(database, async (tx) => {
-    // Locking the workspace serializes changes of its keys.
+    // Serializes changes to the workspace's keys.
     await members.assertAccess(tx, auditContext.accountId, access)
+    if (command === 'enable') await assertSessionOpen(tx, caller)
     const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
-    // Enabling a key grants its permissions again.
+    // Enabling a key grants its permissions again, so the caller must hold them.
     if (command === 'enable') assertMayGrant(access, key.permissionCodes)
-    assertStatus(statusAt(key, auditContext.at), command)
+    const status = statusAt(key, auditContext.at, settings)
+    assertStatus(status, command)
+    if (command === 'enable' && status === 'SUSPENDED') assertSteppedUp()
     const changed = await setStatus(tx, key, statusChanges[command].to, auditContext.at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed

@@ -14,7 +14,6 @@ import {
 import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
-/** The stored statuses. EXPIRED is computed. */
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
@@ -34,7 +33,6 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
-/** An API key without its digest. */
 export interface ApiKeyRow {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -52,13 +50,11 @@ export interface ApiKeyRow {
   updatedAt: Instant
 }
 
-/** The primary key of an API key. */
 export interface ApiKeyScope {
   workspaceId: WorkspaceId
   id: ApiKeyId
 }
 
-/** Returns the key, or undefined if it does not exist in the workspace. */
 export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   store
     .selectFrom('api_keys')
@@ -66,6 +62,12 @@ export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope):
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
+
+/** For operators: the key can belong to any workspace. */
+export const workspaceOfKey = async (tx: Tx, id: ApiKeyId): Promise<WorkspaceId | undefined> => {
+  const key = tx.selectFrom('api_keys').select('workspace_biz_id as workspaceId').where('biz_id', '=', id)
+  return (await key.executeTakeFirst())?.workspaceId
+}
 
 export interface NewApiKey extends ApiKeyScope {
   name: string
@@ -78,7 +80,7 @@ export interface NewApiKey extends ApiKeyScope {
   createdBy: AccountId
 }
 
-/** Inserts a key. Returns undefined if the workspace has a key of that name. */
+/** Returns undefined if the workspace already has a key with this name. */
 export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
   tx
     .insertInto('api_keys')
@@ -102,7 +104,7 @@ export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
     .returning(columns)
     .executeTakeFirst()
 
-/** Returns the number of keys of a workspace that are not deleted. */
+/** Does not count deleted keys. */
 export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('api_keys')
@@ -113,7 +115,6 @@ export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<numbe
   return total
 }
 
-/** Sets the status of a key. */
 export const setStatus = (
   tx: Tx,
   { workspaceId, id }: ApiKeyScope,
@@ -128,9 +129,23 @@ export const setStatus = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
+/** Covers all workspaces. */
+export const suspendKeysOf = async (tx: Tx, creator: AccountId, at: Instant): Promise<number> => {
+  const suspended = await tx
+    .updateTable('api_keys')
+    .set({ api_key_status: 'SUSPENDED', updated_at: toDate(at) })
+    .where('created_by', '=', creator)
+    .where('api_key_status', 'in', ['ACTIVE', 'DISABLED'])
+    .returning('biz_id')
+    .execute()
+  return suspended.length
+}
+
 export interface ApiKeyQuery extends PageRequest {
-  workspaceId: WorkspaceId
-  /** If undefined, keys of every status except DELETED. */
+  /** Only operators may leave it undefined. */
+  workspaceId: WorkspaceId | undefined
+  createdBy?: AccountId | undefined
+  /** If undefined, selects every status except DELETED. */
   status: ApiKeyStatus | undefined
   /** The beginning of the public part. */
   prefix: string | undefined
@@ -142,16 +157,29 @@ export interface ApiKeyQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
 
-/** This character sorts after every character of a prefix. */
+/** Sorts after every character of a prefix. */
 const afterPrefix = '~'
 
-const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
-  let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
-  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)})`
+export interface ExpiryQuery {
+  at: Instant
+  /** Keys created at or before this instant have reached the maximum lifetime. Null if there is none. */
+  oldest: Instant | null
+}
+
+const matching = (database: Database, query: ApiKeyQuery, { at, oldest }: ExpiryQuery) => {
+  let found = database.selectFrom('api_keys')
+  if (query.workspaceId !== undefined) found = found.where('workspace_biz_id', '=', query.workspaceId)
+  if (query.createdBy !== undefined) found = found.where('created_by', '=', query.createdBy)
+  const pastExpiry = sql<boolean>`expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)}`
+  const expired =
+    oldest === null
+      ? sql<boolean>`(${pastExpiry})`
+      : sql<boolean>`(${pastExpiry} OR created_at <= ${timestamptz(oldest)})`
   if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
   else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
   else found = found.where('api_key_status', '=', query.status)
-  if (query.status === 'ACTIVE' || query.status === 'DISABLED') found = found.where(sql<boolean>`NOT ${expired}`)
+  if (query.status !== undefined && query.status !== 'DELETED' && query.status !== 'EXPIRED')
+    found = found.where(sql<boolean>`NOT ${expired}`)
   if (query.prefix !== undefined) {
     const bytes = sql<string>`key_prefix COLLATE "C"`
     found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
@@ -161,9 +189,8 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   return found
 }
 
-/** Returns one page of the keys of a workspace. */
-export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
-  const found = matching(database, query, at)
+export const listKeys = (database: Database, query: ApiKeyQuery, expiry: ExpiryQuery): Promise<Page<ApiKeyRow>> => {
+  const found = matching(database, query, expiry)
   const sorted = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
@@ -171,7 +198,6 @@ export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): P
   return readPage(found, sorted, query)
 }
 
-/** A key with the account of its creator, for authentication. */
 export interface KeyWithCreator {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -180,6 +206,7 @@ export interface KeyWithCreator {
   permissionCodes: string[]
   ipAllowlist: string[]
   expiresAt: Instant | null
+  createdAt: Instant
   creatorId: AccountId
   creatorPortal: Portal
   creatorStatus: AccountStatus
@@ -187,7 +214,7 @@ export interface KeyWithCreator {
   creatorIsWhitelisted: boolean
 }
 
-/** Returns the key with this public part. The key can belong to any workspace. */
+/** The key can belong to any workspace. */
 export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWithCreator | undefined> =>
   database
     .selectFrom('api_keys as k')
@@ -201,6 +228,7 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWith
       'k.permission_codes as permissionCodes',
       'k.ip_allowlist as ipAllowlist',
       'k.expires_at as expiresAt',
+      'k.created_at as createdAt',
       'a.biz_id as creatorId',
       'a.portal as creatorPortal',
       'a.account_status as creatorStatus',
@@ -208,7 +236,22 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWith
     ])
     .executeTakeFirst()
 
-/** Stores a use, unless a later use is stored: replicas can write in any order. */
+/** Does nothing if the digest was replaced concurrently. */
+export const replaceDigest = async (
+  database: Database,
+  { workspaceId, id, digest }: Pick<KeyWithCreator, 'workspaceId' | 'id' | 'digest'>,
+  renewed: Uint8Array,
+): Promise<void> => {
+  await database
+    .updateTable('api_keys')
+    .set({ secret_digest: renewed })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .where('secret_digest', '=', digest)
+    .execute()
+}
+
+/** Does nothing if a later use is already stored, because replicas can write in any order. */
 export const recordUse = async (
   database: Database,
   { workspaceId, id }: ApiKeyScope,

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { anonymous, everyPortal } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Countries and time zones.'
 
 const named = { code: z.string(), value: z.int(), label: z.string() }

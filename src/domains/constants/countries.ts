@@ -2,7 +2,7 @@ import numbering from 'libphonenumber-js/min/metadata'
 import type { Locale } from '../../kernel/index.ts'
 import { countries } from '../../platform/countries.ts'
 
-/** Calling codes of territories without a numbering plan in libphonenumber (ITU-T E.164). */
+/** Territories without a numbering plan in libphonenumber (ITU-T E.164). */
 const additionalCallingCodes: Record<string, string> = {
   AQ: '672',
   BV: '47',
@@ -13,7 +13,7 @@ const additionalCallingCodes: Record<string, string> = {
   UM: '1',
 }
 
-/** Calling codes by country, from libphonenumber. Several countries share one. */
+/** Several countries can share one code. */
 const callingCodes = new Map(
   Object.entries(numbering.country_calling_codes).flatMap(([code, sharing]) =>
     sharing.map((alpha2): [string, string] => [alpha2, code]),

@@ -10,10 +10,10 @@ import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
 import { Timezones } from './timezones.ts'
 
-/** Time zones change their offset only at a quarter of an hour. */
+/** UTC offsets change only at full quarters of an hour. */
 const periodMs = minutes(15)
 
-/** Caches the latest list per language. The list is frozen, so that it is encoded only once. */
+/** Freezing a list lets the gateway encode it only once. */
 class ListCache<T extends object> {
   readonly #latest = new Map<Locale, { period: number; list: T }>()
 

@@ -5,10 +5,9 @@ import { createHandlers } from './handlers.ts'
 
 /*
  * Countries and time zones in every supported language. Uses no store and requires no sign-in. Start reading in
- * `countries.ts` and `timezones.ts`; `handlers.ts` caches their lists.
+ * `countries.ts` and `timezones.ts`.
  */
 
-/** Builds the domain. */
 export const createConstants = (): { handlers: HandlerTable } => ({ handlers: createHandlers() })
 
 export default domain({ name: 'constants', ...declaredBy(contract), create: createConstants })

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import { type Instant, type Locale, toDate } from '../../kernel/index.ts'
 
 /**
- * Current IANA names of zones that ICU lists under former names (`backward` file of the IANA database). Other operations
- * accept both.
+ * Current IANA names of zones that ICU lists under former names (file `backward` of the IANA database). Operations
+ * that take a time zone accept the current and the former name.
  */
 const renamed: Record<string, string> = {
   'Africa/Asmera': 'Africa/Asmara',
@@ -34,7 +34,7 @@ const zones: readonly string[] = [
 const nameOf = (format: Intl.DateTimeFormat, at: Instant): string =>
   format.formatToParts(toDate(at)).find((part) => part.type === 'timeZoneName')?.value ?? ''
 
-/** Offset from UTC in minutes, including daylight saving time. */
+/** In minutes, including daylight saving time. */
 const offsetIn = (format: Intl.DateTimeFormat, at: Instant): number => {
   const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
@@ -55,17 +55,12 @@ const labelOf = (locale: Locale, zone: string, at: Instant): string => {
   return `${nameOf(format, at)} (${cityOf(zone)})`
 }
 
-/**
- * Lists all zones from west to east. Caches the Intl formatters and the labels per language: creating the formatters of
- * all zones takes 100 ms.
- */
+/** Caches formatters and labels, because creating the formatters of all zones takes 100 ms. */
 export class Timezones {
   readonly #formats = new Map<string, Intl.DateTimeFormat>()
   readonly #labels = new Map<Locale, ReadonlyMap<string, string>>()
 
-  /**
-   * Returns the zones with their offsets at an instant. `code` and `value` derive from the name, so they are stable.
-   */
+  /** Code and value derive from the name, so they are stable. */
   list(locale: Locale, at: Instant) {
     const labels = this.#labelsIn(locale, at)
     return zones

@@ -18,7 +18,6 @@ import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
 import { orderOperations } from '../../ledger/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
 
 export const permissions = {
@@ -57,7 +56,6 @@ const QuoteRequest = z
     { path: ['amount'] },
   )
 
-/** The figures that a quote and its exchange have in common. */
 const figures = {
   sourceCurrency: z.string(),
   targetCurrency: z.string(),
@@ -89,18 +87,29 @@ const ExchangeOrder = z.object({
   statusHistory: statusHistory(exchangeStatus),
 })
 
-const ExchangeRate = z.object({
+const PendingRate = z.object({
   sourceCurrency: z.string(),
   targetCurrency: z.string(),
   rate: decimal,
-  updatedBy: bizId.nullable(),
-  updatedAt: timestamp,
+  setBy: bizId,
+  setAt: timestamp,
+  expiresAt: timestamp,
+})
+
+const ExchangeRate = z.object({
+  sourceCurrency: z.string(),
+  targetCurrency: z.string(),
+  rate: decimal.nullable().meta({ description: 'Null if no rate of the pair is in force' }),
+  updatedBy: bizId.nullable().meta({ description: 'The operator who set the rate, until it expires' }),
+  confirmedBy: bizId.nullable().meta({ description: 'The second operator, for a rate outside the band' }),
+  updatedAt: timestamp.nullable(),
+  expiresAt: timestamp.nullable().meta({ description: 'Null unless an operator set the rate' }),
+  pending: PendingRate.nullable().meta({ description: 'A rate that waits for a second operator' }),
 })
 
 /**
- * The rate in units of the target currency per unit of the source currency. It is above zero and has at most twelve
- * decimal places. The JSON schema excludes zero by `not`, because client generators fail on a string with several
- * patterns.
+ * Units of the target currency per unit of the source currency. The JSON schema excludes zero with `not`, because
+ * client generators fail on a string with several patterns.
  */
 const rate = z
   .string()
@@ -178,14 +187,36 @@ export const listExchangeRates = operation({
   reply: z.array(ExchangeRate),
 })
 
-export const setExchangeRate = operation({
+const pair = { sourceCurrency: currency, targetCurrency: currency }
+const change = {
   ...rates,
-  id: 'exchanges.setRate',
   method: 'POST',
-  summary: 'Set the exchange rate of a pair of currencies',
-  policy: { ...operator, permission: 'exchange-rate:manage' },
-  body: z
-    .strictObject({ sourceCurrency: currency, targetCurrency: currency, rate })
-    .refine(differs, { path: ['targetCurrency'] }),
+  policy: { ...operator, permission: 'exchange-rate:manage', stepUp: true },
   reply: ExchangeRate,
+} as const
+
+export const setExchangeRate = operation({
+  ...change,
+  id: 'exchanges.setRate',
+  summary: 'Set the exchange rate of a pair of currencies',
+  body: z.strictObject({ ...pair, rate }).refine(differs, { path: ['targetCurrency'] }),
+})
+
+/** Repeats the proposed rate, so that the second operator confirms the rate that they saw. */
+export const confirmExchangeRate = operation({
+  ...change,
+  id: 'exchanges.confirmRate',
+  path: '/exchange-rates/confirm',
+  summary: 'Confirm an exchange rate of another operator',
+  body: z.strictObject({ ...pair, rate }).refine(differs, { path: ['targetCurrency'] }),
+  refuses: ['STATE.CONFLICT'],
+})
+
+export const unsetExchangeRate = operation({
+  ...change,
+  id: 'exchanges.unsetRate',
+  path: '/exchange-rates/unset',
+  summary: 'Remove the exchange rate that an operator set',
+  body: z.strictObject(pair).refine(differs, { path: ['targetCurrency'] }),
+  refuses: ['RESOURCE.NOT_FOUND'],
 })

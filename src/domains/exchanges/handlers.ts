@@ -21,7 +21,9 @@ import {
 } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { confirmExchangeRate, setExchangeRate, unsetExchangeRate } from './operator-rates.ts'
 import { parseFigures } from './order.ts'
+import type { ProposedRate } from './rate-store.ts'
 import { type CurrentRate, listRates } from './rates.ts'
 import type { Figures } from './rules.ts'
 import {
@@ -31,7 +33,6 @@ import {
   quoteExchange,
   readExchange,
   readExchangeQuote,
-  setExchangeRate,
 } from './service.ts'
 
 const toFiguresView = ({ source, target, fee, rate }: Figures) => ({
@@ -68,15 +69,31 @@ export const toExchangeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-const toRateView = ({ source, target, rate, updatedBy, asOf }: CurrentRate) => ({
+const toPendingView = ({ source, target, rate, proposedBy, proposedAt, expiresAt }: ProposedRate) => ({
   sourceCurrency: source,
   targetCurrency: target,
   rate,
-  updatedBy,
-  updatedAt: toIso(asOf),
+  setBy: proposedBy,
+  setAt: toIso(proposedAt),
+  expiresAt: toIso(expiresAt),
 })
 
-/** Returns the handlers of the exchange operations. */
+const toRateView = ({ pair, inForce, pending }: CurrentRate) => ({
+  sourceCurrency: pair.source,
+  targetCurrency: pair.target,
+  rate: inForce?.rate ?? null,
+  updatedBy: inForce?.updatedBy ?? null,
+  confirmedBy: inForce?.confirmedBy ?? null,
+  updatedAt: toIsoOrNull(inForce?.updatedAt ?? null),
+  expiresAt: toIsoOrNull(inForce?.expiresAt ?? null),
+  pending: pending && toPendingView(pending),
+})
+
+const toPair = ({ sourceCurrency, targetCurrency }: { sourceCurrency: string; targetCurrency: string }) => ({
+  source: sourceCurrency,
+  target: targetCurrency,
+})
+
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     quoteExchange: async (request) => {
@@ -116,7 +133,15 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     listExchangeRates: async () => (await listRates(ports)).map(toRateView),
 
     setExchangeRate: async (request) => {
-      const { sourceCurrency: source, targetCurrency: target, rate } = request.body
-      return toRateView(await setExchangeRate(ports, { source, target, rate }, auditContextOf(request)))
+      const input = { ...toPair(request.body), rate: request.body.rate }
+      return toRateView(await setExchangeRate(ports, input, auditContextOf(request)))
     },
+
+    confirmExchangeRate: async (request) => {
+      const input = { ...toPair(request.body), rate: request.body.rate }
+      return toRateView(await confirmExchangeRate(ports, input, auditContextOf(request)))
+    },
+
+    unsetExchangeRate: async (request) =>
+      toRateView(await unsetExchangeRate(ports, toPair(request.body), auditContextOf(request))),
   })

@@ -1,7 +1,6 @@
 /**
- * Exchanges between currencies. A quote fixes the rate and the amounts; an exchange then uses the quote. Start reading
- * in `contract.ts` and `service.ts`. `order.ts` maps an exchange to an order of the ledger. `rates.ts` combines the
- * provider's rates with those that operators set.
+ * Exchanges between currencies. A quote fixes the rate and the amounts; an exchange uses the quote. Start reading in
+ * `contract.ts` and `service.ts`. `rates.ts` combines the rates of the provider and of operators.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
@@ -9,7 +8,8 @@ import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { exchangeHandlers } from './handlers.ts'
-import { exchangeTerms, liquidityOf, openRates } from './open-rates.ts'
+import { exchangeTerms, liquidityOf, openRates, operatorRateTerms } from './open-rates.ts'
+import { readTriangleGain } from './operator-rates.ts'
 import { migrations } from './schema.ts'
 import { deleteExpiredQuotes, type ExchangesPorts } from './service.ts'
 import { deleteQuotes } from './store.ts'
@@ -25,11 +25,11 @@ export type ExchangesOptions = ExchangesPorts & {
 export interface Exchanges {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Deletes a sandbox's quotes when it is reset. */
+  /** Returns the largest gain of exchanging through three currencies, or null without such currencies. */
+  triangleGain(): Promise<number | null>
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
-/** Builds the domain. */
 export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions): Exchanges => ({
   handlers: exchangeHandlers(ports, words),
   jobs: [
@@ -40,8 +40,15 @@ export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions)
       work: (_, { signal }) => deleteExpiredQuotes(ports, signal),
     },
   ],
+  triangleGain: () => readTriangleGain(ports),
   clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
 })
+
+declare module '../../api/services.ts' {
+  interface DomainServices {
+    exchanges: Pick<Exchanges, 'triangleGain'>
+  }
+}
 
 export default domain({
   name: 'exchanges',
@@ -50,16 +57,17 @@ export default domain({
   uses: ['wallets'],
   create: async ({ configuration: { money }, ledger, clock, logger, ...ports }) => {
     const rates = await openRates(money.exchange, clock, logger)
-    await ledger.provideLiquidity(liquidityOf(money.exchange))
-    const { handlers, jobs, clean } = createExchanges({
+    await ledger.provideFunds('LIQUIDITY', liquidityOf(money.exchange))
+    const { handlers, jobs, triangleGain, clean } = createExchanges({
       ...ports,
       ledger,
       clock,
       rates,
       currencies: money.currencies,
       terms: exchangeTerms(money.exchange),
+      operatorRates: operatorRateTerms(money.exchange),
       expiryMs: money.background.expiryMs,
     })
-    return { handlers, jobs, onSandboxReset: clean, close: () => rates.close() }
+    return { handlers, jobs, service: { triangleGain }, onSandboxReset: clean, close: () => rates.close() }
   },
 })

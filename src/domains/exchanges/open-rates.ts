@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Configuration } from '../../config/index.ts'
+import type { Configuration } from '../../api/domain.ts'
 import { type Clock, type Money, parseMoney, parseRatio, type Ratio } from '../../kernel/index.ts'
 import { fixedRates, openRateProvider, type Rates } from '../../platform/exchange-rates.ts'
-import type { ExchangeTerms } from './rules.ts'
+import type { ExchangeTerms, OperatorRateTerms } from './rules.ts'
 
 type ExchangeSettings = Configuration['money']['exchange']
 
@@ -12,18 +12,22 @@ const share = (text: string): Ratio => {
   return parsed
 }
 
-/** Returns the exchange terms with parsed rates. Throws a RangeError for an invalid share. */
+/** Throws a RangeError if `spread` or `feeRate` is invalid. */
 export const exchangeTerms = ({ spread, feeRate, quoteLifeMs }: ExchangeSettings): ExchangeTerms => ({
   spread: share(spread),
   feeRate: share(feeRate),
   quoteLifeMs,
 })
 
-/** Returns the amounts that the house provides for exchanges, by currency. */
+/** Throws a RangeError if the band is invalid. */
+export const operatorRateTerms = ({ operatorRateTtlMs, band }: ExchangeSettings): OperatorRateTerms => ({
+  ttlMs: operatorRateTtlMs,
+  band: band === 'off' ? null : share(band),
+})
+
 export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
   Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
 
-/** Opens the rates: those of the configured HTTP provider, or else those of the configuration. */
 export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
   const { provider, rates } = settings
   if (!provider) return fixedRates(rates, clock)

@@ -5,11 +5,11 @@ import { fixedSide } from './contract.ts'
 import type { Figures } from './rules.ts'
 import type { Quote, QuoteId } from './store.ts'
 
-/* Maps an exchange to an order of the ledger: its data, accounts and entries. */
+/* Maps an exchange to an order of the ledger. */
 
 const minorUnits = z.string().transform(BigInt)
 
-/** The figures as a quote and its order store them. Amounts are strings of minor units. */
+/** Amounts are strings of minor units. */
 const storedFigures = z.object({
   sourceCurrency: z.string(),
   targetCurrency: z.string(),
@@ -20,7 +20,6 @@ const storedFigures = z.object({
   fixedSide: z.enum(fixedSide.codes),
 })
 
-/** Converts figures to their stored form. */
 export const toFiguresData = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({
   sourceCurrency: source.currency,
   targetCurrency: target.currency,
@@ -31,14 +30,13 @@ export const toFiguresData = ({ source, target, fee, rate, fixedSide }: Figures)
   fixedSide,
 })
 
-/** Returns the figures in the data of a quote or an order. Throws if they are incomplete. */
+/** Throws if a figure is missing. */
 export const parseFigures = (data: unknown): Figures => {
   const { sourceCurrency, targetCurrency, sourceAmount, targetAmount, feeAmount, ...rest } = storedFigures.parse(data)
   const fee: Money = money(feeAmount, sourceCurrency)
   return { ...rest, source: money(sourceAmount, sourceCurrency), target: money(targetAmount, targetCurrency), fee }
 }
 
-/** Returns the order of a completed exchange with the figures of a quote. */
 export const newExchange = (quote: QuoteId, figures: Figures, workspace: WorkspaceId): NewOrder => ({
   workspace,
   type: 'EXCHANGE',
@@ -46,10 +44,6 @@ export const newExchange = (quote: QuoteId, figures: Figures, workspace: Workspa
   steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
 })
 
-/**
- * Returns the accounts of an exchange: both wallets of the workspace, which must be active, and the house's liquidity
- * in both currencies.
- */
 export const exchangeParties = (
   { sourceWallet, targetWallet }: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
   { source, target, fee }: Figures,
@@ -75,7 +69,7 @@ export const exchangeParties = (
   ]
 }
 
-/** Returns the entries of an exchange. Both sides pass through the house's liquidity; the fee is separate. */
+/** Both currencies pass through the house's liquidity accounts. */
 export const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
   { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
   { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },

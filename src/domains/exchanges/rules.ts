@@ -14,18 +14,22 @@ import {
 } from '../../kernel/index.ts'
 import type { FixedSide } from './contract.ts'
 
-/** The configured terms of exchanges. */
 export interface ExchangeTerms {
-  /** The house's share of the rate. */
+  /** Share of the rate that the house keeps. */
   spread: Ratio
-  /** The fee as a share of the source amount. It is charged in addition to the amount. */
+  /** Share of the source amount, charged in addition to it. */
   feeRate: Ratio
   quoteLifeMs: number
 }
 
-/**
- * The rate, amounts and fee that a quote fixes. `rate` is the customer's rate in units of target per unit of source.
- */
+export interface OperatorRateTerms {
+  /** Lifetime of a set or proposed rate. */
+  ttlMs: number
+  /** Maximum deviation from the source's rate without a second operator, as a share. Null means no limit. */
+  band: Ratio | null
+}
+
+/** The rate is the customer's, in units of target per unit of source. */
 export interface Figures {
   source: Money
   target: Money
@@ -35,22 +39,18 @@ export interface Figures {
 }
 
 /**
- * Number of significant digits in a displayed rate. Decimal places would show a small rate as zero. Amounts are
- * computed from the exact rate.
+ * Significant digits of a displayed rate. Fixed decimal places would show a small rate as zero. Amounts use the exact
+ * rate.
  */
 const rateDigits = 12
 
 const formatRate = (rate: Ratio): string =>
   formatTruncated(rate, rateDigits + (rate.denominator / rate.numerator).toString().length - 1)
 
-/** Converts a rate between whole units to a rate between minor units. */
 const toMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
   multiplyRatios(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
 
-/**
- * Computes an exchange at the mid rate. Rounding favors the house: the source amount and the fee are rounded up, the
- * target amount down. Throws VALIDATION.INVALID_PARAMETER for an amount that is too small or too large.
- */
+/** Rounding favors the house. Throws VALIDATION.INVALID_PARAMETER for an amount that is too small or too large. */
 export const computeFigures = (
   input: { sourceCurrency: string; targetCurrency: string; amount: Money; fixedSide: FixedSide },
   mid: Ratio,
@@ -72,4 +72,38 @@ export const computeFigures = (
   }
   if (!Object.values(figures).every(isStorable)) throw invalid('amount', 'above the largest amount of the ledger')
   return { ...figures, rate: formatRate(rate), fixedSide }
+}
+
+/** Whether a rate differs from the source's rate by at most `band` of the source's rate. */
+export const isWithinBand = (rate: Ratio, source: Ratio, band: Ratio): boolean => {
+  const difference = rate.numerator * source.denominator - source.numerator * rate.denominator
+  const distance = difference < 0n ? -difference : difference
+  return distance * band.denominator <= source.numerator * rate.denominator * band.numerator
+}
+
+/**
+ * Returns the largest gain of exchanging through three currencies back to the first, as a share after spread and fee. A
+ * negative number is a loss. Returns null unless three currencies have rates in each pair.
+ */
+export const maxTriangleGain = (
+  rates: readonly { source: string; target: string; rate: string }[],
+  { spread, feeRate }: Pick<ExchangeTerms, 'spread' | 'feeRate'>,
+): number | null => {
+  const toNumber = ({ numerator, denominator }: Ratio): number => Number(numerator) / Number(denominator)
+  const kept = (1 - toNumber(spread)) / (1 + toNumber(feeRate))
+  const factors = new Map<string, Map<string, number>>()
+  const add = (source: string, target: string, rate: number) =>
+    factors.set(source, (factors.get(source) ?? new Map<string, number>()).set(target, rate * kept))
+  for (const { source, target, rate } of rates) {
+    add(source, target, Number(rate))
+    add(target, source, 1 / Number(rate))
+  }
+  let best: number | null = null
+  for (const [first, fromFirst] of factors)
+    for (const [second, one] of fromFirst)
+      for (const [third, two] of factors.get(second) ?? []) {
+        const three = factors.get(third)?.get(first)
+        if (three !== undefined) best = Math.max(best ?? -1, one * two * three - 1)
+      }
+  return best
 }

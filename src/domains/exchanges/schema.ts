@@ -3,14 +3,25 @@ import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts
 import type { AccountId, BizId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 
 interface ExchangeRatesTable {
-  /** Both currencies in alphabetical order, because a pair has one rate for both directions. */
+  /** In alphabetical order, because a pair has one rate for both directions. */
   pair: string
   source_currency: string
   target_currency: string
-  /** A decimal string. */
   rate: string
   updated_by: AccountId
+  confirmed_by: AccountId | null
   updated_at: Timestamp
+  expires_at: Timestamp
+}
+
+interface ExchangeRateProposalsTable {
+  pair: string
+  source_currency: string
+  target_currency: string
+  rate: string
+  proposed_by: AccountId
+  proposed_at: Timestamp
+  expires_at: Timestamp
 }
 
 interface ExchangeQuotesTable {
@@ -18,39 +29,47 @@ interface ExchangeQuotesTable {
   biz_id: BizId<'quote'>
   source_wallet_biz_id: WalletId
   target_wallet_biz_id: WalletId
-  /** The data of a later order. Amounts are strings of minor units. */
   figures: Json
   created_by: AccountId
   created_at: Timestamp
   expires_at: Timestamp
-  /** The order that used the quote. A trigger sets this column. */
+  /** A trigger sets this column. */
   order_biz_id: OrderId | null
 }
 
 declare module '../../database/tables.ts' {
   interface Tables {
     exchange_rates: ExchangeRatesTable
+    exchange_rate_proposals: ExchangeRateProposalsTable
     exchange_quotes: ExchangeQuotesTable
   }
 }
 
-/** Rates that operators set: one per pair of currencies, in either direction. */
-const rates = [
-  `CREATE TABLE exchange_rates (
+const pairColumns = `
     pair text PRIMARY KEY,
     source_currency text NOT NULL,
     target_currency text NOT NULL CHECK (target_currency <> source_currency),
-    rate text NOT NULL CHECK (rate ~ '^[0-9]+([.][0-9]+)?$' AND rate ~ '[1-9]'),
+    rate text NOT NULL CHECK (rate ~ '^[0-9]+([.][0-9]+)?$' AND rate ~ '[1-9]'),`
+
+const rates = [
+  `CREATE TABLE exchange_rates (${pairColumns}
     updated_by uuid NOT NULL,
-    updated_at timestamptz NOT NULL
+    confirmed_by uuid CHECK (confirmed_by <> updated_by),
+    updated_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL
+  )`,
+  `CREATE TABLE exchange_rate_proposals (${pairColumns}
+    proposed_by uuid NOT NULL,
+    proposed_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL
   )`,
 ]
 
 /**
- * Quotes. A trigger marks the quote of an exchange order as used. If the workspace has no open quote for the same
- * wallets and figures, the order fails with SQLSTATE PQ001. An order's time is never earlier than the last entry of its
- * accounts, and a replica with a fast clock can have written that entry. The trigger therefore also compares the expiry
- * with the database clock.
+ * A trigger marks the quote of a new order as used. The order fails with SQLSTATE PQ001 if the workspace has no open
+ * quote with the same wallets and figures. The time of an order is never earlier than the last entry of its accounts,
+ * which a replica with a fast clock can have written. The trigger therefore compares the expiry with the earlier of the
+ * order's time and the database's time.
  */
 const quotes = [
   `CREATE TABLE exchange_quotes (

@@ -18,27 +18,24 @@ export const deleteUnusedQuotes = async (database: Database, until: Instant, lim
   return Number(numAffectedRows)
 }
 
-/** Deletes a sandbox's quotes. */
 export const deleteQuotes = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
   await tx.deleteFrom('exchange_quotes').where('workspace_biz_id', '=', workspace).execute()
 }
 
 export type QuoteId = BizId<'quote'>
 
-/** A stored quote. */
 export interface Quote {
   id: QuoteId
   workspace: WorkspaceId
   sourceWallet: WalletId
   targetWallet: WalletId
-  /** The data of a later order. Amounts are strings of minor units. */
+  /** Amounts are strings of minor units. */
   figures: Record<string, string>
   createdBy: AccountId
   createdAt: Instant
   expiresAt: Instant
 }
 
-/** Stores a new quote. */
 export const insertQuote = async (database: Database, quote: Quote): Promise<void> => {
   await database
     .insertInto('exchange_quotes')
@@ -55,7 +52,6 @@ export const insertQuote = async (database: Database, quote: Quote): Promise<voi
     .execute()
 }
 
-/** Returns the quote, or undefined if it does not exist in the workspace. */
 export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; workspace: WorkspaceId }) =>
   database
     .selectFrom('exchange_quotes')
@@ -64,49 +60,3 @@ export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; 
     .select(['source_wallet_biz_id as sourceWallet', 'target_wallet_biz_id as targetWallet', 'figures'])
     .select(['created_at as createdAt', 'expires_at as expiresAt', 'order_biz_id as order'])
     .executeTakeFirst()
-
-/** A rate that an operator has set. */
-export interface SetRate {
-  source: string
-  target: string
-  /** Units of target per unit of source, a decimal string. */
-  rate: string
-  updatedBy: AccountId
-  updatedAt: Instant
-}
-
-const pairOf = (a: string, b: string): string => [a, b].sort().join('/')
-
-/** Stores the rate of a pair and replaces an earlier one. */
-export const saveRate = async (database: Database, set: SetRate): Promise<void> => {
-  const row = {
-    source_currency: set.source,
-    target_currency: set.target,
-    rate: set.rate,
-    updated_by: set.updatedBy,
-    updated_at: toDate(set.updatedAt),
-  }
-  await database
-    .insertInto('exchange_rates')
-    .values({ pair: pairOf(set.source, set.target), ...row })
-    .onConflict((conflict) => conflict.column('pair').doUpdateSet(row))
-    .execute()
-}
-
-const selectRates = (database: Database) =>
-  database
-    .selectFrom('exchange_rates')
-    .select([
-      'source_currency as source',
-      'target_currency as target',
-      'rate',
-      'updated_by as updatedBy',
-      'updated_at as updatedAt',
-    ])
-
-/** Returns the rate that an operator has set for a pair, in either direction. */
-export const readSetRate = (database: Database, a: string, b: string): Promise<SetRate | undefined> =>
-  selectRates(database).where('pair', '=', pairOf(a, b)).executeTakeFirst()
-
-/** Returns all rates that operators have set. */
-export const listSetRates = (database: Database): Promise<SetRate[]> => selectRates(database).orderBy('pair').execute()

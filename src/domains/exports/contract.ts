@@ -11,7 +11,6 @@ import { transferFilters } from '../transfers/contract.ts'
 import { flowFilters } from '../wallets/contract.ts'
 import { withdrawalFilters } from '../withdrawals/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Lists exported as files by a background job.'
 
 export const permissions = {
@@ -40,7 +39,6 @@ export type ExportType = CodeOf<typeof exportType>
 export const exportFormat = codedFamily('exportFormat', { CSV: 10091801, XLSX: 10091802, JSONL: 10091803 })
 export type ExportFormat = CodeOf<typeof exportFormat>
 
-/** The filters of each list that can be exported, in addition to its interval. */
 const filters = {
   FLOWS: { walletId: id.optional(), ...flowFilters },
   TRANSFERS: transferFilters,
@@ -50,7 +48,10 @@ const filters = {
   LOGIN_HISTORY: {},
 } as const satisfies Record<ExportType, z.ZodRawShape>
 
-const format = codeOf(exportFormat)
+const format = codeOf(exportFormat).meta({
+  description:
+    'In `CSV`, an apostrophe precedes text that a spreadsheet would execute. `XLSX` contains amounts as numbers and times as dates in UTC. An amount stays text if it has more than 15 significant digits or 12 decimal places, because a spreadsheet would round it.',
+})
 
 const requestFor = <T extends keyof typeof filters>(exportType: T) =>
   z.strictObject({

@@ -2,15 +2,12 @@ import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
 import { type Instant, toIso } from '../../kernel/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
-import type { Row, Source } from './source.ts'
+import type { ColumnKind, Row, Source } from './source.ts'
 
-/**
- * Characters that can start a formula or a new cell in a spreadsheet, including their full-width forms (OWASP, CSV
- * injection).
- */
+/** Characters that can start a formula or a new cell, including full-width forms (OWASP, CSV injection). */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 
-/** Formats a cell as text. Prefixes a formula with an apostrophe, so that a spreadsheet does not evaluate it. */
+/** An apostrophe prevents a spreadsheet from evaluating a formula. */
 export const neutralizeFormula = (value: string | number | null): string => {
   const text = value === null ? '' : String(value)
   return typeof value === 'string' && formulaStart.test(text) ? `'${text}` : text
@@ -19,16 +16,10 @@ export const neutralizeFormula = (value: string | number | null): string => {
 const toCells = (columns: readonly string[], row: Row): string[] =>
   columns.map((column) => neutralizeFormula(row[column] ?? null))
 
-/**
- * Matches a formula after a semicolon, a tab or a line break. In many locales a spreadsheet starts a new cell there,
- * even inside quotes.
- */
+/** In many locales, a spreadsheet starts a new cell after a semicolon, a tab or a line break, even inside quotes. */
 const embeddedFormulaStart = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
 
-/**
- * Formats a CSV line. Also quotes a single CR or LF (RFC 4180, section 2.6) and other separators, which the library
- * does not quote.
- */
+/** Also quotes a single CR or LF (RFC 4180, section 2.6) and other separators, because the library does not. */
 const toCsvLine = (texts: string[]): string =>
   stringify([texts.map((text) => text.replace(embeddedFormulaStart, "'$&"))], {
     record_delimiter: 'windows',
@@ -48,35 +39,61 @@ async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
 const escapeCharacter = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
 
 /**
- * Escapes a text for a workbook (ECMA-376, ST_Xstring). Covers two characters that XML forbids and the library does not
- * escape, and underscores that would start an escape sequence.
+ * Escapes two characters that XML forbids and the library does not escape, and underscores that would start an escape
+ * sequence (ECMA-376, ST_Xstring).
  */
 export const escapeXmlText = (text: string): string =>
   text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, escapeCharacter)
 
-async function* grid({ columns, rows }: Source): AsyncGenerator<string[]> {
-  for await (const row of rows) yield toCells(columns, row).map(escapeXmlText)
+/** A spreadsheet calculates with 15 significant digits, and the format of the cells shows 12 decimal places. */
+const [maxSignificantDigits, maxDecimalPlaces] = [15, 12]
+const cellFormats: Record<ColumnKind, string> = {
+  decimal: `#,##0.00${'#'.repeat(maxDecimalPlaces - 2)}`,
+  instant: 'yyyy-mm-dd hh:mm:ss.000',
+}
+
+/** Returns the text itself if a spreadsheet would round the number. */
+export const toNumberCell = (text: string): number | string => {
+  const [matched, whole = '', fraction = ''] = /^-?(\d+)(?:\.(\d*?)0*)?$/.exec(text) ?? []
+  const isExact =
+    matched !== undefined &&
+    fraction.length <= maxDecimalPlaces &&
+    `${whole}${fraction}`.replace(/^0+/, '').length <= maxSignificantDigits
+  return isExact ? Number(text) : text
+}
+
+const toTypedCell = (value: Row[string] | undefined, kind: ColumnKind | undefined): number | string | Date | null => {
+  if (typeof value !== 'string') return value ?? null
+  if (kind === 'instant') return new Date(value)
+  return kind === 'decimal' ? toNumberCell(value) : escapeXmlText(value)
+}
+
+/** Text needs no apostrophe, because a spreadsheet does not evaluate a cell of the type text. */
+async function* grid({ columns, kinds = {}, rows }: Source): AsyncGenerator<(number | string | Date | null)[]> {
+  for await (const row of rows) yield columns.map((column) => toTypedCell(row[column], kinds[column]))
 }
 
 async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
   const { writeXlsxStream } = await import('hucre/xlsx')
   yield* writeXlsxStream(grid(source), {
     name: 'Export',
-    columns: source.columns.map((header) => ({ header })),
+    columns: source.columns.map((header) => {
+      const kind = source.kinds?.[header]
+      return kind === undefined ? { header } : { header, numFmt: cellFormats[kind], width: 24 }
+    }),
     freezePane: { rows: 1 },
   })
 }
 
 const xlsx = (source: Source): Readable => Readable.from(sheet(source), { objectMode: false })
 
-/** Writes the rows of an export in one format. */
 export interface ExportWriter {
   ending: string
   contentType: string
   write(source: Source): Readable
 }
 
-/** Number of characters per written chunk. Writing each row separately costs more than formatting it. */
+/** Characters per chunk. Writing each row separately costs more than formatting it. */
 const chunkLength = 32 * 1024
 
 async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
@@ -92,7 +109,7 @@ async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> 
 
 const readText = (lines: AsyncIterable<string>): Readable => Readable.from(joinLines(lines), { objectMode: false })
 
-/** The formats of an export: CSV (RFC 4180), JSON Lines with unmodified values, and XLSX. */
+/** CSV follows RFC 4180. JSON Lines contain unmodified values. XLSX has numbers, and times in UTC. */
 export const formats: Record<ExportFormat, ExportWriter> = {
   CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: (source) => readText(csv(source)) },
   JSONL: {

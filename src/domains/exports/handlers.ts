@@ -8,7 +8,7 @@ import {
   toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
-import { toListParameters } from '../../ledger/index.ts'
+import { type Ledger, toListParameters } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { exportFormat, exportStatus, exportType } from './contract.ts'
@@ -29,7 +29,9 @@ const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
   expiresAt: toIsoOrNull(row.expiresAt),
 })
 
-export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTable => {
+export const createHandlers = (
+  ports: ExportPorts & { words: Words; ledger: Pick<Ledger, 'parseFlowType'> },
+): HandlerTable => {
   const { words } = ports
   return createHandlerTable(contract, {
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
@@ -39,7 +41,10 @@ export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTa
       return mapPage(exports, (row) => toExportView(words, row, locale))
     },
     createExport: async (request) => {
-      const { exportType: type, format, filters = {} } = request.body
+      const { body } = request
+      const { exportType: type, format, filters = {} } = body
+      if (body.exportType === 'FLOWS' && body.filters?.flowType !== undefined)
+        ports.ledger.parseFlowType(body.filters.flowType, 'filters.flowType')
       const context = { auditContext: auditContextOf(request), access: request.workspace }
       return toExportView(words, await createExport(ports, { type, format, filters }, context), request.locale)
     },

@@ -11,9 +11,8 @@ import { exportJobName } from './service.ts'
 import { deleteExportsOf, expireExports } from './store.ts'
 
 /*
- * Exports of lists to files by background jobs. `sources.ts` reads the rows of each list from one database snapshot,
- * `formats.ts` writes them, and `job.ts` runs an attempt. Depends on the ledger, the blob store and the job runner. Start
- * reading in `service.ts`.
+ * Exports of lists to files by background jobs. `sources.ts` reads the rows from one database snapshot, `formats.ts`
+ * writes them, and `job.ts` runs an attempt. Start reading in `service.ts`.
  */
 
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
@@ -24,11 +23,9 @@ export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
 export interface Exports {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Deletes the exports of a sandbox during its reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
-/** Builds the domain. */
 export const createExports = (options: ExportsOptions): Exports => {
   const { database, clock, settings } = options
 

@@ -6,7 +6,7 @@ import type { Ledger } from '../../ledger/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { exportName, formats } from './formats.ts'
-import type { Row, Source } from './source.ts'
+import { type Row, type Source, takeTurns } from './source.ts'
 import { createSource } from './sources.ts'
 import { beginRun, completeRun, failRun, type Run, recordProgress } from './store.ts'
 
@@ -22,13 +22,13 @@ export interface ExportJobPorts {
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
 
-/** Longer than any attempt. After this time, the sweep deletes the bytes of an attempt that crashed. */
+/** The sweep deletes the bytes of a crashed attempt after this time. No attempt takes longer. */
 const maxAttemptMs = days(1)
 
-/** Interval for storing the number of rows. */
+/** Minimum time between two writes of the row count. */
 const progressMs = 250
 
-/** Passes the rows on and stores their number periodically. Throws when the signal aborts or another attempt has started. */
+/** Throws when the signal aborts or another attempt has started. */
 async function* countRows(
   { database, clock }: ExportJobPorts,
   run: Run,
@@ -38,7 +38,7 @@ async function* countRows(
 ): AsyncGenerator<Row> {
   let rows = 0
   let storedAt = clock.now()
-  for await (const row of source.rows) {
+  for await (const row of takeTurns(source.rows)) {
     signal.throwIfAborted()
     rows += 1
     count(rows)
@@ -66,12 +66,12 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
       })
       const feeding = pipeline(format.write({ ...source, rows }), measure.through)
       const storing = blobs.put(blobKey, measure.through)
-      // Wait for both streams before the snapshot ends. `put` also rejects with the cause if reading fails.
+      // Both streams must end before the snapshot does. `put` also rejects with the cause if reading fails.
       await Promise.allSettled([feeding, storing])
       await storing
     })
   } catch (error) {
-    // Rethrow the original error. If this deletion fails, the sweep deletes the bytes.
+    // If this deletion fails, the sweep deletes the bytes.
     await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
@@ -85,8 +85,8 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
     at,
     expiresAt: addMs(at, settings.lifeMs),
   }
-  // A commit that reported an error can have succeeded. Leave the bytes to the sweep, which keeps those that a row
-  // references.
+  // If this transaction fails, keep the bytes, because the commit can have succeeded despite the error. The sweep
+  // deletes unreferenced bytes.
   const isOurs = await inTransaction(database, async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
     if (!(await claimBlob(tx, blobKey))) throw new Error('the sweep deleted the bytes before a row referenced them')
@@ -100,11 +100,11 @@ const runOf = ({ ids }: ExportJobPorts, payload: unknown): Run => {
   return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
 }
 
-/** Runs one attempt of an export. Each attempt starts from the beginning and reads its own snapshot. */
+/** Each attempt reads its own snapshot from the beginning. */
 export const runExport = (ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> =>
   writeExport(ports, runOf(ports, payload), signal)
 
-/** Marks an export as failed after its last attempt. */
+/** Called after the last attempt. */
 export const abandonExport = async (ports: ExportJobPorts, payload: unknown): Promise<void> => {
   const run = runOf(ports, payload)
   if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')

@@ -7,12 +7,9 @@ import {
   type OrderQuery,
   rechargeExpiry,
 } from '../../ledger/index.ts'
-import { type Row, readAllRows, type Source } from './source.ts'
+import { type ColumnKind, type Row, readAllRows, type Source } from './source.ts'
 
-/**
- * A column that is read from an order's data: plain text, or an amount in minor units whose currency is in another
- * field.
- */
+/** A column from an order's data: text, or an amount in minor units whose currency is in another field. */
 export interface DataField {
   name: string
   /** The field in the data. Default: `name`. */
@@ -20,19 +17,20 @@ export interface DataField {
   currencyIn?: string
   /** The field to subtract from `from` if the data has no field `name`. */
   minus?: string
+  /** Default: a field with `currencyIn` is a decimal. */
+  kind?: ColumnKind
   /** Whether a later step sets the field. The column is empty if the snapshot is older than that step. */
   isSetLater?: boolean
 }
 
-/** How orders of one type are exported. */
 export interface OrderKind {
   type: OrderQuery['type']
-  /** The name of both the status column and its filter. */
+  /** Name of both the status column and its filter. */
   status: string
-  /** The column names of the source and the target wallet. */
+  /** Column names of the wallets. */
   wallets: { source?: string; target?: string }
   data: readonly DataField[]
-  /** How the order expires. It is applied here, because a job stores the expiry only later. */
+  /** The export applies the expiry, because a job updates the stored status only later. */
   expiry?: OrderExpiry
 }
 
@@ -42,10 +40,8 @@ const amounts: DataField[] = [
   { name: 'feeAmount', currencyIn: 'currency' },
 ]
 
-/** The amount minus the fee. */
 const netAmount: DataField = { name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' }
 
-/** The lists of orders that can be exported, by export type. */
 export const orderKinds = {
   TRANSFERS: {
     type: 'TRANSFER',
@@ -62,7 +58,7 @@ export const orderKinds = {
       { name: 'sourceCurrency' },
       { name: 'targetAmount', currencyIn: 'targetCurrency' },
       { name: 'targetCurrency' },
-      { name: 'rate' },
+      { name: 'rate', kind: 'decimal' },
       { name: 'feeAmount', currencyIn: 'sourceCurrency' },
       { name: 'feeCurrency', from: 'sourceCurrency' },
       { name: 'failureCode', isSetLater: true },
@@ -78,6 +74,7 @@ export const orderKinds = {
       ...amounts,
       netAmount,
       { name: 'proofFileBizId', isSetLater: true },
+      { name: 'externalReference', isSetLater: true },
       { name: 'cancelReason', isSetLater: true },
       { name: 'rejectReason', isSetLater: true },
     ],
@@ -105,9 +102,9 @@ interface OrderExportRequest {
   data: Readonly<Record<string, string>>
   from: Instant | undefined
   to: Instant | undefined
-  /** Steps after this instant are ignored. Null if the database snapshot already excludes them. */
+  /** Later steps are ignored. Null if the database snapshot already excludes them. */
   asOf: Instant | null
-  /** Orders whose expiry is before this instant count as expired. */
+  /** Orders that expire before this instant count as expired. */
   now: Instant
 }
 
@@ -121,6 +118,17 @@ const columnsOf = ({ status, wallets, data }: OrderKind): string[] => [
   'updatedAt',
   'completedAt',
 ]
+
+const kindsOf = ({ data }: OrderKind): Record<string, ColumnKind> => ({
+  ...Object.fromEntries(
+    data.flatMap(({ name, currencyIn, kind = currencyIn === undefined ? undefined : 'decimal' }) =>
+      kind === undefined ? [] : [[name, kind] as const],
+    ),
+  ),
+  createdAt: 'instant',
+  updatedAt: 'instant',
+  completedAt: 'instant',
+})
 
 const parseMinor = (data: Order['data'], name: string): bigint | undefined => {
   const text = data[name] ?? ''
@@ -136,10 +144,9 @@ const fieldValue = (data: Order['data'], { name, from, currencyIn, minus }: Data
   return formatMoney(money(minor - subtrahend, currency))
 }
 
-/** Fields that only the workspace of the order can read, as in transfers.read. */
+/** Only the workspace that created the order can read these fields, as in the operation transfers.read. */
 const privateFields = new Set(['clientReference'])
 
-/** Returns the status after the last step or the expiry, or undefined if there is no step. */
 const findState = ({ expiry }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
   const last = steps.at(-1)
   const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
@@ -147,8 +154,7 @@ const findState = ({ expiry }: OrderKind, { data }: Order, steps: Order['history
 }
 
 /**
- * Returns the order as of the snapshot. Returns undefined if the order did not exist yet, was not visible to the
- * workspace, or does not match the filters.
+ * Returns undefined if the order did not exist at the snapshot, was not visible to the workspace, or does not match.
  */
 const toOrderRow = (
   kind: OrderKind,
@@ -180,8 +186,8 @@ const toOrderRow = (
 }
 
 /**
- * Reads the orders of one type of a workspace, oldest first. The status filter uses the history and not the stored
- * status. Otherwise an order that changes during the export could be missing from all pages.
+ * The status filter uses the history, not the stored status. Otherwise an order that changes during the export could be
+ * missing from all pages.
  */
 export const createOrderSource = (
   ledger: Pick<Ledger, 'readOrders'>,
@@ -199,5 +205,5 @@ export const createOrderSource = (
       if (row) yield row
     }
   }
-  return { columns: columnsOf(kind), rows: rows() }
+  return { columns: columnsOf(kind), kinds: kindsOf(kind), rows: rows() }
 }

@@ -10,7 +10,6 @@ interface ExportsTable {
   format: ExportFormat
   filters: Json
   export_status: ExportStatus
-  /** The latest attempt. Only this attempt can update the row. */
   run_biz_id: string | null
   blob_key: string | null
   file_name: string | null
@@ -30,7 +29,7 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Exports of lists. Only the attempt in `run_biz_id` can update the row. A later attempt replaces the id. */
+/** Exports of lists. Only the attempt in `run_biz_id` can update the row. A later attempt replaces that id. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE exports (

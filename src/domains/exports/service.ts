@@ -23,7 +23,7 @@ import {
   type Viewer,
 } from './store.ts'
 
-/** The permission that each list requires. The caller's own login history requires none. */
+/** The caller's own login history requires no permission. */
 const listPermissions: Record<ExportType, Permission | null> = {
   FLOWS: 'wallet:read',
   TRANSFERS: 'transfer:read',
@@ -33,7 +33,7 @@ const listPermissions: Record<ExportType, Permission | null> = {
   LOGIN_HISTORY: null,
 }
 
-/** Throws if the caller cannot read the list. Called when an export is created and when it is downloaded. */
+/** Called when an export is created and when it is downloaded. */
 export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
   const required = listPermissions[type]
   if (required !== null && !permissions.has(required))
@@ -46,7 +46,6 @@ export interface ExportPorts {
   ids: Ids
 }
 
-/** Name of the job that writes an export. */
 export const exportJobName = 'exports.run'
 
 export interface CreateExportInput {
@@ -55,13 +54,11 @@ export interface CreateExportInput {
   filters: object
 }
 
-/** The caller, and their access to the workspace. */
 export interface ExportContext {
   auditContext: AuditContext
   access: WorkspaceAccess
 }
 
-/** Queues an export. A job writes the file. */
 export const createExport = async (
   { database, ids }: ExportPorts,
   input: CreateExportInput,
@@ -85,21 +82,16 @@ export const createExport = async (
   })
 }
 
-/** Returns one page of the exports that the viewer can read. */
 export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> =>
   listExportRows(database, viewer, query)
 
-/** Returns an export that the viewer can read. */
 export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
   const found = await exportById(database, viewer, id)
   if (!found) throw notFound('no such export')
   return found
 }
 
-/**
- * Returns the file of a completed export and writes an audit entry. The caller needs the permission to read the list.
- * Throws STATE.CONFLICT if the export is not completed.
- */
+/** Writes an audit entry. Throws STATE.CONFLICT if the export is not completed. */
 export const downloadExport = async (
   ports: ExportPorts,
   id: string,

@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
 import type { ExportType } from './contract.ts'
 
-/** The list that an export contains. It belongs to a workspace or, for LOGIN_HISTORY, to an account. */
+/** LOGIN_HISTORY belongs to an account, every other list to a workspace. */
 export interface ExportScope {
   type: ExportType
   workspace: WorkspaceId
@@ -9,16 +10,19 @@ export interface ExportScope {
   filters: unknown
 }
 
-/** A row of an export by column, with formatted amounts and instants. */
+/** Amounts are decimal strings, and instants are ISO 8601. */
 export type Row = Readonly<Record<string, string | number | null>>
 
-/** A list to export: its columns in order, and its rows, which are read page by page. */
+/** A column without a kind contains text or integers. */
+export type ColumnKind = 'decimal' | 'instant'
+
 export interface Source {
   columns: readonly string[]
+  kinds?: Readonly<Record<string, ColumnKind>>
   rows: AsyncIterable<Row>
 }
 
-/** Reads a page that starts at an instant, oldest first. Rows of the same instant have a fixed order. */
+/** Oldest first. Rows of the same instant must have a fixed order. */
 export type ReadPage<T> = (slice: {
   from: Instant | undefined
   currentPage: number
@@ -31,8 +35,8 @@ interface KeysetRow {
 }
 
 /**
- * Reads all rows of a list by keyset pagination. Each page starts at the last instant of the previous page and skips
- * the rows that were already read. Page numbers are used only if one instant has more rows than a page.
+ * Each page starts at the last instant of the previous page and skips the rows already read. Page numbers are used only
+ * if one instant has more rows than a page.
  */
 export async function* readAllRows<T extends KeysetRow>(
   readPage: ReadPage<T>,
@@ -54,5 +58,18 @@ export async function* readAllRows<T extends KeysetRow>(
     from = last.createdAt
     currentPage = 1
     seen = new Set(rows.filter((row) => row.createdAt === last.createdAt).map((row) => row.bizId))
+  }
+}
+
+/** Formatting this many rows takes about a millisecond, in which no request is served. */
+const rowsPerTurn = 50
+
+/** Lets the event loop handle other work between groups of rows. */
+export async function* takeTurns<T>(rows: AsyncIterable<T>): AsyncGenerator<T> {
+  let count = 0
+  for await (const row of rows) {
+    yield row
+    count += 1
+    if (count % rowsPerTurn === 0) await nextTurn()
   }
 }

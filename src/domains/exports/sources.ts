@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Database, Snapshot } from '../../database/index.ts'
 import { type AccountId, type Clock, formatMoney, type Instant, parseInterval, toIso } from '../../kernel/index.ts'
-import { flowDirection, flowType } from '../../ledger/contract.ts'
+import { flowDirection } from '../../ledger/contract.ts'
 import { type Flow, type FlowQuery, type Ledger, toFlowAmountView, type Wallet } from '../../ledger/index.ts'
 import { createOrderSource, orderKinds } from './order-source.ts'
 import { type ExportScope, type Row, readAllRows, type Source } from './source.ts'
@@ -21,6 +21,8 @@ const flowColumns = [
   'description',
   'createdAt',
 ] as const
+
+const flowKinds = { amount: 'decimal', balanceAfter: 'decimal', createdAt: 'instant' } as const
 
 const toFlowRow = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => ({
   bizId: flow.bizId,
@@ -42,10 +44,7 @@ type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'>
   to: Instant | undefined
 }
 
-/**
- * Reads the flows of one wallet or of all wallets of a workspace. Wallets follow one another; the flows of each are
- * sorted oldest first.
- */
+/** Reads one wallet after another, oldest flow first. */
 const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = request
@@ -56,14 +55,13 @@ const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: 
       for await (const flow of flows) yield toFlowRow(wallet, flow)
     }
   }
-  return { columns: flowColumns, rows: rows() }
+  return { columns: flowColumns, kinds: flowKinds, rows: rows() }
 }
 
 const loginColumns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
 
 type Login = Awaited<ReturnType<typeof readLogins>>[number]
 
-/** Returns the logins of an account, oldest first. */
 const createLoginHistorySource = (
   store: Database,
   { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },
@@ -73,12 +71,12 @@ const createLoginHistorySource = (
     const logins = readAllRows<Login>((slice) => readLogins(store, { account, to, ...slice }), start, pageSize)
     for await (const { createdAt, ...login } of logins) yield { ...login, loginTime: toIso(createdAt) }
   }
-  return { columns: loginColumns, rows: rows() }
+  return { columns: loginColumns, kinds: { loginTime: 'instant' }, rows: rows() }
 }
 
 const text = z.string().optional()
 
-/** The stored filters. The contract has validated them. */
+/** The contract has validated the stored filters. */
 const Filters = z.object({
   startTime: z.string().optional(),
   endTime: z.string().optional(),
@@ -86,7 +84,7 @@ const Filters = z.object({
     .string()
     .transform((text) => text.toLowerCase())
     .optional(),
-  flowType: z.enum(flowType.codes).optional(),
+  flowType: text,
   direction: z.enum(flowDirection.codes).optional(),
   transferStatus: text,
   sourceCurrency: text,
@@ -96,7 +94,6 @@ const Filters = z.object({
   withdrawalStatus: text,
 })
 
-/** Returns the requested end, but at most the instant of the snapshot. */
 const endOf = (requested: Instant | undefined, asOf: Instant | null): Instant | undefined =>
   asOf === null || (requested !== undefined && requested < asOf) ? requested : asOf
 
@@ -106,7 +103,6 @@ export interface SourcePorts {
   settings: { pageSize: number }
 }
 
-/** Returns the source of an export's rows in one snapshot. */
 export const createSource = (
   { ledger, clock, settings: { pageSize } }: SourcePorts,
   { store, asOf }: Snapshot,
@@ -119,8 +115,10 @@ export const createSource = (
   const interval = { from, to: endOf(to, asOf) }
   if (type === 'LOGIN_HISTORY') return createLoginHistorySource(store, { account, ...interval }, pageSize)
   const within = ledger.within(store)
-  if (type === 'FLOWS')
-    return createFlowSource(within, { workspace, walletId, flowType, direction, ...interval }, pageSize)
+  if (type === 'FLOWS') {
+    const ofType = flowType === undefined ? undefined : ledger.parseFlowType(flowType)
+    return createFlowSource(within, { workspace, walletId, flowType: ofType, direction, ...interval }, pageSize)
+  }
   const kind = orderKinds[type]
   const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
   return createOrderSource(

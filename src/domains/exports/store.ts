@@ -51,17 +51,14 @@ export interface ExportRow {
   expiresAt: Instant | null
 }
 
-/** Who reads exports, and when. Only its creator can read the export of a login history. */
+/** Only its creator can read the export of a login history. */
 export interface Viewer {
   workspace: WorkspaceId
   account: AccountId
   at: Instant
 }
 
-/**
- * Returns the status at an instant. A completed export past `expires_at` is EXPIRED, even if no job has stored that
- * status yet.
- */
+/** A completed export past its expiry is EXPIRED, even if no job has stored that status yet. */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
   WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
 
@@ -69,7 +66,6 @@ export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format'
   filters: object
 }
 
-/** Inserts a queued export. */
 export const insertExport = (tx: Tx, created: NewExport): Promise<ExportRow> =>
   tx
     .insertInto('exports')
@@ -99,7 +95,6 @@ const visible = (store: Store, { workspace, account }: Viewer) =>
     .where('workspace_biz_id', '=', workspace)
     .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
 
-/** Returns the export, or undefined if it does not exist or the viewer cannot read it. */
 export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
   visible(store, viewer)
     .where('biz_id', '=', id)
@@ -118,7 +113,6 @@ export interface ExportQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
 
-/** Returns one page of the exports that the viewer can read. */
 export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
   const status = statusAt(viewer.at)
   let found = visible(store, viewer)
@@ -134,7 +128,7 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   return readPage(found, ordered, query)
 }
 
-/** Deletes the exports of a workspace. Returns the keys of their blobs. */
+/** Returns the keys of the blobs. */
 export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
   const deleted = await tx
     .deleteFrom('exports')
@@ -152,7 +146,7 @@ export interface LoginQuery {
   pageSize: number
 }
 
-/** Returns one page of an account's logins, oldest first. Identity owns the table. */
+/** Identity owns the table. */
 export const readLogins = (store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) => {
   let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
   if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))
@@ -167,7 +161,7 @@ export const readLogins = (store: Store, { account, from, to, currentPage, pageS
     .execute()
 }
 
-/** An attempt of an export. Only the latest one can update the row. */
+/** Only the latest attempt can update the row. */
 export interface Run {
   workspaceId: WorkspaceId
   exportId: string
@@ -198,13 +192,12 @@ export const beginRun = async (
   return row && { ...row, workspace: workspaceId }
 }
 
-/** Stores the number of rows. Returns false if a later attempt has started or the export has ended. */
+/** Returns false if a later attempt has started or the export has ended. */
 export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
   const updated = await updateRun(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
   return updated !== undefined
 }
 
-/** The result of a completed attempt. */
 export interface Completed {
   blobKey: string
   fileName: string
@@ -215,7 +208,7 @@ export interface Completed {
   expiresAt: Instant
 }
 
-/** Stores the result. Returns false if a later attempt has started or the export has ended. */
+/** Returns false if a later attempt has started or the export has ended. */
 export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
   const updated = await updateRun(tx, run)
     .set({
@@ -233,7 +226,7 @@ export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<
   return updated !== undefined
 }
 
-/** Marks the export as failed, unless a later attempt has started or the export has ended. */
+/** Does nothing if a later attempt has started or the export has ended. */
 export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
   await updateRun(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
 }

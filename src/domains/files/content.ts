@@ -3,7 +3,7 @@ import { invalid } from '../../kernel/index.ts'
 import { type Blobs, createByteMeter } from '../../platform/blobs/index.ts'
 import { type FilePart, tooLarge } from './multipart-form.ts'
 
-/** File name extensions by type. A name without one of these extensions gets the first one. */
+/** A name without one of these extensions gets the first one. */
 const extensions: Record<string, readonly string[]> = {
   'application/pdf': ['.pdf'],
   'image/png': ['.png'],
@@ -24,17 +24,14 @@ const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/
 
 const isText = (head: Uint8Array, isWhole: boolean): boolean => {
   try {
-    // With `stream`, the last character can be incomplete, because more bytes can follow.
+    // More bytes can follow, so the last character can be incomplete.
     return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
   } catch {
     return false
   }
 }
 
-/**
- * Returns the type of a file: the type of its signature (`sniffed`), or the declared type if the content is plain text.
- * Throws if the declared type differs, and for any file that a browser could show as a page.
- */
+/** Throws if the declared type differs from the content, and for any file that a browser could show as a page. */
 const detectType = (
   { head, isWhole }: { head: Uint8Array; isWhole: boolean },
   declared: string,
@@ -53,10 +50,7 @@ const unprintable = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060
 const reserved = /[<>:"|?*]/g
 const nameLength = 120
 
-/**
- * Returns a safe file name: the last segment of the path, without control and reserved characters, with an extension
- * that fits its type. Throws for NUL and for invalid UTF-8, which the form parser replaces by U+FFFD.
- */
+/** Throws for NUL and for invalid UTF-8, which the form parser replaces with U+FFFD. */
 const sanitizeName = (name: string, type: string): string => {
   if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
   const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
@@ -68,7 +62,7 @@ const sanitizeName = (name: string, type: string): string => {
   return (stem || 'file') + (ending ?? fitting[0] ?? '')
 }
 
-/** Bytes in the blob store that no row references yet. */
+/** Content that is stored but that no row references yet. */
 export interface StoredContent {
   blobKey: string
   fileName: string
@@ -77,10 +71,9 @@ export interface StoredContent {
   sha256: string
 }
 
-/** Number of bytes that type detection reads. */
 const headBytes = 4_100
 
-/** Passes the bytes on and detects the type from the first ones. A wrong type fails before the rest is stored. */
+/** Throws for a wrong type before the rest is stored. */
 async function* detectingType(part: FilePart, onType: (type: string) => void): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
   let isDetected = false
@@ -100,7 +93,7 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
   if (!isDetected) await detect(true)
 }
 
-/** Streams a part into the blob store and returns its size and digest. Stores nothing if the part is rejected. */
+/** Stores nothing if the part is rejected. */
 export const storeContent = async (
   blobs: Blobs,
   blobKey: string,
@@ -118,7 +111,7 @@ export const storeContent = async (
   }
   const feeding = pipeline(detectingType(part, onType), through)
   const storing = blobs.put(blobKey, through)
-  // Wait for both streams. `put` also rejects with the cause if the upload fails.
+  // `put` also rejects with the cause if the upload fails.
   await Promise.allSettled([feeding, storing])
   await storing
   return {

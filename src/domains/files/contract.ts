@@ -1,18 +1,18 @@
 import * as z from 'zod'
-import { bizId, coded, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, nothing, timestamp } from '../../contract/fields.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'File upload and download.'
 
 export const permissions = {
-  workspace: { file: { sortOrder: 1200, actions: ['read', 'upload'] } },
+  workspace: { file: { sortOrder: 1200, actions: ['read', 'upload', 'delete'] } },
 } as const satisfies Permissions
 
 export const codes = {
   'FILE.RANGE_NOT_SATISFIABLE': { status: 416 },
+  'FILE.QUOTA_EXCEEDED': { status: 422 },
 } as const
 
 declare module '../../kernel/codes.ts' {
@@ -74,5 +74,17 @@ export const uploadFile = operation({
   policy: { ...member, workspace: 'optional', permission: 'file:upload', channel: 'none' },
   body: 'multipart',
   reply: File,
-  refuses: [],
+  refuses: ['FILE.QUOTA_EXCEEDED'],
+})
+
+export const deleteFile = operation({
+  id: 'files.delete',
+  method: 'POST',
+  path: '/files/{file_id}/delete',
+  chains: ['consumer'],
+  summary: 'Delete a file that is not a proof of payment',
+  policy: { ...member, workspace: 'optional', permission: 'file:delete' },
+  body: 'none',
+  reply: nothing,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 })

@@ -2,10 +2,9 @@ import { bizId, createHandlerTable, type HandlerTable, type Locale, toIso, type 
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { filePurpose, fileStatus } from './contract.ts'
-import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
+import { deleteFile, downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
 import type { FileRow } from './store.ts'
 
-/** Returns the metadata of a file. */
 const toFileView = (words: Words, file: FileRow, locale: Locale) => ({
   bizId: file.id,
   fileName: file.fileName,
@@ -23,6 +22,10 @@ export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTabl
     uploadFile: async (request) => {
       const input = { workspaceId: request.workspace.id, form: request.upload }
       return toFileView(words, await uploadFile(ports, input, auditContextOf(request)), request.locale)
+    },
+    deleteFile: async (request) => {
+      await deleteFile(ports, request.workspace.id, bizId(request.params.file_id), auditContextOf(request))
+      return null
     },
     readFile: async ({ params, workspace, locale }) =>
       toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),

@@ -6,23 +6,26 @@ import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { subtractFiles } from './quotas.ts'
+import type { Quotas } from './rules.ts'
 import { migrations } from './schema.ts'
 import { type FilePorts, findFile, type PurposeRules, servesPurpose } from './service.ts'
-import { deleteFilesOf } from './store.ts'
+import { deleteFilesOf, markProof } from './store.ts'
 
 /*
  * Uploads and downloads of files. A blob is stored before its row and deleted after it, so that every row has its
- * bytes. `multipart-form.ts` parses an upload; `content.ts` checks and stores its bytes. Start reading in `service.ts`.
+ * bytes. Start reading in `service.ts`; `content.ts` checks the bytes of an upload.
  */
 
-export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterMs'> {
+export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'quotas' | 'orphanAfterMs'> {
   clock: Clock
   words: Words
   settings: {
     purposes: PurposeRules
-    /** Retention of bytes without a row, in milliseconds. */
+    quotas: Quotas
+    /** Retention of bytes without a row. */
     orphanAfterMs: number
-    /** Interval for deleting such bytes, in milliseconds. */
+    /** Interval of the job that deletes bytes without a row. */
     sweepEveryMs: number
   }
 }
@@ -30,36 +33,48 @@ export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterM
 export interface Files {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Returns an available file, or undefined if it is unknown, deleted or in another workspace. */
+  /** Returns undefined if the file is unknown, deleted or in another workspace. */
   fileOf(workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
+  /** Prevents the deletion of a file. Returns undefined if the file is not available. */
+  keepAsProof(tx: Tx, workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
   /** Whether the type and size of the file are valid for the purpose. */
   serves(purpose: FilePurpose, file: Downloadable): boolean
-  /** Deletes the files of a sandbox during its reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
-/** Builds the domain. */
 export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files => {
   const { database } = ports
-  const { purposes, orphanAfterMs, sweepEveryMs } = settings
+  const { purposes, quotas, orphanAfterMs, sweepEveryMs } = settings
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
     await deleteOrphanBlobs(ports, 'files', clock.now(), signal)
   }
   return {
-    handlers: createHandlers({ ...ports, purposes, orphanAfterMs }),
+    handlers: createHandlers({ ...ports, purposes, quotas, orphanAfterMs }),
     jobs: [{ name: 'files.sweep', attempts: 1, everyMs: sweepEveryMs, work: sweep }],
     fileOf: async (workspace, fileId) => {
       const file = await findFile(database, workspace, fileId)
       return file && { ...file, key: file.blobKey }
     },
+    keepAsProof: async (tx, workspace, fileId) => {
+      const file = await markProof(tx, workspace, fileId)
+      return file && { ...file, key: file.blobKey }
+    },
     serves: (purpose, file) => servesPurpose(purposes[purpose], file),
-    clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteFilesOf(tx, workspaceId), at),
+    clean: async (tx, { workspaceId, at }) => {
+      const deleted = await deleteFilesOf(tx, workspaceId)
+      await subtractFiles(tx, workspaceId, deleted)
+      await addOrphanBlobs(
+        tx,
+        deleted.map(({ blobKey }) => blobKey),
+        at,
+      )
+    },
   }
 }
 
 declare module '../../api/services.ts' {
   interface DomainServices {
-    files: Pick<Files, 'fileOf' | 'serves'>
+    files: Pick<Files, 'fileOf' | 'keepAsProof' | 'serves'>
   }
 }
 
@@ -68,7 +83,7 @@ export default domain({
   ...declaredBy(contract),
   migrations,
   create: ({ configuration, ...ports }) => {
-    // Do not delete the bytes of an upload in progress.
+    // An upload in progress has no row yet. Retain its bytes for longer than it can take.
     const orphanAfterMs = Math.max(configuration.files.orphanAfterMs, 2 * configuration.requests.uploadTimeoutMs)
     const { handlers, jobs, clean, ...service } = createFiles({
       ...ports,

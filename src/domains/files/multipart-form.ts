@@ -6,18 +6,17 @@ import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
 /** The `file` part of a form. */
 export interface FilePart {
   fileName: string
-  /** The Content-Type of the part, in lower case. */
+  /** Content-Type in lower case. */
   declaredType: string
   bytes: Readable
 }
 
-/** Limits of the parts and headers. */
 const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
 
-/** Maximum size of fields, boundaries and preamble, in addition to the file. */
+/** Maximum size of everything except the file. */
 const surroundingBytes = 64 * 1024
 
-/** How long and how much of a rejected body is read. A client that is still sending would not read the response. */
+/** Limits on reading the rest of a rejected body. A client that is still sending would not read the response. */
 const drainLimits = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
 
 const drain = async (source: Readable): Promise<void> => {
@@ -34,7 +33,6 @@ const drain = async (source: Readable): Promise<void> => {
   clearTimeout(timer)
 }
 
-/** Returns the refusal for an upload above its maximum size. */
 export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 
 const asRefusal = (error: unknown): Refusal =>
@@ -49,8 +47,8 @@ const open = ({ contentType }: Upload) => {
 }
 
 /**
- * Parses a form with exactly one `file` and one `purpose`, in either order, and streams the file to `receive`. The
- * stream fails if the rest of the form is invalid. Throws for any other form, and for one that exceeds `maxBytes`.
+ * Parses a form with exactly one `file` and one `purpose`, in either order. The stream fails if the rest of the form is
+ * invalid.
  */
 export const readForm = async <T>(
   upload: Upload,
@@ -104,7 +102,7 @@ export const readForm = async <T>(
     left -= chunk.length
     if (left < 0) fail(tooLarge())
   })
-  // A destroyed source emits no further events.
+  // A destroyed source emits no further events, so handle it here.
   if (source.destroyed) broken(source.errored ?? undefined)
   source.pipe(parser)
 
@@ -114,7 +112,7 @@ export const readForm = async <T>(
     if (purpose === undefined) throw invalid('purpose')
     return { purpose, received: await receiving }
   } catch (error) {
-    // Let `receive` clean up before the response.
+    // `receive` must clean up before the response is sent.
     await receiving?.catch(() => undefined)
     source.unpipe(parser)
     await drain(source)

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely'
 import { sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
@@ -14,17 +15,30 @@ interface FilesTable {
   sha256: string
   purpose: FilePurpose
   file_status: FileStatus
+  /** A proof cannot be deleted. */
+  is_proof: Generated<boolean>
   created_by: AccountId
   created_at: Timestamp
+}
+
+interface FileUsageTable {
+  scope: 'ACCOUNT' | 'WORKSPACE'
+  owner_biz_id: string
+  files: number
+  bytes: number
+  /** The UTC day of `day_files` and `day_bytes`. */
+  day: string
+  day_files: number
+  day_bytes: number
 }
 
 declare module '../../database/tables.ts' {
   interface Tables {
     files: FilesTable
+    file_usage: FileUsageTable
   }
 }
 
-/** Metadata of uploaded files. The blob store holds their content under `blob_key`. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE files (
@@ -37,9 +51,20 @@ export const migrations = [
       sha256 text NOT NULL CHECK (sha256 ~ '^[0-9a-f]{64}$'),
       purpose text NOT NULL,
       file_status text NOT NULL CHECK (file_status IN ('AVAILABLE', 'DELETED')),
+      is_proof boolean NOT NULL DEFAULT false,
       created_by uuid NOT NULL,
       created_at timestamptz NOT NULL,
       PRIMARY KEY (workspace_biz_id, biz_id)
+    )`,
+    `CREATE TABLE file_usage (
+      scope text NOT NULL CHECK (scope IN ('ACCOUNT', 'WORKSPACE')),
+      owner_biz_id uuid NOT NULL,
+      files bigint NOT NULL,
+      bytes bigint NOT NULL,
+      day text NOT NULL,
+      day_files bigint NOT NULL,
+      day_bytes bigint NOT NULL,
+      PRIMARY KEY (scope, owner_biz_id)
     )`,
   ]),
 ]

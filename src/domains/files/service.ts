@@ -15,9 +15,10 @@ import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/
 import { storeContent } from './content.ts'
 import { type FilePurpose, filePurpose } from './contract.ts'
 import { readForm, tooLarge } from './multipart-form.ts'
-import { type FileRow, fileById, insertFile } from './store.ts'
+import { assertMayUpload, countUpload, subtractFiles } from './quotas.ts'
+import type { Quotas } from './rules.ts'
+import { type FileRow, fileById, insertFile, markDeleted } from './store.ts'
 
-/** The allowed size and media types of files for a purpose. */
 export interface PurposeRule {
   maxBytes: number
   types: readonly string[]
@@ -25,26 +26,23 @@ export interface PurposeRule {
 
 export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
 
-/** Parses a purpose. Refuses any other text. */
 const parsePurpose = (text: string | undefined): FilePurpose => {
   const found = filePurpose.codes.find((code) => code === text)
   if (!found) throw invalid('purpose')
   return found
 }
 
-/** Refuses a file whose type or size the purpose does not allow. */
 const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
   if (!types.includes(file.type)) throw invalid('file', 'the purpose does not allow this type')
   if (file.size > maxBytes) throw tooLarge()
 }
 
-/** Whether the type and size of a stored file are valid for a purpose. */
 export const servesPurpose = (
   { maxBytes, types }: PurposeRule,
   file: { contentType: string; sizeBytes: number },
 ): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
 
-/** Returns the maximum size over all purposes. An upload can send its purpose after the file. */
+/** In an upload, the purpose can follow the file, so its limit is not yet known. */
 const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 export interface FilePorts {
@@ -52,7 +50,8 @@ export interface FilePorts {
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
-  /** Retention of bytes without a row, in milliseconds. */
+  quotas: Quotas
+  /** Retention of bytes without a row. */
   orphanAfterMs: number
 }
 
@@ -68,7 +67,9 @@ const storeFile = (
         retryAfter: 1,
         internal: 'the sweep deleted the bytes before a row referenced them',
       })
-    await insertFile(tx, { ...file, workspaceId, createdBy: auditContext.accountId })
+    const { accountId, at } = auditContext
+    await countUpload(tx, { accountId, workspaceId }, file.sizeBytes, ports.quotas, at)
+    await insertFile(tx, { ...file, workspaceId, createdBy: accountId })
     const { purpose, contentType, sizeBytes } = file
     await recordSuccess(tx, auditContext, {
       workspaceId,
@@ -77,7 +78,10 @@ const storeFile = (
     })
   })
 
-/** Stores the bytes of an upload. Stores nothing if the upload is rejected or interrupted. */
+const isQuotaRefusal = (error: unknown): boolean =>
+  error instanceof Refusal && (error.code === 'FILE.QUOTA_EXCEEDED' || error.code === 'ACCESS.RATE_LIMITED')
+
+/** Stores nothing if the upload is rejected or interrupted. */
 const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
@@ -91,21 +95,23 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {
-    // Rethrow the original error. If this deletion fails, the sweep deletes the bytes.
+    // If this deletion fails, the sweep deletes the bytes.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Stores an upload and its row. A commit that reported an error can have succeeded. The bytes are then left to the
- * sweep, which keeps those that a row references.
+ * Keeps the bytes if the transaction fails, because the commit can have succeeded despite the error. The sweep deletes
+ * unreferenced bytes. Throws ACCESS.RATE_LIMITED or FILE.QUOTA_EXCEEDED if a quota is used up.
  */
 export const uploadFile = async (
   ports: FilePorts,
   { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
   auditContext: AuditContext,
 ): Promise<FileRow> => {
+  const { accountId, at } = auditContext
+  await assertMayUpload(ports.database, { accountId, workspaceId }, ports.quotas, at)
   const blobKey = `files/${ports.ids.next<'blob'>()}`
   await addOrphanBlobs(ports.database, [blobKey], addMs(auditContext.at, ports.orphanAfterMs))
   const file = {
@@ -113,11 +119,16 @@ export const uploadFile = async (
     id: ports.ids.next<'file'>(),
     createdAt: auditContext.at,
   }
-  await storeFile(ports, workspaceId, file, auditContext)
+  try {
+    await storeFile(ports, workspaceId, file, auditContext)
+  } catch (error) {
+    // A quota refused the upload before the commit.
+    if (isQuotaRefusal(error)) await ports.blobs.delete(blobKey).catch(() => undefined)
+    throw error
+  }
   return { ...file, status: 'AVAILABLE' }
 }
 
-/** Returns an available file, or undefined if it is unknown, deleted or in another workspace. */
 export const findFile = async (
   store: Database | Tx,
   workspaceId: WorkspaceId,
@@ -127,14 +138,31 @@ export const findFile = async (
   return file?.status === 'AVAILABLE' ? file : undefined
 }
 
-/** Returns the metadata of an available file. */
 export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
   const file = await findFile(database, workspaceId, fileId)
   if (!file) throw notFound('no such file')
   return file
 }
 
-/** Returns the bytes of an available file. Supports ranges and conditional requests. */
+/** The next sweep deletes the bytes. Throws STATE.CONFLICT for a proof, which operators and auditors need. */
+export const deleteFile = (
+  { database }: FilePorts,
+  workspaceId: WorkspaceId,
+  fileId: string,
+  auditContext: AuditContext,
+): Promise<void> =>
+  inTransaction(database, async (tx) => {
+    const deleted = await markDeleted(tx, workspaceId, fileId)
+    if (!deleted) {
+      if (await findFile(tx, workspaceId, fileId)) throw new Refusal('STATE.CONFLICT', { internal: 'a proof' })
+      throw notFound('no such file')
+    }
+    await subtractFiles(tx, workspaceId, [deleted])
+    await addOrphanBlobs(tx, [deleted.blobKey], auditContext.at)
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: fileId, detail: { sizeBytes: deleted.sizeBytes } })
+  })
+
+/** Supports ranges and conditional requests. */
 export const downloadFile = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,

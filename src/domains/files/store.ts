@@ -14,7 +14,6 @@ const columns = [
   'created_at as createdAt',
 ] as const
 
-/** The metadata of a file. */
 export interface FileRow {
   id: string
   blobKey: string
@@ -33,7 +32,6 @@ export interface NewFile extends Omit<FileRow, 'status'> {
   createdBy: AccountId
 }
 
-/** Inserts an available file. */
 export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
   await tx
     .insertInto('files')
@@ -53,7 +51,6 @@ export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
     .execute()
 }
 
-/** Returns the file, or undefined if it does not exist in the workspace. */
 export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
   store
     .selectFrom('files')
@@ -62,12 +59,43 @@ export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: strin
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
-/** Deletes the files of a workspace. Returns the keys of their blobs. */
-export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
+export interface DeletedFile {
+  blobKey: string
+  createdBy: AccountId
+  sizeBytes: number
+}
+
+const deletedColumns = ['blob_key as blobKey', 'created_by as createdBy', 'size_bytes as sizeBytes'] as const
+
+/** Returns undefined if the file is not available, or is a proof. */
+export const markDeleted = (tx: Tx, workspace: WorkspaceId, id: string): Promise<DeletedFile | undefined> =>
+  tx
+    .updateTable('files')
+    .set({ file_status: 'DELETED' })
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', id)
+    .where('file_status', '=', 'AVAILABLE')
+    .where('is_proof', '=', false)
+    .returning(deletedColumns)
+    .executeTakeFirst()
+
+/** Returns undefined if the file is not available. */
+export const markProof = (tx: Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
+  tx
+    .updateTable('files')
+    .set({ is_proof: true })
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', id)
+    .where('file_status', '=', 'AVAILABLE')
+    .returning(columns)
+    .executeTakeFirst()
+
+/** Returns the files that were available. */
+export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<DeletedFile[]> => {
   const deleted = await tx
     .deleteFrom('files')
     .where('workspace_biz_id', '=', workspace)
-    .returning('blob_key as blobKey')
+    .returning([...deletedColumns, 'file_status as status'])
     .execute()
-  return deleted.map(({ blobKey }) => blobKey)
+  return deleted.filter(({ status }) => status === 'AVAILABLE')
 }

@@ -1,12 +1,11 @@
 import * as z from 'zod'
 import { email } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, id, memberReason, text, timestamp } from '../../contract/fields.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Invitations to a workspace, sent and received.'
 
 export const permissions = {
@@ -19,6 +18,7 @@ export const invitationStatus = codedFamily('invitationStatus', {
   DECLINED: 10091303,
   CANCELLED: 10091304,
   EXPIRED: 10091305,
+  SUSPENDED: 10091306,
 })
 export type InvitationStatus = CodeOf<typeof invitationStatus>
 
@@ -79,7 +79,7 @@ export const declineInvitation = operation({
   path: '/profile/invitations/decline',
   summary: 'Decline an invitation',
   policy: own,
-  body: z.strictObject({ invitationBizId: id, reason }),
+  body: z.strictObject({ invitationBizId: id, reason: memberReason }),
 })
 
 const managing = { ...member, workspace: 'optional', permission: 'invitation:manage' } as const
@@ -99,13 +99,24 @@ export const createInvitation = operation({
   summary: 'Invite a person to a workspace with a role',
   policy: managing,
   body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
+  refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.OWNER_HOLD'],
 })
 
 export const cancelInvitation = operation({
   ...command,
   id: 'invitations.cancel',
   path: '/invitations/cancel',
-  summary: 'Cancel a pending invitation',
+  summary: 'Cancel a pending or suspended invitation',
   policy: managing,
   body: z.strictObject({ invitationBizId: id }),
+})
+
+export const confirmInvitation = operation({
+  ...command,
+  id: 'invitations.confirm',
+  path: '/invitations/confirm',
+  summary: 'Confirm a suspended invitation',
+  policy: { ...managing, stepUp: true },
+  body: z.strictObject({ invitationBizId: id }),
+  refuses: [...command.refuses, 'ACCESS.OWNER_HOLD'],
 })

@@ -13,6 +13,7 @@ import { invitationStatus } from './contract.ts'
 import {
   acceptInvitation,
   cancelInvitation,
+  confirmInvitation,
   createInvitation,
   declineInvitation,
   type InvitationPorts,
@@ -54,13 +55,18 @@ export const createHandlers = (ports: InvitationPorts & { words: Words }): Handl
     createInvitation: async (request) => {
       const { email, roleBizId, message = null } = request.body
       const input = { email, roleId: bizId<'role'>(roleBizId), message, locale: request.locale }
-      const context = { auditContext: auditContextOf(request), access: request.workspace }
+      const context = { caller: request.caller, auditContext: auditContextOf(request), access: request.workspace }
       return toInvitationView(words, await createInvitation(ports, input, context), request.locale)
     },
     cancelInvitation: async (request) => {
       const id = bizId<'invitation'>(request.body.invitationBizId)
       const input = { workspaceId: request.workspace.id, id }
       return toInvitationView(words, await cancelInvitation(ports, input, auditContextOf(request)), request.locale)
+    },
+    confirmInvitation: async (request) => {
+      const input = { id: bizId<'invitation'>(request.body.invitationBizId) }
+      const context = { caller: request.caller, auditContext: auditContextOf(request), access: request.workspace }
+      return toInvitationView(words, await confirmInvitation(ports, input, context), request.locale)
     },
     acceptInvitation: async (request) => {
       const id = bizId<'invitation'>(request.body.invitationBizId)

@@ -3,16 +3,15 @@ import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { migrations } from './schema.ts'
-import type { InvitationPorts } from './service.ts'
+import { type InvitationPorts, suspendInvitations } from './service.ts'
 
 /*
- * Invitations to a workspace. A member offers a role to an e-mail address, and the account with that verified address
- * accepts or declines. Start reading in `service.ts`; the limits are in `rules.ts`.
+ * Invitations to a workspace. A member offers a role to an email address, and the account with that verified address
+ * accepts or declines. Start reading in `service.ts`.
  */
 
 export type { InvitationPorts } from './service.ts'
 
-/** Builds the domain. */
 export const createInvitations = (ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })
@@ -22,11 +21,17 @@ export default domain({
   ...declaredBy(contract),
   migrations,
   uses: ['members'],
-  create: ({ use, signInUrl, configuration, ...ports }) =>
-    createInvitations({
+  create: ({ use, signInUrl, sessions, configuration, ...ports }) => {
+    const { handlers } = createInvitations({
       ...ports,
       members: use('members').memberships,
+      notices: use('members').notices,
+      assertSessionOpen: sessions.assertOpen,
       portalUrl: signInUrl('CONSUMER'),
+      refusedDomains: configuration.portals.CONSUMER.refusedDomains,
       settings: configuration.access.invitations,
-    }),
+      stepUpMs: configuration.mfa.stepUpMs,
+    })
+    return { handlers, onAccountRecovered: suspendInvitations }
+  },
 })

@@ -9,10 +9,10 @@ interface InvitationsTable {
   /** In canonical form. */
   invitee_email: string
   role_biz_id: RoleId
-  /** The name when the invitation was created. The role can be deleted later. */
+  /** Copied at creation, because the role can be deleted. */
   role_name: string
   inviter_biz_id: AccountId
-  /** A PENDING invitation past `expires_at` counts as EXPIRED, even if the status is not updated yet. */
+  /** A PENDING or SUSPENDED invitation past `expires_at` counts as EXPIRED, even if the status is not updated yet. */
   invitation_status: InvitationStatus
   decline_reason: string | null
   message: string | null
@@ -28,7 +28,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Invitations to workspaces. An e-mail address has at most one pending invitation per workspace. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE invitations (
@@ -39,7 +38,7 @@ export const migrations = [
       role_name text NOT NULL,
       inviter_biz_id uuid NOT NULL REFERENCES accounts,
       invitation_status text NOT NULL
-        CHECK (invitation_status IN ('PENDING', 'ACCEPTED', 'DECLINED', 'CANCELLED', 'EXPIRED')),
+        CHECK (invitation_status IN ('PENDING', 'ACCEPTED', 'DECLINED', 'CANCELLED', 'EXPIRED', 'SUSPENDED')),
       decline_reason text,
       message text,
       expires_at timestamptz NOT NULL,
@@ -49,9 +48,16 @@ export const migrations = [
       PRIMARY KEY (workspace_biz_id, biz_id)
     )`,
     `CREATE UNIQUE INDEX invitations_one_pending ON invitations (workspace_biz_id, invitee_email)
-      WHERE invitation_status = 'PENDING'`,
+      WHERE invitation_status IN ('PENDING', 'SUSPENDED')`,
     `CREATE INDEX invitations_biz_id ON invitations (biz_id)`,
     `CREATE INDEX invitations_email ON invitations (invitee_email, created_at)`,
+    `CREATE INDEX invitations_inviter ON invitations (inviter_biz_id)
+      WHERE invitation_status = 'PENDING'`,
     `CREATE INDEX invitations_made ON invitations (workspace_biz_id, created_at)`,
+    `CREATE INDEX invitations_sent ON invitations (inviter_biz_id, created_at)`,
+  ]),
+  sqlMigration('002-status', [
+    `CREATE INDEX IF NOT EXISTS invitations_status ON invitations
+      (workspace_biz_id, invitation_status, created_at, biz_id)`,
   ]),
 ]

@@ -1,12 +1,18 @@
+import type { OwnerNotices } from '../../api/notices.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertSteppedUp,
+  type Caller,
   type Ids,
   type Instant,
+  invalid,
+  isInDomains,
   type Locale,
   notFound,
   parseLocale,
+  type RecoveredAccount,
   Refusal,
   type RoleId,
   type WorkspaceAccess,
@@ -23,6 +29,7 @@ import {
   lifeDays,
   limitPeriod,
   mayStillOffer,
+  type OfferedRole,
 } from './rules.ts'
 import {
   countPending,
@@ -35,20 +42,24 @@ import {
   listInvitations,
   personByEmail,
   personById,
+  restoreInvitation,
   roleIn,
   settleInvitation,
+  suspendInvitationsOf,
 } from './store.ts'
 
-/** Port to the memberships of workspaces. */
+/** Memberships implements and documents these methods. */
 export interface MembersPort {
-  /** Locks the workspace. Returns undefined if it does not exist. */
   lock(tx: Tx, workspaceId: WorkspaceId): Promise<{ status: WorkspaceStatus } | undefined>
-  /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>
-  /** Returns a member's current access. Returns undefined if the account is not a member or cannot enter. */
+  assertMayGrant(
+    tx: Tx,
+    actor: { accountId: AccountId; workspaceId: WorkspaceId },
+    grant: OfferedRole,
+    at: Instant,
+  ): Promise<void>
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
-  /** Returns false if the account is already a member. */
   add(
     tx: Tx,
     member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
@@ -60,14 +71,21 @@ export interface InvitationPorts {
   database: Database
   ids: Ids
   members: MembersPort
+  /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
+  assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
+  notices: OwnerNotices
   mailer: Pick<Mailer, 'send'>
-  /** The sign-in page for the e-mail. It comes from the configuration and never from a request. */
+  /** Sign-in page that the email links to. Never taken from a request. */
   portalUrl: string
+  /** Mail domains that cannot be invited. */
+  refusedDomains: readonly string[]
+  /** Validity of a step-up. */
+  stepUpMs: number
   settings: InvitationSettings
 }
 
-/** The caller, and their access to the workspace. */
 export interface InvitationContext {
+  caller: Caller
   auditContext: AuditContext
   access: WorkspaceAccess
 }
@@ -79,18 +97,16 @@ const assertFound = (row: InvitationRow | undefined): InvitationRow => {
   return row
 }
 
-/** Returns the account's verified address, to which its invitations are sent. */
+/** Returns only a verified address. */
 const ownEmail = async (store: Database | Tx, id: AccountId): Promise<string | undefined> =>
   (await personById(store, id))?.verifiedEmail ?? undefined
 
-/** Invitations of a workspace. */
 export const listWorkspaceInvitations = (
   { database }: InvitationPorts,
   { workspaceId, status }: { workspaceId: WorkspaceId; status: InvitationStatus | undefined },
   at: Instant,
 ): Promise<InvitationRow[]> => listInvitations(database, { workspaceId }, status, at)
 
-/** Invitations to the account's verified address. */
 export const listMyInvitations = async (
   { database }: InvitationPorts,
   { accountId, status }: { accountId: AccountId; status: InvitationStatus | undefined },
@@ -104,27 +120,30 @@ export interface CreateInvitationInput {
   email: string
   roleId: RoleId
   message: string | null
-  /** Language of the e-mail if the invitee has no account. */
+  /** Language of the email to an invitee without an account. */
   locale: Locale
 }
 
 const storeInvitation = (
-  { database, ids, members, settings }: InvitationPorts,
+  { database, ids, members, settings, stepUpMs, assertSessionOpen }: InvitationPorts,
   { email, roleId, message }: CreateInvitationInput,
-  { auditContext, access }: InvitationContext,
+  { caller, auditContext, access }: InvitationContext,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const workspaceId = access.id
     await members.assertAccess(tx, auditContext.accountId, access)
+    // Locks the inviter, too, so that parallel requests cannot exceed the limits.
+    await assertSessionOpen(tx, caller)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw notFound('no such role in this workspace')
     assertMayOffer(access, role)
+    if (role.type === 'OWNER') assertSteppedUp(caller, auditContext.at, stepUpMs)
+    await members.assertMayGrant(tx, { accountId: auditContext.accountId, workspaceId }, role, auditContext.at)
     const recipient = { workspaceId, inviterId: auditContext.accountId, email }
     const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
     const pending = await countPending(tx, workspaceId, auditContext.at)
     assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
-    // Also look up a membership for an unknown address. Otherwise the response time would reveal which addresses have
-    // an account.
+    // Look up unknown addresses, too. Otherwise the response time would reveal which addresses have an account.
     const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
     if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
     await expireOverdue(tx, workspaceId, email, auditContext.at)
@@ -136,7 +155,7 @@ const storeInvitation = (
     return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
-/** Mails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
+/** Emails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
 const mailInvitation = async (
   { database, mailer, portalUrl, settings }: InvitationPorts,
   invitation: InvitationRow,
@@ -159,12 +178,16 @@ const mailInvitation = async (
   })
 }
 
-/** Creates and mails an invitation. Cancels it if sending the e-mail fails. */
+/**
+ * Cancels the invitation if the email cannot be sent. Throws VALIDATION.INVALID_PARAMETER if the portal refuses the
+ * mail domain.
+ */
 export const createInvitation = async (
   ports: InvitationPorts,
   input: CreateInvitationInput,
   context: InvitationContext,
 ): Promise<InvitationRow> => {
+  if (isInDomains(input.email, ports.refusedDomains)) throw invalid('email', 'a refused mail domain')
   const invitation = await storeInvitation(ports, input, context)
   try {
     await mailInvitation(ports, invitation, input.locale)
@@ -179,11 +202,10 @@ export const createInvitation = async (
 export interface CancelInvitationInput {
   workspaceId: WorkspaceId
   id: InvitationId
-  /** The reason why the invitation could not be created. The audit log then records a refusal. */
+  /** Why the invitation could not be created. If set, the audit log records the request as refused. */
   failure?: string
 }
 
-/** Cancels a pending invitation of the workspace. */
 export const cancelInvitation = (
   { database }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
@@ -199,7 +221,30 @@ export const cancelInvitation = (
     return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
-/** Accepts or declines an invitation on behalf of its invitee. */
+export const suspendInvitations = (tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> =>
+  suspendInvitationsOf(tx, accountId, at)
+
+/** The caller must be able to grant the role. */
+export const confirmInvitation = (
+  { database, members, assertSessionOpen }: InvitationPorts,
+  { id }: { id: InvitationId },
+  { caller, auditContext, access }: InvitationContext,
+): Promise<InvitationRow> =>
+  inTransaction(database, async (tx) => {
+    const workspaceId = access.id
+    await members.assertAccess(tx, auditContext.accountId, access)
+    await assertSessionOpen(tx, caller)
+    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    const role = await roleIn(tx, workspaceId, invitation.roleId)
+    if (!role) throw conflict('the role has been deleted')
+    assertMayOffer(access, role)
+    await members.assertMayGrant(tx, { accountId: auditContext.accountId, workspaceId }, role, auditContext.at)
+    if (!(await restoreInvitation(tx, invitation, auditContext.at)))
+      throw conflict(`the invitation is ${invitation.status}`)
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id })
+    return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+  })
+
 const respondToInvitation = (
   { database }: InvitationPorts,
   id: InvitationId,
@@ -214,7 +259,7 @@ const respondToInvitation = (
     return assertFound(await invitationById(tx, id, { email }, auditContext.at))
   })
 
-/** Returns the inviter's current access. Returns undefined if their account is not active or can no longer enter. */
+/** Returns undefined if the inviter's account is not active or cannot enter the workspace. */
 const inviterAccess = async (
   { members }: InvitationPorts,
   tx: Tx,
@@ -222,10 +267,7 @@ const inviterAccess = async (
 ): Promise<WorkspaceAccess | undefined> =>
   (await personById(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
 
-/**
- * Accepts an invitation. The inviter must still be able to grant the role, because their permissions can have changed
- * since.
- */
+/** The inviter must still be able to grant the role, because their permissions can have changed. */
 export const acceptInvitation = (
   ports: InvitationPorts,
   id: InvitationId,
@@ -243,9 +285,12 @@ export const acceptInvitation = (
       throw conflict('the inviter can no longer grant the role')
     const member = { workspaceId, accountId: auditContext.accountId, roleId, joinSource: 'INVITATION' } as const
     if (!(await ports.members.add(tx, member, auditContext.at))) throw conflict('the account is already a member')
+    if (role.type === 'OWNER') {
+      const { accountId: memberId, at } = auditContext
+      await ports.notices.queue(tx, { kind: 'OWNER_ADDED', workspaceId, actorId: invitation.inviterId, memberId, at })
+    }
   })
 
-/** Declines a pending invitation. */
 export const declineInvitation = (
   ports: InvitationPorts,
   { id, reason }: { id: InvitationId; reason: string },

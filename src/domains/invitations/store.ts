@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
@@ -6,11 +6,23 @@ import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts
 
 export type InvitationId = BizId<'invitation'>
 
-/** Returns the status at an instant. A pending invitation past `expires_at` counts as EXPIRED. */
+const open = ['PENDING', 'SUSPENDED'] as const
+
+/** Returns the status at an instant. A pending or suspended invitation past `expires_at` counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`
-    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
+    CASE WHEN i.invitation_status IN ('PENDING', 'SUSPENDED') AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
          ELSE i.invitation_status END`
+
+/** The same as `statusAt`, in a form for which PostgreSQL can use an index. */
+const hasStatus = (status: InvitationStatus, at: Instant) => {
+  const stored = sql<SqlBool>`i.invitation_status = ${status}`
+  if (status === 'PENDING' || status === 'SUSPENDED')
+    return sql<SqlBool>`${stored} AND i.expires_at > ${timestamptz(at)}`
+  if (status !== 'EXPIRED') return stored
+  return sql<SqlBool>`i.invitation_status IN ('EXPIRED', 'PENDING', 'SUSPENDED')
+    AND (${stored} OR i.expires_at <= ${timestamptz(at)})`
+}
 
 const invitations = (store: Database | Tx, at: Instant) =>
   store
@@ -50,10 +62,8 @@ export interface InvitationRow {
   updatedAt: Instant
 }
 
-/** Selects the invitations of a workspace, or those to an e-mail address. */
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
-/** Returns up to 500 invitations, newest first. */
 export const listInvitations = (
   database: Database,
   side: Side,
@@ -65,11 +75,10 @@ export const listInvitations = (
     'email' in side
       ? found.where('i.invitee_email', '=', side.email)
       : found.where('i.workspace_biz_id', '=', side.workspaceId)
-  if (status !== undefined) found = found.where(statusAt(at), '=', status)
+  if (status !== undefined) found = found.where(hasStatus(status, at))
   return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
 }
 
-/** Returns the invitation, or undefined if it does not exist in the workspace or for the address. */
 export const invitationById = (
   store: Database | Tx,
   id: InvitationId,
@@ -95,19 +104,19 @@ export interface NewInvitation {
   expiresAt: Instant
 }
 
-/** Marks overdue invitations to an address as EXPIRED, so that the unique index allows a new one. */
+/** Allows a new invitation despite the unique index. */
 export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
   await tx
     .updateTable('invitations')
     .set({ invitation_status: 'EXPIRED' })
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitee_email', '=', email)
-    .where('invitation_status', '=', 'PENDING')
+    .where('invitation_status', 'in', open)
     .where('expires_at', '<=', timestamptz(at))
     .execute()
 }
 
-/** Inserts an invitation. Returns false if the address already has a pending one. */
+/** Returns false if the address already has a pending one. */
 export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
@@ -131,7 +140,38 @@ export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: In
   return inserted !== undefined
 }
 
-/** Ends a pending invitation. Returns false if it is no longer pending. */
+/** Covers all workspaces. */
+export const suspendInvitationsOf = async (tx: Tx, inviterId: AccountId, at: Instant): Promise<number> => {
+  const suspended = await tx
+    .updateTable('invitations')
+    .set({ invitation_status: 'SUSPENDED', updated_at: toDate(at) })
+    .where('inviter_biz_id', '=', inviterId)
+    .where('invitation_status', '=', sql.lit('PENDING'))
+    .where('expires_at', '>', timestamptz(at))
+    .returning('biz_id')
+    .execute()
+  return suspended.length
+}
+
+/** Returns false if it is not suspended or has expired. */
+export const restoreInvitation = async (
+  tx: Tx,
+  { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
+  at: Instant,
+): Promise<boolean> => {
+  const restored = await tx
+    .updateTable('invitations')
+    .set({ invitation_status: 'PENDING', updated_at: toDate(at) })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .where('invitation_status', '=', 'SUSPENDED')
+    .where('expires_at', '>', timestamptz(at))
+    .returning('biz_id')
+    .executeTakeFirst()
+  return restored !== undefined
+}
+
+/** A suspended invitation can only be cancelled. Returns false if it has another status. */
 export const settleInvitation = async (
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
@@ -149,7 +189,7 @@ export const settleInvitation = async (
     })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
-    .where('invitation_status', '=', 'PENDING')
+    .where('invitation_status', 'in', status === 'CANCELLED' ? open : ['PENDING'])
     .where('expires_at', '>', timestamptz(at))
     .returning('biz_id')
     .executeTakeFirst()
@@ -163,10 +203,9 @@ interface Recipient {
 }
 
 /**
- * Returns the limit that prevents another invitation, or null if there is none. The limits count the invitations since
- * an instant, per workspace and per inviter, to all addresses and to this address. An inviter is counted over all
- * workspaces, so that opening workspaces does not raise the limit. If several limits apply, the one that lasts longest
- * is returned.
+ * Returns the limit that prevents another invitation, or null. Limits count per workspace and per inviter, to all
+ * addresses and to this one. An inviter's count covers all workspaces, so neither opening nor leaving workspaces raises
+ * the limit. If several limits apply, returns the one that lasts longest.
  */
 export const findExhaustedLimit = async (
   tx: Tx,
@@ -181,44 +220,51 @@ export const findExhaustedLimit = async (
     .orderBy('created_at', 'desc')
     .limit(1)
   const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
-  const ofInviter = newest
-    .where('inviter_biz_id', '=', inviterId)
-    .where('workspace_biz_id', 'in', (eb) =>
-      eb.selectFrom('memberships').select('workspace_biz_id').where('account_biz_id', '=', inviterId),
-    )
+  const ofInviter = newest.where('inviter_biz_id', '=', inviterId)
+  const oldest = await tx
+    .selectNoFrom([
+      ofWorkspace.offset(maxPerDay - 1).as('ofWorkspace'),
+      ofInviter.offset(maxPerDay - 1).as('ofInviter'),
+      ofWorkspace
+        .where('invitee_email', '=', email)
+        .offset(maxPerDayToAddress - 1)
+        .as('ofWorkspaceToAddress'),
+      ofInviter
+        .where('invitee_email', '=', email)
+        .offset(maxPerDayToAddress - 1)
+        .as('ofInviterToAddress'),
+    ])
+    .executeTakeFirstOrThrow()
   const rules = [
-    { name: 'invitations', limit: maxPerDay, sent: ofWorkspace },
-    { name: 'invitations-of-account', limit: maxPerDay, sent: ofInviter },
-    { name: 'invitations-to-address', limit: maxPerDayToAddress, sent: ofWorkspace.where('invitee_email', '=', email) },
-    { name: 'invitations-to-address', limit: maxPerDayToAddress, sent: ofInviter.where('invitee_email', '=', email) },
+    { name: 'invitations', limit: maxPerDay, since: oldest.ofWorkspace },
+    { name: 'invitations-of-account', limit: maxPerDay, since: oldest.ofInviter },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, since: oldest.ofWorkspaceToAddress },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, since: oldest.ofInviterToAddress },
   ] as const
   let latest: ExhaustedLimit | null = null
-  for (const { name, limit, sent } of rules) {
-    const oldest = await sent.offset(limit - 1).executeTakeFirst()
-    if (oldest && (latest === null || oldest.created_at > latest.since))
-      latest = { name, limit, since: oldest.created_at }
-  }
+  for (const { since: at, ...rule } of rules)
+    if (at !== null && (latest === null || at > latest.since)) latest = { ...rule, since: at }
   return latest
 }
 
-/** Returns the number of pending invitations of a workspace. */
+/** Counts suspended invitations, too. */
 export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant): Promise<number> => {
   const { pending } = await tx
     .selectFrom('invitations')
     .where('workspace_biz_id', '=', workspaceId)
-    .where('invitation_status', '=', 'PENDING')
+    .where('invitation_status', 'in', open)
     .where('expires_at', '>', timestamptz(at))
     .select((eb) => eb.fn.countAll<number>().as('pending'))
     .executeTakeFirstOrThrow()
   return pending
 }
 
-/** An account of the CONSUMER portal, as inviter or invitee. */
+/** Belongs to the CONSUMER portal. */
 export interface Person {
   accountId: AccountId
   name: string
   isActive: boolean
-  /** The address in canonical form. Null if it is not verified. */
+  /** In canonical form. Null if not verified. */
   verifiedEmail: string | null
   language: string
 }
@@ -240,15 +286,13 @@ const personOf = (row: Found | undefined): Person | undefined =>
     language: row.default_language,
   }
 
-/** Returns the account, or undefined if it is unknown or belongs to the other portal. */
 export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
   personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
 
-/** Returns the CONSUMER account of a canonical e-mail address. */
+/** The address must be in canonical form. */
 export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
   personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
 
-/** Returns a role of the workspace. */
 export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
   tx
     .selectFrom('roles')

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, coded, id, nothing, partialUpdate, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, id, line, nothing, partialUpdate, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
@@ -12,6 +12,7 @@ export const permissions = {
 } as const satisfies Permissions
 
 export const codes = {
+  'ACCESS.OWNER_HOLD': { status: 403 },
   'WORKSPACE.LAST_OWNER': { status: 422 },
 } as const
 
@@ -25,10 +26,11 @@ export const joinSource = codedFamily('joinSource', {
   REGISTRATION: 10050201,
   INVITATION: 10050202,
   CREATION: 10050203,
+  RESTORATION: 10050204,
 })
 export type JoinSource = CodeOf<typeof joinSource>
 
-/** A membership in replies to its own member. */
+/** A membership, as its own member sees it. */
 export const Membership = z.object({
   userBizId: bizId,
   workspaceBizId: bizId,
@@ -47,10 +49,7 @@ export const Membership = z.object({
   updatedAt: timestamp,
 })
 
-/**
- * A membership in replies to other people. It adds the member's name and address, and omits the member's default
- * workspace.
- */
+/** A membership, as other people see it: with the member's name and address, without the default workspace. */
 const Member = Membership.pick({
   userBizId: true,
   workspaceBizId: true,
@@ -65,7 +64,7 @@ const Member = Membership.pick({
   updatedAt: true,
 }).extend({ accountName: z.string(), accountEmail: z.string() })
 
-/** Limits of a membership in addition to its role. An omitted field sets no limit. */
+/** Applies in addition to the role. An omitted field sets no limit. */
 const PolicyConfig = partialUpdate({
   enterable: z.boolean().optional(),
   defaultEligible: z.boolean().optional(),
@@ -105,6 +104,7 @@ export const leaveWorkspace = operation({
   id: 'workspaces.leave',
   path: '/workspaces/current/leave',
   summary: 'Leave a workspace',
+  withoutEntry: true,
   reply: nothing,
   refuses: ['WORKSPACE.LAST_OWNER'],
 })
@@ -114,7 +114,7 @@ const list = {
   body: 'none',
   query: listQuery(['createdAt', 'updatedAt', 'accountName'], {
     roleBizId: id.optional(),
-    accountName: text(128).optional(),
+    accountName: line(128).optional(),
     accountEmail: text(320).optional(),
   }),
   reply: page(Member),
@@ -146,7 +146,7 @@ export const limitMember = operation({
   path: '/workspaces/{workspace_id}/members/policy',
   chains: ['system'],
   summary: 'Set or remove the limits of a membership',
-  policy: { ...operator, permission: 'member:limit', changesRights: true },
+  policy: { ...operator, permission: 'member:limit', stepUp: true, changesRights: true },
   body: z.strictObject({ userBizId: id, policyConfig: PolicyConfig.nullable(), reason }),
   reply: Member,
   refuses: ['RESOURCE.NOT_FOUND'],

@@ -27,7 +27,6 @@ import {
 } from './service.ts'
 import type { MemberQuery, MemberRow, MembershipRow } from './store.ts'
 
-/** Returns the value of a JSON column if it is an object, else null. */
 const toRecord = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? { ...value } : null
 
@@ -45,7 +44,6 @@ const toSharedFields = (words: Words, row: MembershipRow, locale: Locale) => ({
   updatedAt: toIso(row.updatedAt),
 })
 
-/** Returns a membership in replies to its own member. */
 const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> => ({
   ...toSharedFields(words, row, locale),
   workspaceName: row.workspaceName,
@@ -54,7 +52,6 @@ const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.i
   isDefault: row.isDefault,
 })
 
-/** Returns a membership in replies to other members and operators. */
 const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
   ...toSharedFields(words, row, locale),
   accountName: row.accountName,

@@ -1,51 +1,59 @@
 import { declaredBy, domain } from '../../api/domain.ts'
+import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database } from '../../database/index.ts'
-import type { Caller, HandlerTable, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
+import type { Caller, HandlerTable, Ids, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
+import { createOwnerNotices, ownerNoticeJob } from './notices.ts'
 import { AccessRules } from './rules.ts'
 import { migrations } from './schema.ts'
-import { enterWorkspace } from './service.ts'
+import { enterWorkspace, identifyWorkspace } from './service.ts'
 
 /*
- * Memberships of workspaces, with their roles and limits. Other domains change members through the class in
- * `memberships.ts`; the gateway reads a caller's access to a workspace through `enter`. Start reading in `rules.ts`.
+ * Memberships of workspaces, with their roles and limits. Other domains change members through `memberships.ts` and
+ * inform owners through `notices.ts`. The gateway reads access through `enter`. Start reading in `rules.ts`.
  */
 
 export type { Memberships } from './memberships.ts'
 
 export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   database: Database
+  ids: Ids
   words: Words
-  /** All workspace permissions. */
   permissions: readonly Permission[]
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
 
 export interface Members {
   handlers: HandlerTable
+  notices: OwnerNotices
   memberships: Memberships
-  /**
-   * Returns the caller's access to a workspace, or to the default one for null. Implements the gateway's WorkspacePort.
-   */
+  /** A null id selects the caller's default workspace. Implements the gateway's WorkspacePort. */
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
+  /**
+   * Returns a workspace without permissions, even if the caller cannot enter it. Implements the gateway's
+   * WorkspacePort.
+   */
+  identify(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
 }
 
-/** Builds the domain. */
 export const createMembers = (ports: MembersPorts): Members => {
   const rules = new AccessRules(ports.permissions)
   const memberships = new Memberships({ ...ports, rules })
+  const notices = createOwnerNotices(ports.ids)
   return {
-    handlers: createHandlers({ ...ports, memberships }),
+    handlers: createHandlers({ ...ports, memberships, notices }),
+    notices,
     memberships,
     enter: (caller, workspaceId) => enterWorkspace({ database: ports.database, rules }, caller, workspaceId),
+    identify: (caller, workspaceId) => identifyWorkspace(ports.database, caller, workspaceId),
   }
 }
 
 declare module '../../api/services.ts' {
   interface DomainServices {
-    members: Pick<Members, 'memberships' | 'enter'>
+    members: Pick<Members, 'memberships' | 'notices' | 'enter' | 'identify'>
   }
 }
 
@@ -53,14 +61,15 @@ export default domain({
   name: 'members',
   ...declaredBy(contract),
   migrations,
-  create: ({ workspaces, catalogue, configuration, ...ports }) => {
+  create: ({ workspaces, catalogue, configuration, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({
       ...ports,
       permissions: catalogue.workspacePermissions,
-      settings: configuration.access.workspaces,
+      settings: { ...configuration.access.workspaces, ownerHoldMs: configuration.access.ownerHoldMs },
       lockWorkspace: workspaces.lock,
       hasWorkspace: workspaces.exists,
     })
-    return { handlers, service }
+    const mails = { ...ports, ...configuration.notices, portalUrl: signInUrl('CONSUMER') }
+    return { handlers, service, gatewayJobs: [ownerNoticeJob(mails)] }
   },
 })

@@ -1,16 +1,16 @@
-import type { Tx } from '../../database/index.ts'
+import { sql } from 'kysely'
+import { type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { JoinSource } from './contract.ts'
 import { findDefault, mayBeDefault } from './rules.ts'
 import { membershipsOf } from './store.ts'
 
-/** The primary key of a membership. */
 interface MembershipId {
   workspaceId: WorkspaceId
   accountId: AccountId
 }
 
-/** Stores the limits of an ended membership, so that leaving and joining again does not remove them. */
+/** Leaving and joining again must not remove the limits. */
 const storeFormerLimits = async (
   tx: Tx,
   { workspaceId, accountId }: MembershipId,
@@ -21,7 +21,7 @@ const storeFormerLimits = async (
     account_biz_id: accountId,
     policy_config: JSON.stringify(policyConfig),
   }
-  // The row can exist already: a membership that was added while the previous one was removed does not see its limits.
+  // The row can already exist if the account joined again before it was stored.
   await tx
     .insertInto('former_membership_limits')
     .values(limits)
@@ -31,7 +31,6 @@ const storeFormerLimits = async (
     .execute()
 }
 
-/** Deletes and returns the limits of a former membership. Returns null if there are none. */
 const removeFormerLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
   const former = await tx
     .deleteFrom('former_membership_limits')
@@ -49,7 +48,7 @@ export type PolicyConfig = {
   readOnly?: boolean | undefined
 }
 
-/** Replaces the limits of a membership. Clears its default flag if the limits do not allow a default. */
+/** Clears the default flag if the limits do not allow it. */
 export const setLimits = async (
   tx: Tx,
   member: MembershipId,
@@ -68,7 +67,7 @@ export const setLimits = async (
     .execute()
 }
 
-/** Makes a workspace the account's default. Locks all memberships of the account to serialize concurrent calls. */
+/** Locks all memberships of the account to serialize concurrent calls. */
 export const makeDefault = async (
   tx: Tx,
   accountId: AccountId,
@@ -103,9 +102,14 @@ export interface NewMembership {
   joinSource: JoinSource
 }
 
+/** Returns the SQL expression of `owner_since` if a member gets a role: the instant for OWNER, else null. */
+const ownerSince = ({ workspaceId }: Pick<MembershipId, 'workspaceId'>, roleId: RoleId, at: Instant) =>
+  sql<Date | null>`(SELECT ${timestamptz(at)} FROM roles
+    WHERE workspace_biz_id = ${workspaceId} AND biz_id = ${roleId} AND role_type = 'OWNER')`
+
 const insertMembership = async (
   tx: Tx,
-  member: NewMembership & { policyConfig: unknown },
+  member: NewMembership & { policyConfig: unknown; isFounder: boolean },
   isDefault: boolean,
   at: Instant,
 ): Promise<boolean> => {
@@ -118,6 +122,7 @@ const insertMembership = async (
       join_source: member.joinSource,
       is_default: isDefault,
       policy_config: member.policyConfig === null ? null : JSON.stringify(member.policyConfig),
+      owner_since: member.isFounder ? null : ownerSince(member, member.roleId, at),
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -128,11 +133,14 @@ const insertMembership = async (
 }
 
 /**
- * Adds a member with the limits of their former membership. Returns false if the account is already a member. The first
- * membership that is allowed to be the default becomes the default. If two are added concurrently, the unique index
- * allows only one default.
+ * Returns false if the account is already a member. The first membership that can be the default becomes it. For
+ * concurrent calls, the unique index allows only one default.
  */
-export const addMembership = async (tx: Tx, member: NewMembership, at: Instant): Promise<boolean> => {
+export const addMembership = async (
+  tx: Tx,
+  member: NewMembership & { isFounder: boolean },
+  at: Instant,
+): Promise<boolean> => {
   const current = findDefault(await membershipsOf(tx, member.accountId))
   const policyConfig = await removeFormerLimits(tx, member)
   const limited = { ...member, policyConfig }
@@ -140,7 +148,6 @@ export const addMembership = async (tx: Tx, member: NewMembership, at: Instant):
   return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
 }
 
-/** Ends a membership and stores its limits. */
 export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
   const ended = await tx
     .deleteFrom('memberships')
@@ -152,11 +159,16 @@ export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId
     await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
 }
 
-/** Sets the role of a membership. */
-export const setRole = async (tx: Tx, member: MembershipId, roleId: RoleId, at: Instant): Promise<void> => {
+/** Sets the role of a membership. With `becomesOwner`, also stores when the member became OWNER. */
+export const setRole = async (
+  tx: Tx,
+  member: MembershipId,
+  { roleId, becomesOwner }: { roleId: RoleId; becomesOwner: boolean },
+  at: Instant,
+): Promise<void> => {
   await tx
     .updateTable('memberships')
-    .set({ role_biz_id: roleId, updated_at: toDate(at) })
+    .set({ role_biz_id: roleId, updated_at: toDate(at), ...(becomesOwner && { owner_since: toDate(at) }) })
     .where('account_biz_id', '=', member.accountId)
     .where('workspace_biz_id', '=', member.workspaceId)
     .execute()

@@ -1,7 +1,13 @@
 import { z } from 'zod'
-import type { Permission, RoleType, WorkspaceAccess, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
+import type {
+  Instant,
+  Permission,
+  RoleType,
+  WorkspaceAccess,
+  WorkspaceId,
+  WorkspaceStatus,
+} from '../../kernel/index.ts'
 
-/** The fields of a membership that determine its access. */
 export interface MembershipFacts {
   workspaceId: WorkspaceId
   workspaceStatus: WorkspaceStatus
@@ -11,9 +17,8 @@ export interface MembershipFacts {
 }
 
 /**
- * The `policyConfig` of a membership, which limits it in addition to its role. A membership that is not enterable only
- * appears in lists. A read-only membership has only `:read` permissions. A membership that is not default-eligible
- * cannot be the default.
+ * Without `enterable`, the member only sees the workspace in lists. With `readOnly`, the member has only `:read`
+ * permissions. Without `defaultEligible`, the workspace cannot be the member's default.
  */
 const Limits = z.object({
   enterable: z.boolean().default(true),
@@ -25,42 +30,44 @@ type Limits = z.output<typeof Limits>
 const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: false }
 const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
 
-/** Parses the limits of a membership. If they are invalid, the strictest limits apply. */
+/** Invalid limits count as the strictest ones. */
 const parseLimits = (policyConfig: unknown): Limits => {
   if (policyConfig === null) return unlimited
   const parsed = Limits.safeParse(policyConfig)
   return parsed.success ? parsed.data : strictest
 }
 
-/** Whether the member can enter the workspace: it is active, and the limits allow it. */
 export const isEnterable = ({ workspaceStatus, policyConfig }: MembershipFacts): boolean =>
   workspaceStatus === 'ACTIVE' && parseLimits(policyConfig).enterable
 
-/** Whether these limits allow the membership to be the default. */
 export const mayBeDefault = (policyConfig: unknown): boolean => {
   const { enterable, defaultEligible } = parseLimits(policyConfig)
   return enterable && defaultEligible
 }
 
-/** Whether these limits allow an owner to run the workspace. */
 export const mayActAsOwner = (policyConfig: unknown): boolean => {
   const { enterable, readOnly } = parseLimits(policyConfig)
   return enterable && !readOnly
 }
 
-/** Whether the member can make the workspace their default. */
+/** The permissions with which money can leave a workspace. */
+const payoutPermissions: readonly string[] = ['transfer:create', 'withdrawal:create', 'withdrawal-channel:manage']
+
+export const grantsPayouts = (grant: { type: RoleType; permissionCodes: readonly string[] }): boolean =>
+  grant.type === 'OWNER' || grant.permissionCodes.some((code) => payoutPermissions.includes(code))
+
+/** Returns 0 without a hold. */
+export const holdRemaining = (ownerSince: Instant | null, at: Instant, holdMs: number): number =>
+  ownerSince === null ? 0 : Math.max(0, ownerSince + holdMs - at)
+
 export const isDefaultEligible = (membership: MembershipFacts): boolean =>
   isEnterable(membership) && mayBeDefault(membership.policyConfig)
 
-/**
- * Returns the membership for a request without a workspace: the default one, or else the first one that may be the
- * default, in the order of the store.
- */
+/** The memberships must have the order of membershipsOf. */
 export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
   memberships: readonly M[],
 ): M | undefined => memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)
 
-/** Derives a member's access to a workspace from the role and the limits of the membership. */
 export class AccessRules {
   readonly #all: ReadonlySet<Permission>
   readonly #reads: ReadonlySet<Permission>
@@ -71,10 +78,7 @@ export class AccessRules {
     this.#reads = new Set(permissions.filter((code) => code.endsWith(':read')))
   }
 
-  /**
-   * Returns the permissions of a membership. An owner has all permissions. Stored codes that no longer exist are
-   * ignored.
-   */
+  /** An owner has all permissions. Stored codes that no longer exist are ignored. */
   accessOf({ workspaceId, roleType, permissionCodes, policyConfig }: MembershipFacts): WorkspaceAccess {
     const isOwner = roleType === 'OWNER'
     const held = isOwner ? this.#all : this.#all.intersection(new Set(permissionCodes))

@@ -1,4 +1,4 @@
-import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
+import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { JoinSource } from './contract.ts'
 
@@ -8,8 +8,9 @@ export interface MembershipsTable {
   role_biz_id: RoleId
   join_source: JoinSource
   is_default: boolean
-  /** Limits in addition to the role: see rules.ts. */
   policy_config: Json | null
+  /** Stays set after a demotion. Null for a founder, and if the member never became OWNER. */
+  owner_since: NullableTimestamp
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -27,31 +28,38 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Memberships, which join accounts and workspaces with a role. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE memberships (
       workspace_biz_id uuid NOT NULL REFERENCES workspaces,
       account_biz_id uuid NOT NULL REFERENCES accounts,
       role_biz_id uuid NOT NULL,
-      join_source text NOT NULL CHECK (join_source IN ('REGISTRATION', 'INVITATION', 'CREATION')),
+      join_source text NOT NULL CHECK (join_source IN ('REGISTRATION', 'INVITATION', 'CREATION', 'RESTORATION')),
       is_default boolean NOT NULL DEFAULT false,
       policy_config jsonb,
+      owner_since timestamptz,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
       PRIMARY KEY (workspace_biz_id, account_biz_id),
       FOREIGN KEY (workspace_biz_id, role_biz_id) REFERENCES roles (workspace_biz_id, biz_id)
     )`,
     `CREATE INDEX memberships_account ON memberships (account_biz_id)`,
-    // The role comes first. With the workspace first, the generic query plan would read every member.
+    // With the workspace as the first column, the generic query plan would read every member.
     `CREATE INDEX memberships_role_workspace ON memberships (role_biz_id, workspace_biz_id)`,
     `CREATE UNIQUE INDEX memberships_one_default ON memberships (account_biz_id) WHERE is_default`,
-    // Limits of ended memberships. They apply again if the member returns.
+    // These limits apply again if the member joins again.
     `CREATE TABLE former_membership_limits (
       workspace_biz_id uuid NOT NULL REFERENCES workspaces,
       account_biz_id uuid NOT NULL REFERENCES accounts,
       policy_config jsonb NOT NULL,
       PRIMARY KEY (workspace_biz_id, account_biz_id)
     )`,
+  ]),
+  // Only lists repeat the condition. Without it, the generic query plan of other statements would read every member.
+  sqlMigration('002-lists', [
+    `CREATE INDEX IF NOT EXISTS memberships_created ON memberships (workspace_biz_id, created_at, account_biz_id)
+      WHERE created_at > '-infinity'`,
+    `CREATE INDEX IF NOT EXISTS memberships_changed ON memberships (workspace_biz_id, updated_at, account_biz_id)
+      WHERE created_at > '-infinity'`,
   ]),
 ]

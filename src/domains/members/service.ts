@@ -1,3 +1,4 @@
+import type { OwnerNotices } from '../../api/notices.ts'
 import { type Database, inTransaction } from '../../database/index.ts'
 import {
   type AccountId,
@@ -28,26 +29,24 @@ import {
 export interface MemberPorts {
   database: Database
   memberships: Memberships
+  notices: OwnerNotices
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
 
-/**
- * Throws if the row is missing, because a membership can end after authorization. The refusal is the one of
- * authorization.
- */
+/** Throws the same refusal as authorization, after which a membership can end. */
 const assertFound = (row: MembershipRow | undefined): MembershipRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
-/** Returns all memberships of an account. `isDefault` marks the one that is used for requests without a workspace. */
+/** Marks the membership for requests without a workspace as the default. */
 export const listMyMemberships = async ({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> => {
   const all = await membershipsOf(database, accountId)
   const current = findDefault(all)
   return all.map((row) => ({ ...row, isDefault: row === current }))
 }
 
-/** Makes a workspace the caller's default. Refuses if the limits of the membership do not allow it. */
+/** Throws if the membership cannot be the default. */
 export const setDefaultMembership = (
   { database }: MemberPorts,
   workspaceId: WorkspaceId,
@@ -55,7 +54,7 @@ export const setDefaultMembership = (
 ): Promise<MembershipRow> =>
   inTransaction(database, async (tx) => {
     await makeDefault(tx, auditContext.accountId, workspaceId, auditContext.at)
-    // Read the membership while it is locked, so that it is still allowed to be the default at the commit.
+    // The lock prevents a change of the limits before the commit.
     const membership = assertFound(await membershipIn(tx, auditContext.accountId, workspaceId))
     if (!isDefaultEligible(membership)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership is not eligible as the default' })
@@ -64,23 +63,26 @@ export const setDefaultMembership = (
     return membership
   })
 
-/** Ends the caller's membership. Refuses with WORKSPACE.LAST_OWNER if no owner would remain. */
+/** Throws WORKSPACE.LAST_OWNER if no owner would remain. */
 export const leaveWorkspace = (
-  { database, memberships }: MemberPorts,
+  { database, memberships, notices }: MemberPorts,
   workspaceId: WorkspaceId,
   auditContext: AuditContext,
 ): Promise<void> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    await memberships.remove(tx, assertFound(await memberships.find(tx, auditContext.accountId, workspaceId)))
+    const { accountId, at } = auditContext
+    const member = assertFound(await memberships.find(tx, accountId, workspaceId))
+    await memberships.remove(tx, member)
+    if (member.roleType === 'OWNER')
+      await notices.queue(tx, { kind: 'OWNER_REMOVED', workspaceId, actorId: accountId, memberId: accountId, at })
     await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
   })
 
-/** Returns one page of the members of a workspace. */
 export const listMembers = ({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> =>
   listMemberRows(database, query)
 
-/** Returns one page of the members of any workspace, for operators. */
+/** For operators: does not require a membership. */
 export const listMembersOf = async (
   { database, hasWorkspace }: MemberPorts,
   query: MemberQuery,
@@ -97,7 +99,6 @@ export interface MemberLimits {
   reason: string
 }
 
-/** Sets or removes the limits of a membership, for operators who do not belong to the workspace. */
 export const limitMember = (
   { database, memberships }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
@@ -105,7 +106,7 @@ export const limitMember = (
 ): Promise<MemberRow> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    // This check keeps the member and other owners of the workspace from removing a limit.
+    // Without this check, operators could remove their own limits.
     await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)
     const member = await memberships.find(tx, accountId, workspaceId)
     if (!member) throw notFound('no such member of this workspace')
@@ -130,14 +131,26 @@ const readDefault = async (database: Database, caller: Caller): Promise<Membersh
   return found
 }
 
+/** Does not require that the caller can enter. Uses the same refusal as entering. */
+export const identifyWorkspace = async (
+  database: Database,
+  caller: Caller,
+  workspaceId: string,
+): Promise<WorkspaceAccess> => {
+  const membership = await findByWorkspace(database, caller, workspaceId)
+  if (!membership) throw denied('not a member of this workspace')
+  return { id: membership.workspaceId, isOwner: false, permissions: new Set() }
+}
+
 export interface AccessPorts {
   database: Database
   rules: AccessRules
 }
 
 /**
- * Returns a caller's access to a workspace, or to the default one for null. Reads the store on every call; the gateway
- * caches the result (docs/decisions/0008). An unknown, a foreign and a malformed id get the same refusal.
+ * A null id selects the default workspace. Reads the store on every call; the gateway caches the result
+ * (docs/decisions/0008-cached-access.md). An unknown id, a malformed id and the id of another workspace get the same
+ * refusal.
  */
 export const enterWorkspace = async (
   { database, rules }: AccessPorts,

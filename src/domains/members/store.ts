@@ -4,6 +4,7 @@ import {
   containsText,
   type Database,
   type Param,
+  readByKeys,
   readPage,
   statement,
   type Tx,
@@ -19,6 +20,7 @@ const membershipColumns = [
   'm.join_source as joinSource',
   'm.is_default as isDefault',
   'm.policy_config as policyConfig',
+  'm.owner_since as ownerSince',
   'm.created_at as createdAt',
   'm.updated_at as updatedAt',
   'w.workspace_name as workspaceName',
@@ -31,7 +33,7 @@ const membershipColumns = [
   'r.permission_codes as permissionCodes',
 ] as const
 
-/** Selects memberships with their workspaces and roles. The caller adds the condition for the account or workspace. */
+/** The caller adds the condition for the account or workspace. */
 const joinedMemberships = (store: Store) =>
   store
     .selectFrom('memberships as m')
@@ -44,33 +46,25 @@ const memberships = (store: Store, accountId: RawBuilder<AccountId>) =>
   joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
-/** A membership with its workspace and role. */
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
 const membership = statement((store, parameter: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
   memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
 
-/** Returns the membership of an account in a workspace. */
 export const membershipIn = (
   store: Store,
   accountId: AccountId,
   workspaceId: WorkspaceId,
 ): Promise<MembershipRow | undefined> => membership.first(store, { accountId, workspaceId })
 
-/** Whether a person is a member with any account. A person has the same e-mail address at both portals. */
+/** src/ledger/schema/duties.ts defines the SQL function. */
 export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId: WorkspaceId): Promise<boolean> => {
-  const found = store
-    .selectFrom('accounts as own')
-    .innerJoin('accounts as member', 'member.email_canonical', 'own.email_canonical')
-    .innerJoin('memberships as m', 'm.account_biz_id', 'member.biz_id')
-    .where('own.biz_id', '=', accountId)
-    .where('m.workspace_biz_id', '=', workspaceId)
-    .select('m.account_biz_id')
-  return (await found.executeTakeFirst()) !== undefined
+  const { rows } = await sql<{ isMember: boolean }>`
+    SELECT is_person_in(${accountId}, ARRAY[${workspaceId}::uuid]) AS "isMember"`.execute(store)
+  return rows[0]?.isMember !== false
 }
 
-/** The default membership first, then those in active workspaces, oldest first. */
 const orderedMemberships = statement((store, parameter: Param<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')
@@ -80,17 +74,14 @@ const orderedMemberships = statement((store, parameter: Param<{ accountId: Accou
     .limit(parameter('limit')),
 )
 
-/** Returns all memberships of an account. */
 export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
   orderedMemberships.all(store, { accountId, limit: null })
 
-/** Returns the first membership of an account in that order. */
+/** Returns the first membership of an account, in the order of `membershipsOf`. */
 export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
   orderedMemberships.first(store, { accountId, limit: 1 })
 
-/**
- * Returns the number of workspaces of an account. Locks the account, so that it cannot join another one concurrently.
- */
+/** Locks the account, so that it cannot join another workspace concurrently. */
 export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
   await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
   const { count } = await tx
@@ -101,15 +92,7 @@ export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<nu
   return count
 }
 
-/**
- * Returns the limits of a workspace's other owners whose accounts are active. Locks these accounts in the order of
- * their ids, so that none of them is suspended concurrently.
- */
-export const otherOwners = (
-  tx: Tx,
-  workspaceId: WorkspaceId,
-  accountId: AccountId,
-): Promise<Pick<MembershipRow, 'policyConfig'>[]> =>
+const ownersOf = (tx: Tx, workspaceId: WorkspaceId) =>
   tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
@@ -118,14 +101,28 @@ export const otherOwners = (
     .where('m.workspace_biz_id', '=', workspaceId)
     .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
     .where('r.role_type', '=', 'OWNER')
-    .where('m.account_biz_id', '!=', accountId)
     .where('a.account_status', '=', 'ACTIVE')
     .select('m.policy_config as policyConfig')
     .orderBy('a.biz_id')
     .forShare('a')
-    .execute()
 
-/** A membership with the account of its member. */
+/** Locks the accounts in the order of their ids, so that none of them is suspended concurrently. */
+export const activeOwners = (tx: Tx, workspaceId: WorkspaceId): Promise<Pick<MembershipRow, 'policyConfig'>[]> =>
+  ownersOf(tx, workspaceId).execute()
+
+/** Like `activeOwners`, without one account. */
+export const otherOwners = (
+  tx: Tx,
+  workspaceId: WorkspaceId,
+  accountId: AccountId,
+): Promise<Pick<MembershipRow, 'policyConfig'>[]> =>
+  ownersOf(tx, workspaceId).where('m.account_biz_id', '!=', accountId).execute()
+
+export const ownerRoleOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<RoleId> => {
+  const role = tx.selectFrom('roles').select('biz_id as id').where('workspace_biz_id', '=', workspaceId)
+  return (await role.where('role_type', '=', 'OWNER').executeTakeFirstOrThrow()).id
+}
+
 export interface MemberRow extends MembershipRow {
   accountName: string
   accountEmail: string
@@ -153,22 +150,45 @@ const membersIn = (store: Store, workspaceId: WorkspaceId) =>
 
 const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
 
-/** Returns a member. Throws if the member does not exist. */
 export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
   membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
 
-/** Returns one page of the members of a workspace. */
-export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
-  const { roleId, name, email, from, to } = query
-  let found = membersIn(database, query.workspaceId)
+/** The count and the search for keys join accounts only if a filter or the order needs them. */
+const matchingMembers = (database: Database, { workspaceId, roleId, name, email, from, to }: MemberQuery) => {
+  let found = database
+    .selectFrom('memberships as m')
+    .where('m.workspace_biz_id', '=', workspaceId)
+    .where(sql<boolean>`m.created_at > '-infinity'`)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
-  if (name) found = found.where(containsText('a.account_name', name))
-  if (email) found = found.where(containsEmail('a.email_canonical', email))
   if (from !== undefined) found = found.where('m.created_at', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('m.created_at', '<=', timestamptz(to))
-  const sorted = found
-    .select(memberColumns)
-    .orderBy(sortColumns[query.sortBy], query.sortOrder)
-    .orderBy('m.account_biz_id', query.sortOrder)
-  return readPage(found, sorted, query)
+  if (!name && !email) return found
+  return found.where(({ exists, selectFrom }) => {
+    let account = selectFrom('accounts as a').select('a.biz_id').whereRef('a.biz_id', '=', 'm.account_biz_id')
+    if (name) account = account.where(containsText('a.account_name', name))
+    if (email) account = account.where(containsEmail('a.email_canonical', email))
+    return exists(account)
+  })
+}
+
+const sortedKeys = (database: Database, query: MemberQuery) => {
+  const keys = matchingMembers(database, query).select('m.account_biz_id')
+  if (query.sortBy !== 'accountName') return keys.orderBy(sortColumns[query.sortBy], query.sortOrder)
+  return keys.orderBy(
+    ({ selectFrom }) =>
+      selectFrom('accounts as a').select('a.account_name').whereRef('a.biz_id', '=', 'm.account_biz_id'),
+    query.sortOrder,
+  )
+}
+
+export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
+  const keys = sortedKeys(database, query).orderBy('m.account_biz_id', query.sortOrder)
+  const sorted = readByKeys(keys, (page) =>
+    membersIn(database, query.workspaceId)
+      .where('m.account_biz_id', 'in', page)
+      .select(memberColumns)
+      .orderBy(sortColumns[query.sortBy], query.sortOrder)
+      .orderBy('m.account_biz_id', query.sortOrder),
+  )
+  return readPage(matchingMembers(database, query), sorted, query)
 }

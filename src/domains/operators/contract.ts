@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { suspendedCredentials } from '../../contract/account-fields.ts'
 import { bizId, coded, codeOf, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
@@ -8,7 +9,6 @@ import { accountPortal, accountStatus, auditOutcome, operation } from '../../ker
 
 import { Profile } from '../profile/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Accounts, workspaces, ledger, and audit log, for operators.'
 
 export const permissions = {
@@ -23,8 +23,8 @@ export const permissions = {
 const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
 
 const reading = { ...operator, permission: 'account:read' } as const
-const approving = { ...operator, permission: 'account:approve', changesRights: true } as const
-const suspending = { ...operator, permission: 'account:suspend', changesRights: true } as const
+const approving = { ...operator, permission: 'account:approve', stepUp: true, changesRights: true } as const
+const suspending = { ...operator, permission: 'account:suspend', stepUp: true, changesRights: true } as const
 const readAccounts = { method: 'GET', chains: ['system'], policy: reading, body: 'none' } as const
 const change = {
   method: 'POST',
@@ -97,10 +97,14 @@ export const terminateAccountSessions = operation({
   ...change,
   id: 'operators.terminateAccountSessions',
   path: '/accounts/{account_id}/sessions/terminate',
-  summary: 'End all sessions of an account',
+  summary: 'End an account’s sessions and suspend its credentials',
   policy: { ...operator, permission: 'session:terminate' },
   body: 'none',
-  reply: z.object({ success: z.boolean(), terminatedSessions: z.int() }),
+  reply: z.object({
+    success: z.boolean(),
+    terminatedSessions: z.int(),
+    suspendedCredentials,
+  }),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 
@@ -110,7 +114,7 @@ const Invariants = z.object({
   checks: z.array(z.object({ name: z.string(), holds: z.boolean(), violations: z.int() })),
 })
 
-/** One entry of double-entry bookkeeping. The entries of an order sum to zero in each currency. */
+/** The entries of an order sum to zero in each currency. */
 const Posting = z.object({
   bizId,
   orderType: z.string(),

@@ -10,7 +10,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-import { auditContextOf, verifyAuditLog } from '../../platform/audit/index.ts'
+import { AuditVerifier, auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check.ts'
 import type { AccountCommand } from './rules.ts'
@@ -45,10 +45,11 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
     rejectAccount: (request) => changeStatus(request, 'reject'),
     suspendAccount: (request) => changeStatus(request, 'suspend'),
     reactivateAccount: (request) => changeStatus(request, 'reactivate'),
-    terminateAccountSessions: async (request) => ({
-      success: true,
-      terminatedSessions: await terminateSessions(ports, bizId(request.params.account_id), auditContextOf(request)),
-    }),
+    terminateAccountSessions: async (request) => {
+      const id = bizId<'account'>(request.params.account_id)
+      const { ended, suspended } = await terminateSessions(ports, id, auditContextOf(request))
+      return { success: true, terminatedSessions: ended, suspendedCredentials: suspended }
+    },
   })
 }
 
@@ -70,8 +71,9 @@ export interface AuditPorts {
   words: Words
 }
 
-export const createAuditHandlers = ({ database, clock, words }: AuditPorts): HandlerTable =>
-  createHandlerTable(contract, {
+export const createAuditHandlers = ({ database, clock, words }: AuditPorts): HandlerTable => {
+  const verifier = new AuditVerifier({ database, clock })
+  return createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
       const { actorId, workspaceId, action, targetId, outcome } = query
       const filters = { actorId, workspaceId, action, targetId, outcome }
@@ -79,8 +81,9 @@ export const createAuditHandlers = ({ database, clock, words }: AuditPorts): Han
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
     verifyAuditLog: async () => {
-      const checkedAt = toIso(clock.now())
-      const { entriesChecked, broken } = await verifyAuditLog(database)
-      return { intact: broken === null, entriesChecked, firstBrokenSequence: broken?.sequence ?? null, checkedAt }
+      const { entriesChecked, broken, checkedAt } = await verifier.verify()
+      const firstBrokenSequence = broken?.sequence ?? null
+      return { intact: broken === null, entriesChecked, firstBrokenSequence, checkedAt: toIso(checkedAt) }
     },
   })
+}

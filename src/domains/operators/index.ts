@@ -10,8 +10,8 @@ import { type AccountPorts, decisionMailJob, mailDecision } from './service.ts'
 import { countPendingApprovals } from './store.ts'
 
 /*
- * Operations of the SYSTEM portal that belong to no other domain: manage accounts, check the ledger, and read the audit
- * log. Start reading in `service.ts` for accounts and in `ledger-check.ts` for the ledger.
+ * Operations of the SYSTEM portal that belong to no other domain: accounts, the ledger check and the audit log. Start
+ * reading in `service.ts` and `ledger-check.ts`.
  */
 
 export { operatorRoles } from './rules.ts'
@@ -27,11 +27,10 @@ const DecisionMail = z.object({
 export interface Operators {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Returns the number of accounts per portal that wait for approval, for the metrics. Omits portals without any. */
+  /** Number of accounts that wait for approval, per portal. Omits portals without such accounts. */
   countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
 }
 
-/** Builds the domain. */
 export const createOperators = (ports: OperatorsPorts): Operators => ({
   handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
   jobs: [{ name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) }],
@@ -47,11 +46,12 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'operators',
   ...declaredBy(contract),
-  create: ({ sessions, workspaces, ...ports }) => {
+  create: ({ sessions, workspaces, hooks, ...ports }) => {
     const { handlers, jobs, countPendingApprovals } = createOperators({
       ...ports,
       endSessions: sessions.end,
       freezeOwnWorkspace: workspaces.freezeOwn,
+      suspendCredentials: hooks.accountRecovered,
       onSessionsEnded: sessions.invalidate,
     })
     return { handlers, gatewayJobs: jobs, service: { countPendingApprovals } }

@@ -7,13 +7,12 @@ export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
   clock: Clock
 }
 
-/** Number of violations per invariant. */
 export interface LedgerReport {
   checkedAt: Instant
   checks: { name: string; violations: number }[]
 }
 
-/** Checks the whole ledger, which can take minutes. Concurrent calls share one check. */
+/** A check can take minutes, so concurrent calls share one. */
 export class LedgerCheck {
   readonly #ports: LedgerPorts
   #running: Promise<LedgerReport> | undefined
@@ -37,7 +36,7 @@ export class LedgerCheck {
   }
 }
 
-/** Returns the entries of an order of any type. Throws RESOURCE.NOT_FOUND for an unknown order. */
+/** Throws RESOURCE.NOT_FOUND for an unknown order. */
 export const listOrderPostings = async (
   { ledger }: Pick<LedgerPorts, 'ledger'>,
   id: OrderId,

@@ -1,6 +1,6 @@
-import { type AccountStatus, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
+import { type AccountStatus, type Permission, Refusal } from '../../kernel/index.ts'
 
-/** Decisions about which an account gets a mail. Their texts are `notice.decision.<decision>` in config/locales. */
+/** Decisions that are emailed to the account. Their texts are `notice.decision.<decision>` in config/locales. */
 export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
 export type Decision = (typeof decisions)[number]
 
@@ -10,7 +10,6 @@ interface StatusChange {
   decision: Decision
 }
 
-/** The status that each command requires, and the status that it sets. */
 export const statusChanges = {
   approve: { from: 'PENDING_APPROVAL', to: 'ACTIVE', decision: 'APPROVED' },
   reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', decision: 'REJECTED' },
@@ -20,20 +19,33 @@ export const statusChanges = {
 
 export type AccountCommand = keyof typeof statusChanges
 
-/** Throws if operators decide about their own account. A person has the same e-mail address at both portals. */
-export const assertAnotherPerson = (actor: { email: string }, subject: { email: string }): void => {
-  if (canonicalEmail(actor.email) === canonicalEmail(subject.email))
+/** All accounts of a person have the same key. */
+export const assertAnotherPerson = (actor: { personKey: string }, subject: { personKey: string }): void => {
+  if (actor.personKey === subject.personKey)
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own account' })
 }
 
-/** Refuses a command that the current status does not allow. */
 export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void => {
   if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the account is ${current}, not ${from}` })
 }
 
-/** The roles of `portico operator create`. Each role selects some of the operator permissions. */
+const incoming = 'recharge:approve'
+
+/** Every role can read everything. */
+const withDuties =
+  (selects: (permission: Permission) => boolean) =>
+  (permission: Permission): boolean =>
+    permission.endsWith(':read') || selects(permission)
+
+/**
+ * The roles of `portico operator create`. Only an administrator has more than one of these duties: confirm incoming
+ * payments, verify payout accounts, approve, and settle payouts.
+ */
 export const operatorRoles: Record<string, (permission: Permission) => boolean> = {
   administrator: () => true,
-  auditor: (permission) => permission.endsWith(':read'),
-  approver: (permission) => /:(read|approve|verify|settle)$/.test(permission),
+  auditor: withDuties(() => false),
+  approver: withDuties((permission) => permission.endsWith(':approve') && permission !== incoming),
+  confirmer: withDuties((permission) => permission === incoming),
+  verifier: withDuties((permission) => /:(verify|reveal)$/.test(permission)),
+  settler: withDuties((permission) => /:(settle|reveal)$/.test(permission)),
 }

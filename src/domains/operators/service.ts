@@ -7,8 +7,11 @@ import {
   type Page,
   type Portal,
   parseLocale,
+  type RecoveredAccount,
   Refusal,
   type SessionId,
+  type SuspendedCredentials,
+  suspendedDetail,
   type Words,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
@@ -29,27 +32,26 @@ export interface AccountPorts {
   ids: Ids
   mailer: Mailer
   words: Words
-  /** Returns the sign-in page of a portal. */
   signInUrl(portal: Portal): string
-  /** Ends all sessions of an account whose row is locked. Returns those that were active. */
+  /** The account's row must be locked. Returns the sessions that were active. */
   endSessions(
     tx: Tx,
     account: { portal: Portal; id: AccountId },
     reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
     at: Instant,
   ): Promise<SessionId[]>
-  /** Freezes the workspace that was opened when the account registered. */
   freezeOwnWorkspace(tx: Tx, id: AccountId, at: Instant): Promise<void>
-  /** Called with the ended sessions after the commit, so that this replica removes them from its cache. */
+  /** The account's row must be locked. Returns the numbers by domain. */
+  suspendCredentials(tx: Tx, account: RecoveredAccount): Promise<SuspendedCredentials>
+  /** Called after the commit, so that this replica removes the sessions from its cache. */
   onSessionsEnded(ids: readonly SessionId[]): void
 }
 
-/** Name of the job that mails a decision. */
 export const decisionMailJob = 'operators.mailDecision'
 
 /**
- * Locks the account together with the operator's own account. Two operators therefore cannot suspend each other
- * concurrently, and a suspended operator cannot complete a decision.
+ * Locks both accounts, so that two operators cannot suspend each other concurrently and a suspended operator cannot
+ * complete a decision.
  */
 const lockSubject = async (
   tx: Tx,
@@ -65,13 +67,11 @@ const lockSubject = async (
   return { actor, account }
 }
 
-/** Returns one page of the accounts of both portals. */
 export const listAccounts = (
   { database }: Pick<AccountPorts, 'database'>,
   query: AccountQuery,
 ): Promise<Page<AccountRow>> => listAccountRows(database, query)
 
-/** Returns an account. */
 export const readAccount = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
   const account = await accountById(database, id)
   if (!account) throw notFound('no such account')
@@ -84,10 +84,7 @@ export interface ChangeAccountInput {
   reason: string | null
 }
 
-/**
- * Changes the status of an account. A suspension ends all its sessions. A rejection freezes the workspace that the
- * registration opened. Enqueues the e-mail with the decision in the same transaction.
- */
+/** Suspending ends the account's sessions. Rejecting freezes the workspace that its registration opened. */
 export const changeAccountStatus = async (
   ports: AccountPorts,
   { id, command, reason }: ChangeAccountInput,
@@ -110,24 +107,24 @@ export const changeAccountStatus = async (
   return changed
 }
 
-/** Ends all sessions of an account. Returns the number of active ones. */
 export const terminateSessions = async (
   ports: AccountPorts,
   id: AccountId,
   auditContext: AuditContext,
-): Promise<number> => {
-  const ended = await inTransaction(ports.database, async (tx) => {
+): Promise<{ ended: number; suspended: SuspendedCredentials }> => {
+  const { ended, suspended } = await inTransaction(ports.database, async (tx) => {
     const { account } = await lockSubject(tx, auditContext.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', auditContext.at)
+    const suspended = await ports.suspendCredentials(tx, { accountId: id, at: auditContext.at })
     await recordSuccess(tx, auditContext, {
       workspaceId: null,
       targetId: id,
-      detail: { terminatedSessions: sessions.length },
+      detail: { terminatedSessions: sessions.length, ...suspendedDetail(suspended) },
     })
-    return sessions
+    return { ended: sessions, suspended }
   })
   ports.onSessionsEnded(ended)
-  return ended.length
+  return { ended: ended.length, suspended }
 }
 
 export interface DecisionMail {
@@ -136,7 +133,6 @@ export interface DecisionMail {
   reason: string
 }
 
-/** Mails a decision in the language of the account. Does nothing if the account no longer exists. */
 export const mailDecision = async (
   ports: Pick<AccountPorts, 'database' | 'mailer' | 'words' | 'signInUrl'>,
   { accountId, decision, reason }: DecisionMail,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containsEmail, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { containsEmail, type Database, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -15,6 +15,7 @@ import type { ProfileRow } from '../profile/contract.ts'
 type Store = Database | Tx
 
 const accountColumns = [
+  'person_key as personKey',
   'biz_id as id',
   'portal',
   'institution_biz_id as institutionId',
@@ -32,14 +33,15 @@ const accountColumns = [
 ] as const
 
 export interface AccountRow extends ProfileRow {
+  /** Equal for all accounts of a person. */
+  personKey: string
   lastLoginAt: Instant | null
 }
 
-/** Returns the account, or undefined if it does not exist. */
 export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
   store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
 
-/** Locks the accounts in the order of their ids. Sign-ins wait for the lock. */
+/** Locks in the order of ids. Sign-ins wait for the lock. */
 export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
   tx
     .selectFrom('accounts')
@@ -49,7 +51,6 @@ export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<Account
     .forNoKeyUpdate()
     .execute()
 
-/** Sets the status of an account. */
 export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> =>
   tx
     .updateTable('accounts')
@@ -71,7 +72,6 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
 
-/** Returns one page of the accounts of both portals. */
 export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
@@ -79,17 +79,20 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   if (query.email) found = found.where(containsEmail('email_canonical', query.email))
   if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
-  const sorted = found
-    .select(accountColumns)
-    .orderBy(sortColumns[query.sortBy], query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
+  const sortColumn = sortColumns[query.sortBy]
+  const keys = found.select('biz_id').orderBy(sortColumn, query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const sorted = readByKeys(keys, (page) =>
+    store
+      .selectFrom('accounts')
+      .select(accountColumns)
+      .where('biz_id', 'in', page)
+      .orderBy(sortColumn, query.sortOrder)
+      .orderBy('biz_id', query.sortOrder),
+  )
   return readPage(found, sorted, query)
 }
 
-/**
- * Returns the number of accounts per portal that wait for approval. The status is a literal, so that the query plan
- * uses the partial index.
- */
+/** The status is a literal, so that the query plan uses the partial index. */
 export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
   const rows = await store
     .selectFrom('accounts')
@@ -140,10 +143,17 @@ const findAudit = (database: Database, query: AuditQuery) => {
   return found
 }
 
-/** Returns one page of the audit log, sorted by time. */
 export const listAuditLog = (database: Database, query: AuditQuery) => {
   const found = findAudit(database, query)
-  const sorted = found.select(auditColumns).orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const keys = found.select('biz_id').orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const sorted = readByKeys(keys, (page) =>
+    database
+      .selectFrom('audit_log')
+      .select(auditColumns)
+      .where('biz_id', 'in', page)
+      .orderBy('at', query.sortOrder)
+      .orderBy('biz_id', query.sortOrder),
+  )
   return readPage(found, sorted, query)
 }
 

@@ -13,7 +13,6 @@ import { toProfileView } from '../profile/contract.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 
-/** Returns an account with its last sign-in. */
 export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({
   ...toProfileView(words, row, locale),
   lastLoginAt: toIsoOrNull(row.lastLoginAt),
@@ -21,11 +20,9 @@ export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => 
 
 const toHex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
 
-/** Returns the value of a JSON column if it is an object, or else an empty object. */
 const toRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
-/** Returns an audit log entry, with hashes in hex. */
 export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
   bizId: row.id,
   sequence: row.sequence,
@@ -43,20 +40,18 @@ export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
   hash: toHex(row.hash),
 })
 
-/** Returns the result of a ledger check. */
 export const toInvariantsView = ({ checkedAt, checks }: LedgerReport) => ({
   holds: checks.every(({ violations }) => violations === 0),
   checkedAt: toIso(checkedAt),
   checks: checks.map(({ name, violations }) => ({ name, holds: violations === 0, violations })),
 })
 
-/** Name of a ledger account. A sandbox has one account per currency instead of the house accounts. */
+/** A sandbox has one account per currency instead of the house accounts. */
 const accountName = ({ kind, workspace, amount }: Posting): string => {
   if (kind === 'WALLET') return kind
   return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`
 }
 
-/** Returns a posting of an order. */
 export const toPostingView = (posting: Posting, orderBizId: OrderId, orderType: string) => ({
   bizId: posting.bizId,
   orderType,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { country, language, phone, timezone } from '../../contract/account-fields.ts'
-import { bizId, coded, partialUpdate, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, line, partialUpdate, timestamp } from '../../contract/fields.ts'
 
 import { everyPortal, own } from '../../contract/policies.ts'
 import {
@@ -16,7 +16,6 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'The profile of the signed-in account.'
 
 export const Profile = z.object({
@@ -35,7 +34,6 @@ export const Profile = z.object({
   defaultCountry: z.string(),
 })
 
-/** The stored fields of a profile. */
 export interface ProfileRow {
   id: AccountId
   institutionId: string
@@ -52,7 +50,6 @@ export interface ProfileRow {
   country: string
 }
 
-/** Returns a profile in replies to the account itself and to operators. */
 export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
   bizId: row.id,
   institutionBizId: row.institutionId,
@@ -70,7 +67,7 @@ export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.
 })
 
 const ProfileUpdate = partialUpdate({
-  accountName: text(128).optional(),
+  accountName: line(128).optional(),
   accountPhone: phone.optional(),
   defaultLanguage: language.optional(),
   defaultTimezone: timezone.optional(),

@@ -4,12 +4,11 @@ import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import type { ProfilePorts } from './service.ts'
 
-/*
- * The profile of the signed-in account, at both portals. The table of accounts belongs to identity. Start reading in
- * `service.ts`; `contract.ts` has the view, which `operators` uses, too.
+/**
+ * The profile of the signed-in account, at both portals. Identity owns the accounts table. Start reading in
+ * `service.ts`.
  */
 
-/** Builds the domain. */
 export const createProfile = (ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers(ports),
 })

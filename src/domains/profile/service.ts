@@ -6,7 +6,6 @@ import { type ProfileChanges, profileById, updateProfile as updateProfileRow } f
 
 export interface ProfilePorts {
   database: Database
-  /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
 }
 
@@ -15,11 +14,9 @@ const assertFound = (row: ProfileRow | undefined): ProfileRow => {
   return row
 }
 
-/** Returns the profile of the caller. */
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
   assertFound(await profileById(database, id))
 
-/** Changes fields of the caller's profile. Refuses an unknown country. */
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
   changes: ProfileChanges,

@@ -18,11 +18,10 @@ const columns = [
   'default_country as country',
 ] as const
 
-/** Returns the profile, or undefined if the account does not exist. */
 export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** The fields that an account can change itself. An undefined field is not changed. */
+/** An undefined field is not changed. */
 export interface ProfileChanges {
   name: string | undefined
   phone: string | undefined
@@ -31,7 +30,6 @@ export interface ProfileChanges {
   country: string | undefined
 }
 
-/** Updates a profile. Returns undefined for an unknown account. */
 export const updateProfile = (
   tx: Tx,
   id: AccountId,

@@ -7,20 +7,21 @@ import {
   currency,
   decimal,
   id,
+  line,
+  memberReason,
   orderFields,
-  reason,
   statusHistory,
   text,
   timestamp,
 } from '../../contract/fields.ts'
 
+import { page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderOperations } from '../../ledger/contract.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Incoming payments and their proofs. Operators confirm or reject them.'
 
 export const permissions = {
@@ -57,12 +58,21 @@ const RechargeOrder = z.object({
   ...figures,
   rechargeStatus: coded(rechargeStatus),
   proofFileBizId: bizId.nullable(),
+  externalReference: z.string().nullable(),
   cancelReason: z.string().nullable(),
   rejectReason: z.string().nullable(),
   expiresAt: timestamp,
   completedAt: timestamp.nullable(),
   statusHistory: statusHistory(rechargeStatus),
 })
+
+const proofUses = z
+  .array(z.object({ rechargeBizId: bizId, workspaceBizId: bizId, createdAt: timestamp }))
+  .optional()
+  .meta({
+    description:
+      'Other recharges of any workspace whose proof has the same bytes, newest first, up to 20. Present if the recharge has a proof.',
+  })
 
 const RechargeChannel = z.object({
   channelCode: z.string(),
@@ -80,7 +90,6 @@ const RechargeChannel = z.object({
 export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
 
 const orders = orderOperations(RechargeOrder, rechargeFilters, 'recharge')
-/** The fields that creating a recharge and quoting its fee have in common. */
 const request = {
   ...orders.create,
   body: RechargeRequest,
@@ -131,7 +140,7 @@ export const cancelRecharge = operation({
   id: 'recharges.cancel',
   path: '/recharges/{recharge_id}/cancel',
   summary: 'Cancel an unpaid recharge',
-  body: z.strictObject({ cancelReason: reason }),
+  body: z.strictObject({ cancelReason: memberReason }),
 })
 
 export const submitRechargeProof = operation({
@@ -142,11 +151,14 @@ export const submitRechargeProof = operation({
   body: z.strictObject({ fileBizId: id }),
 })
 
+const RechargeOfAll = orders.readAny.reply.extend({ proofUsedBefore: proofUses })
+
 export const listAllRecharges = operation({
   ...orders.listAll,
   id: 'recharges.listAll',
   path: '/recharges',
   summary: 'List the recharges of all workspaces',
+  reply: page(RechargeOfAll),
 })
 
 export const readAnyRecharge = operation({
@@ -154,6 +166,7 @@ export const readAnyRecharge = operation({
   id: 'recharges.readAny',
   path: '/recharges/{recharge_id}',
   summary: 'Read a recharge of any workspace',
+  reply: RechargeOfAll,
 })
 
 export const downloadRechargeProof = operation({
@@ -168,11 +181,20 @@ export const downloadRechargeProof = operation({
   refuses: ['RESOURCE.NOT_FOUND', 'FILE.RANGE_NOT_SATISFIABLE'],
 })
 
+/** The body is required unless `money.recharge.referenceRequired` is false. Without a body, the handler gets undefined. */
 export const confirmRecharge = operation({
   ...orders.approve,
   id: 'recharges.confirm',
   path: '/recharges/{recharge_id}/confirm',
   summary: 'Confirm a recharge and credit the wallet',
+  body: z
+    .strictObject({
+      externalReference: line(128).optional().meta({
+        description:
+          'Reference of the payment in the bank statement. It confirms one recharge per channel; case and spaces are ignored.',
+      }),
+    })
+    .optional(),
   refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
 })
 

@@ -5,7 +5,7 @@ import { expiryMove } from './order.ts'
 
 export const expiryJob = 'recharges.expire'
 
-/** Returns the order as expired from `expiresAt` on, even if the job has not recorded the expiry yet. */
+/** After its expiry, the order is EXPIRED, even if the job has not recorded that yet. */
 export const withExpiry = <O extends Order>(order: O, now: Instant): O => {
   const at = expiredAt(order, rechargeExpiry, now)
   if (at === null) return order
@@ -22,8 +22,8 @@ interface ExpiryPorts {
 const batchSize = 200
 
 /**
- * Ends one batch of expired recharges, oldest first, and returns the number it found. If the workspace is null,
- * recharges of all workspaces are included. Orders that another command has changed are skipped.
+ * Ends one batch, oldest first, and returns the number found. A null workspace selects all workspaces. Skips recharges
+ * that another command has changed.
  */
 export const expireRecharges = async (
   { ledger, clock }: ExpiryPorts,
@@ -43,7 +43,6 @@ export const expireRecharges = async (
   return orders.length
 }
 
-/** Ends all expired recharges in batches. This is the work of the job. */
 export const runExpiryJob = async (
   ports: ExpiryPorts,
   { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,

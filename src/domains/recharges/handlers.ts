@@ -5,6 +5,7 @@ import {
   type HandlerTable,
   mapPage,
   type Page,
+  toIso,
   toIsoOrNull,
   type WalletId,
   type Words,
@@ -20,9 +21,9 @@ import {
   reachedAt,
   rechargeExpiry,
   toCodedValue,
+  toOperatorOrderView,
   toOrderQuery,
   toOrderView,
-  toWorkspaceKindView,
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
@@ -43,8 +44,8 @@ import {
   rejectRecharge,
   submitRechargeProof,
 } from './service.ts'
+import { listProofUses, type ProofUse } from './store.ts'
 
-/** Returns the figures that quotes and orders have in common. */
 const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) => ({
   walletBizId: wallet,
   channelCode,
@@ -54,7 +55,6 @@ const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net
   netAmount: formatMoney(net),
 })
 
-/** Returns a recharge as the viewer sees it. */
 export const toRechargeView = (order: Order, viewer: Viewer) => {
   const { wallet, details, ...charge } = toRecharge(order)
   return {
@@ -66,10 +66,14 @@ export const toRechargeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** Returns a recharge with the kind of its workspace, for operators. */
-const toListedRechargeView = (order: ListedOrder, viewer: Viewer) => ({
+const toListedRechargeView = (order: ListedOrder, uses: ProofUse[] | undefined, viewer: Viewer) => ({
   ...toRechargeView(order, viewer),
-  ...toWorkspaceKindView(order.workspaceKind, viewer),
+  ...toOperatorOrderView(order, viewer),
+  proofUsedBefore: uses?.map((use) => ({
+    rechargeBizId: use.order,
+    workspaceBizId: use.workspace,
+    createdAt: toIso(use.at),
+  })),
 })
 
 const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
@@ -85,10 +89,7 @@ const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
   enabled: settings.enabled,
 })
 
-/**
- * Returns the recharges of a workspace with their expiry applied. If the workspace is null, recharges of all workspaces
- * are included.
- */
+/** A null workspace selects all workspaces. */
 const listRecharges = async (
   { ledger, clock }: RechargesPorts,
   query: OrderListRequest & { rechargeStatus?: string | undefined },
@@ -106,7 +107,6 @@ const toInput = (body: { walletBizId: string; channelCode: string; amount: strin
   amount: body.amount,
 })
 
-/** Returns the handlers of the recharge operations. */
 export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listRechargeChannels: async (request) => {
@@ -126,8 +126,8 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       return toRechargeView(await readRecharge(ports, scope), viewerOf(words, request))
     },
 
-    quoteRecharge: async ({ body, workspace, requestId }) => {
-      const context = { workspace: workspace.id, requestId }
+    quoteRecharge: async ({ body, caller, workspace, requestId }) => {
+      const context = { workspace: workspace.id, actor: caller.accountId, requestId }
       const { wallet, channel, ...charge } = await quoteRecharge(ports, toInput(body), context)
       return toFiguresView(wallet, channel.settings.channelCode, charge)
     },
@@ -150,19 +150,23 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
 
     listAllRecharges: async (request) => {
       const orders = await listRecharges(ports, request.query, null)
-      return mapPage(orders, (order) => toListedRechargeView(order, viewerOf(words, request)))
+      const uses = await listProofUses(ports.database, orders.items)
+      return mapPage(orders, (order) => toListedRechargeView(order, uses.get(order.bizId), viewerOf(words, request)))
     },
 
     readAnyRecharge: async (request) => {
       const scope = { id: bizId<'order'>(request.params.recharge_id), workspace: null }
-      return toListedRechargeView(await readRecharge(ports, scope), viewerOf(words, request))
+      const order = await readRecharge(ports, scope)
+      const uses = await listProofUses(ports.database, [order])
+      return toListedRechargeView(order, uses.get(order.bizId), viewerOf(words, request))
     },
 
     downloadRechargeProof: (request) =>
       downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, auditContextOf(request)),
 
     confirmRecharge: async (request) => {
-      const input = { id: bizId<'order'>(request.params.recharge_id) }
+      const { params, body } = request
+      const input = { id: bizId<'order'>(params.recharge_id), externalReference: body?.externalReference ?? null }
       return toRechargeView(await confirmRecharge(ports, input, operatorContext(request)), viewerOf(words, request))
     },
 

@@ -1,20 +1,22 @@
 /**
  * Recharges: payments into a wallet. A workspace announces a payment and can submit a proof. An operator confirms or
- * rejects it. An unpaid recharge expires. Start reading in `contract.ts` and `service.ts`. `order.ts` maps a recharge
- * to an order of the ledger.
+ * rejects it. An unpaid recharge expires. Start reading in `contract.ts` and `service.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable, Words } from '../../kernel/index.ts'
+import type { Tx } from '../../database/index.ts'
+import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { expiryJob, runExpiryJob } from './expiry.ts'
 import { rechargeHandlers } from './handlers.ts'
 import { type ChannelSettings, parseChannels } from './rules.ts'
+import { migrations } from './schema.ts'
 import type { RechargesPorts } from './service.ts'
+import { deleteProofsAndReferences } from './store.ts'
 
-export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs'> & {
+export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs' | 'referenceRequired'> & {
   words: Words
-  settings: { lifeMs: number; channels: readonly ChannelSettings[] }
+  settings: { lifeMs: number; referenceRequired: boolean; channels: readonly ChannelSettings[] }
   /** Interval of the expiry job. */
   expiryMs: number
 }
@@ -22,29 +24,35 @@ export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs'> & {
 export interface Recharges {
   handlers: HandlerTable
   jobs: JobKind[]
+  clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
-/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
+/** Throws a RangeError for an invalid amount in the settings. */
 export const createRecharges = ({ words, settings, expiryMs, ...infrastructure }: RechargesOptions): Recharges => {
-  const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs: settings.lifeMs }
+  const { lifeMs, referenceRequired } = settings
+  const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs, referenceRequired }
   return {
     handlers: rechargeHandlers(ports, words),
     jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryMs, work: (_, facts) => runExpiryJob(ports, facts) }],
+    clean: (tx, { workspaceId }) => deleteProofsAndReferences(tx, workspaceId),
   }
 }
 
 export default domain({
   name: 'recharges',
   ...declaredBy(contract),
+  migrations,
   uses: ['wallets', 'files'],
   create: ({ use, configuration: { money }, ...ports }) => {
-    const { fileOf, serves } = use('files')
-    return createRecharges({
+    const { fileOf, keepAsProof, serves } = use('files')
+    const { handlers, jobs, clean } = createRecharges({
       ...ports,
       settings: money.recharge,
       expiryMs: money.background.expiryMs,
       fileOf,
+      keepAsProof,
       isProof: (file) => serves('RECHARGE_PROOF', file),
     })
+    return { handlers, jobs, onSandboxReset: clean }
   },
 })

@@ -1,20 +1,21 @@
 import { z } from 'zod'
 import { type Money, money, type OrderId, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
-  dailyUsageData,
+  dailyLimits,
   type Entry,
   feeEntries,
   type NewOrder,
   type Order,
   type OrderMove,
+  operatorApproval,
   operatorDecision,
   type Party,
 } from '../../ledger/index.ts'
 import type { RechargeTerms } from './rules.ts'
 
-/* Maps a recharge to an order of the ledger: its data, accounts, entries and status changes. */
+/* Maps a recharge to an order of the ledger. */
 
-/** The data of the order. Amounts are strings of minor units. */
+/** Amounts are strings of minor units. */
 const storedData = z.object({
   channelCode: z.string(),
   proofRequired: z.enum(['yes', 'no']).transform((word) => word === 'yes'),
@@ -23,38 +24,40 @@ const storedData = z.object({
   feeAmount: z.string().transform(BigInt),
   expiresAt: z.string(),
   proofFileBizId: z.string().nullable(),
+  /** Hex. The database compares it with the proofs of other recharges. */
+  proofSha256: z.string().nullable(),
+  externalReference: z.string().nullable(),
   cancelReason: z.string().nullable(),
   rejectReason: z.string().nullable(),
 })
 
-/** A recharge, as its order stores it. */
 export interface Recharge {
   wallet: WalletId
   /** The incoming payment. */
   amount: Money
   fee: Money
-  /** The amount that is credited to the wallet: the amount minus the fee. */
+  /** Amount minus fee, which is credited to the wallet. */
   net: Money
-  /** Whether the channel required a proof when the recharge was created. */
+  /** Whether the channel required a proof at creation. */
   proofRequired: boolean
   details: {
     channelCode: string
     expiresAt: string
     proofFileBizId: string | null
+    externalReference: string | null
     cancelReason: string | null
     rejectReason: string | null
   }
 }
 
-/** Returns the recharge of an order. Throws if the order is not a recharge. */
+/** Throws if the order is not a recharge. */
 export const toRecharge = ({ bizId, targetWalletBizId: wallet, data }: Order): Recharge => {
   if (wallet === null) throw new TypeError(`recharge ${bizId} lacks its wallet`)
-  const { amount: minor, feeAmount, currency, proofRequired, ...details } = storedData.parse(data)
+  const { amount: minor, feeAmount, currency, proofRequired, proofSha256: _, ...details } = storedData.parse(data)
   const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
   return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
 }
 
-/** Returns the credited wallet as a party. It must be active. */
 export const creditedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
   label: 'target',
   wallet,
@@ -64,7 +67,9 @@ export const creditedWallet = (wallet: WalletId, currency: string, workspace: Wo
   currencyField: 'walletBizId',
 })
 
-/** Returns a recharge that waits for its payment. */
+/** Orders with this name count towards the daily limit of the channel. */
+export const usageOf = (channelCode: string): string => `RECHARGE ${channelCode}`
+
 export const newRecharge = (
   { amount, fee, channel: { settings, tariff } }: RechargeTerms,
   workspace: WorkspaceId,
@@ -80,14 +85,15 @@ export const newRecharge = (
     feeAmount: fee.minor.toString(),
     expiresAt,
     proofFileBizId: null,
+    proofSha256: null,
+    externalReference: null,
     cancelReason: null,
     rejectReason: null,
-    ...dailyUsageData(settings.channelCode, tariff),
   },
+  usage: dailyLimits(tariff, { usageOf: usageOf(settings.channelCode), amount }),
   steps: [{ status: 'PENDING_PAYMENT' }],
 })
 
-/** Returns the entries: the net amount goes from CLEARING to the wallet, and the fee to the house. */
 export const rechargeEntries = ({ net, fee }: Recharge): Entry[] => [
   { account: 'clearing', amount: -net.minor, flowType: 'RECHARGE' },
   { account: 'target', amount: net.minor, flowType: 'RECHARGE' },
@@ -96,7 +102,6 @@ export const rechargeEntries = ({ net, fee }: Recharge): Entry[] => [
 
 const unpaid = { type: 'RECHARGE', expected: ['PENDING_PAYMENT'] } as const
 
-/** Cancels an unpaid recharge. */
 export const cancellationMove = (id: OrderId, workspace: WorkspaceId, reason: string): OrderMove => ({
   ...unpaid,
   id,
@@ -105,16 +110,18 @@ export const cancellationMove = (id: OrderId, workspace: WorkspaceId, reason: st
   data: { cancelReason: reason },
 })
 
-/** Records the proof of payment. */
-export const proofMove = (id: OrderId, workspace: WorkspaceId, file: string): OrderMove => ({
+export const proofMove = (
+  id: OrderId,
+  workspace: WorkspaceId,
+  { file, sha256 }: { file: string; sha256: string },
+): OrderMove => ({
   ...unpaid,
   id,
   workspace,
   steps: [{ status: 'PROOF_SUBMITTED' }],
-  data: { proofFileBizId: file },
+  data: { proofFileBizId: file, proofSha256: sha256 },
 })
 
-/** Expires an unpaid recharge. */
 export const expiryMove = (id: OrderId): OrderMove => ({
   ...unpaid,
   id,
@@ -122,14 +129,17 @@ export const expiryMove = (id: OrderId): OrderMove => ({
   steps: [{ status: 'EXPIRED' }],
 })
 
-/** Completes a recharge. If its channel requires a proof, the proof must have been submitted. */
-export const confirmationMove = (id: OrderId, { proofRequired }: Recharge): OrderMove => ({
-  ...operatorDecision('RECHARGE', id),
+export const confirmationMove = (
+  id: OrderId,
+  { proofRequired }: Recharge,
+  externalReference: string | null,
+): OrderMove => ({
+  ...operatorApproval('RECHARGE', id),
   expected: proofRequired ? ['PROOF_SUBMITTED'] : ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
   steps: [{ status: 'COMPLETED' }],
+  data: { externalReference },
 })
 
-/** Rejects a recharge with a proof. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
   ...operatorDecision('RECHARGE', id),
   expected: ['PROOF_SUBMITTED'],

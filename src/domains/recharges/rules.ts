@@ -1,11 +1,9 @@
-import type { Configuration } from '../../config/index.ts'
+import type { Configuration } from '../../api/domain.ts'
 import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
 import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
 
-/** A channel for incoming payments, as configured. */
 export type ChannelSettings = Configuration['money']['recharge']['channels'][number]
 
-/** A channel with its parsed tariff. */
 export interface Channel {
   settings: ChannelSettings
   tariff: Tariff
@@ -14,27 +12,25 @@ export interface Channel {
 /** Channels by code. */
 export type Channels = ReadonlyMap<string, Channel>
 
-/** Parses the channels. Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
+/** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
 export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
   new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
 
-/** A requested recharge. */
 export interface RechargeInput {
   wallet: WalletId
   channelCode: string
-  /** The amount as a decimal string in the wallet's currency. */
+  /** A decimal string in the wallet's currency. */
   amount: string
 }
 
-/** The channel, amount and fee of a recharge. */
 export interface RechargeTerms extends Charge {
   wallet: WalletId
   channel: Channel
 }
 
 /**
- * Returns the terms of a recharge into the wallet. Throws CHANNEL.NOT_AVAILABLE, WALLET.LIMIT_EXCEEDED or
- * WALLET.NOT_ACTIVE, and VALIDATION.INVALID_PARAMETER for a channel of another currency.
+ * Throws CHANNEL.NOT_AVAILABLE, WALLET.LIMIT_EXCEEDED or WALLET.NOT_ACTIVE. Throws VALIDATION.INVALID_PARAMETER if the
+ * channel and the wallet have different currencies.
  */
 export const computeTerms = (
   { channelCode, amount }: RechargeInput,

@@ -1,9 +1,8 @@
-import { type Database, inTransaction } from '../../database/index.ts'
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
-  add,
+  type AccountId,
   addMs,
   type Clock,
-  compare,
   invalid,
   notFound,
   type OrderId,
@@ -17,6 +16,7 @@ import {
   type CommandContext,
   chargeParties,
   commandOrigin,
+  dailyLimits,
   expiredAt,
   type Ledger,
   type ListedOrder,
@@ -37,20 +37,23 @@ import {
   rechargeEntries,
   rejectionMove,
   toRecharge,
+  usageOf,
 } from './order.ts'
 import { type Channels, computeTerms, type RechargeInput, type RechargeTerms } from './rules.ts'
+import { isProofInUse, isReferenceUsed } from './store.ts'
 
 export interface RechargesPorts {
+  /** Whether a confirmation must name the payment's external reference. */
+  referenceRequired: boolean
   ledger: Ledger
   clock: Clock
   channels: Channels
-  /** Time to pay or submit a proof, after which a recharge expires. */
+  /** Time to pay or to submit a proof. */
   lifeMs: number
   database: Database
   blobs: Blobs
-  /** Returns an available file, or undefined if it does not exist in the workspace. */
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
-  /** Whether a file's type and size are those of a proof. */
+  keepAsProof(tx: Tx, workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
   isProof(file: Downloadable): boolean
 }
 
@@ -64,29 +67,30 @@ const readTerms = async (
   return computeTerms(input, wallet, channels)
 }
 
-/**
- * Returns the terms of a recharge, or throws the refusal that creating it would get. Does not count towards the daily
- * limit.
- */
+/** Throws the refusal that creating the recharge would throw. Does not count towards the daily limit. */
 export const quoteRecharge = async (
   ports: RechargesPorts,
   input: RechargeInput,
-  { workspace, requestId }: { workspace: WorkspaceId; requestId: string },
+  { workspace, actor, requestId }: { workspace: WorkspaceId; actor: AccountId; requestId: string },
 ): Promise<RechargeTerms> => {
   const terms = await readTerms(ports, input, workspace)
   const { amount, channel } = terms
-  const usageOf = channel.settings.channelCode
-  const counter = { workspace, type: 'RECHARGE', usageOf, currency: amount.currency, at: ports.clock.now() } as const
-  const limit = channel.tariff.dailyMaximum
-  const exceedsLimit = async () =>
-    limit !== null && compare(add(await ports.ledger.readDailyUsage(counter), amount), limit) > 0
+  const sum = { workspace, actor, currency: amount.currency, at: ports.clock.now() }
+  const limits = dailyLimits(channel.tariff, { usageOf: usageOf(channel.settings.channelCode), amount })
+  const exceedsLimit = async () => {
+    for (const { of, usageOf: name, max } of limits) {
+      const used = await ports.ledger.readUsage({ ...sum, of, usageOf: name })
+      if (max !== null && used.minor + amount.minor > max) return true
+    }
+    return false
+  }
   const freesUsage = async () => (await expireRecharges(ports, { workspace, requestId })) > 0
   if ((await exceedsLimit()) && (!(await freesUsage()) || (await exceedsLimit())))
     throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'daily limit' })
   return terms
 }
 
-/** Whether a refusal means the daily limit, which is the only limit that the ledger itself checks. */
+/** The ledger checks no other limit. */
 const isDailyLimit = (error: unknown): boolean => error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
 
 const openOrder = async (
@@ -106,14 +110,14 @@ const openOrder = async (
   try {
     return await execute()
   } catch (error) {
-    // Expired recharges count toward the daily limit until their expiry is recorded.
+    // An expired recharge counts towards the daily limit until its expiry is recorded.
     if (isDailyLimit(error) && (await expireRecharges(ports, { workspace, requestId: audit.requestId })) > 0)
       return execute()
     throw error
   }
 }
 
-/** Announces a payment. Posts nothing until an operator confirms it. */
+/** Posts nothing until an operator confirms the payment. */
 export const createRecharge = (
   ports: RechargesPorts,
   input: RechargeInput,
@@ -122,17 +126,42 @@ export const createRecharge = (
 
 interface RechargeScope {
   id: OrderId
-  /** Null selects a recharge of any workspace. */
+  /** Null selects any workspace. */
   workspace: WorkspaceId | null
 }
 
-/** Returns a recharge with its expiry applied. */
+/** Applies the expiry. */
 export const readRecharge = async (ports: RechargesPorts, scope: RechargeScope): Promise<ListedOrder> =>
   withExpiry(await ports.ledger.readOrder({ ...scope, type: 'RECHARGE' }), ports.clock.now())
 
-type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & { move: OrderMove }
+/** Returns errors other than a used proof or reference unchanged. */
+const toConflict = (error: unknown): unknown => {
+  const conflict = (field: string, internal: string) => new Refusal('STATE.CONFLICT', { field, internal, cause: error })
+  if (isProofInUse(error)) return conflict('fileBizId', 'another recharge of the workspace has the same proof')
+  if (isReferenceUsed(error)) return conflict('externalReference', 'another recharge of the channel has the reference')
+  return error
+}
 
-/** Changes a recharge that has not expired. */
+type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & {
+  move: OrderMove
+  /** Runs first, in the transaction of the change. */
+  prepare?(tx: Tx): Promise<void>
+}
+
+const executeChange = (
+  { database, ledger }: RechargesPorts,
+  { prepare, ...change }: Change,
+  context: CommandContext,
+): Promise<Order> => {
+  const command = { ...commandOrigin(context), ...change }
+  if (!prepare) return ledger.execute(command)
+  return inTransaction(database, async (tx) => {
+    await prepare(tx)
+    return ledger.within(tx).execute(command)
+  })
+}
+
+/** Refuses an expired recharge. */
 const changeRecharge = (
   ports: RechargesPorts,
   id: OrderId,
@@ -143,10 +172,13 @@ const changeRecharge = (
     const order = await ports.ledger.readOrder({ id, type: 'RECHARGE', workspace: context.workspace })
     if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null)
       throw new Refusal('STATE.CONFLICT', { internal: 'the recharge has expired' })
-    return ports.ledger.execute({ ...commandOrigin(context), ...(await toChange(order)) })
+    try {
+      return await executeChange(ports, await toChange(order), context)
+    } catch (error) {
+      throw toConflict(error)
+    }
   })
 
-/** Cancels an unpaid recharge. */
 export const cancelRecharge = (
   ports: RechargesPorts,
   { id, reason }: { id: OrderId; reason: string },
@@ -154,7 +186,6 @@ export const cancelRecharge = (
 ): Promise<Order> =>
   changeRecharge(ports, id, context, () => ({ parties: [], move: cancellationMove(id, context.workspace, reason) }))
 
-/** Submits an uploaded file as the proof of payment. */
 export const submitRechargeProof = (
   ports: RechargesPorts,
   { id, file }: { id: OrderId; file: string },
@@ -164,33 +195,39 @@ export const submitRechargeProof = (
     const proof = await ports.fileOf(context.workspace, file)
     if (!proof) throw notFound('unknown file')
     if (!ports.isProof(proof)) throw invalid('fileBizId', 'not a valid type or size for a proof')
-    return { parties: [], move: proofMove(id, context.workspace, file) }
+    return {
+      parties: [],
+      move: proofMove(id, context.workspace, { file, sha256: proof.sha256 }),
+      prepare: async (tx) => {
+        if (!(await ports.keepAsProof(tx, context.workspace, file))) throw notFound('the file was deleted')
+      },
+    }
   })
 
-/** Confirms that the payment has arrived and credits the wallet. */
+/** A reference confirms one recharge of a channel. */
 export const confirmRecharge = (
   ports: RechargesPorts,
-  { id }: { id: OrderId },
+  { id, externalReference }: { id: OrderId; externalReference: string | null },
   context: CommandContext<null>,
 ): Promise<Order> =>
   changeRecharge(ports, id, context, (order) => {
+    if (ports.referenceRequired && externalReference === null) throw invalid('externalReference', 'required')
     const recharge = toRecharge(order)
     const wallet = creditedWallet(recharge.wallet, recharge.amount.currency, order.workspaceBizId)
     return {
       parties: [wallet, ...chargeParties(recharge)],
-      move: confirmationMove(id, recharge),
+      move: confirmationMove(id, recharge, externalReference),
       entries: rechargeEntries(recharge),
     }
   })
 
-/** Rejects a recharge with an invalid proof. */
 export const rejectRecharge = (
   ports: RechargesPorts,
   { id, reason }: { id: OrderId; reason: string },
   context: CommandContext<null>,
 ): Promise<Order> => changeRecharge(ports, id, context, () => ({ parties: [], move: rejectionMove(id, reason) }))
 
-/** Returns the file of a recharge's proof to an operator, and records the download in the audit log. */
+/** Records the download in the audit log. */
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
   { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, changesSomething, coded, id, nothing, text, timestamp } from '../../contract/fields.ts'
+import { bizId, changesSomething, coded, id, line, nothing, text, timestamp } from '../../contract/fields.ts'
 
 import { type Permissions, permissionCodes as permissionCodesOf } from '../../contract/permissions.ts'
 
@@ -8,7 +8,6 @@ import { operation, roleType } from '../../kernel/index.ts'
 
 import { Membership } from '../members/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
 
 export const permissions = {
@@ -52,7 +51,7 @@ const MemberRole = Membership.pick({
   updatedAt: true,
 })
 
-const roleName = text(64)
+const roleName = line(64)
 const description = text(256, 0)
 
 const reading = { ...member, workspace: 'required', permission: 'role:read' } as const
@@ -139,9 +138,10 @@ export const setRolePermissions = operation({
   id: 'roles.setPermissions',
   path: '/roles/permissions',
   summary: 'Replace the permissions of a role',
+  policy: { ...managing, stepUp: true },
   body: z.strictObject({ roleBizId: id, permissionCodes }),
   reply: Role,
-  refuses: ['RESOURCE.NOT_FOUND'],
+  refuses: ['RESOURCE.NOT_FOUND', 'ACCESS.OWNER_HOLD'],
 })
 
 export const changeMemberRole = operation({
@@ -149,8 +149,8 @@ export const changeMemberRole = operation({
   id: 'roles.changeMember',
   path: '/roles/members/role/change',
   summary: 'Change the role of a member',
-  policy: { ...member, workspace: 'optional', permission: 'member:manage', changesRights: true },
+  policy: { ...member, workspace: 'optional', permission: 'member:manage', stepUp: true, changesRights: true },
   body: z.strictObject({ userBizId: id, roleBizId: id }),
   reply: MemberRole,
-  refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER'],
+  refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER', 'ACCESS.OWNER_HOLD'],
 })

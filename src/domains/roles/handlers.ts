@@ -28,7 +28,7 @@ import {
 } from './service.ts'
 import type { RoleRow } from './store.ts'
 
-/** Returns a role. `permissions` are all workspace permissions, which an owner holds. */
+/** Returns a role. `permissions` lists all workspace permissions, which the view of the OWNER role contains. */
 const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
   bizId: role.id,
   workspaceBizId: role.workspaceId,

@@ -8,16 +8,15 @@ import type { RolePorts } from './service.ts'
 
 /*
  * Roles of a workspace and the permissions that they grant. The catalogue collects the permissions of all domains and
- * passes them in. Memberships come from `members` through a port. Start reading in `rules.ts`.
+ * passes them in. Start reading in `rules.ts`.
  */
 
 export interface RolesPorts extends Omit<RolePorts, 'permissions'> {
   words: Words
-  /** All workspace permissions, in the order in which the tree lists them. */
+  /** In the order in which the tree lists them. */
   permissionTable: readonly TreeRow[]
 }
 
-/** Builds the domain. */
 export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
   handlers: createHandlers({
     ...ports,
@@ -35,6 +34,7 @@ export default domain({
     createRoles({
       ...ports,
       members: use('members').memberships,
+      notices: use('members').notices,
       permissionTable: catalogue.permissionTable.workspace,
       settings: configuration.access.roles,
     }),

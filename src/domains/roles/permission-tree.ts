@@ -2,10 +2,8 @@ import { v5 } from 'uuid'
 import type { PermissionRow } from '../../contract/permissions.ts'
 import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
 
-/** The fields of a permission that the tree contains. */
 export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
-/** A permission with the other permissions of its group. */
 export interface PermissionNode {
   bizId: string
   permissionCode: string
@@ -19,7 +17,7 @@ export interface PermissionNode {
   children: PermissionNode[]
 }
 
-/** The namespace of the ids (UUIDv5, RFC 9562). Permissions are not stored; their ids are computed from their codes. */
+/** Namespace of the ids (UUIDv5, RFC 9562), which are computed because permissions are not stored. */
 const namespace = '6f0c5f0e-3f0b-4a38-9d3a-0d1f9c1b7a52'
 const idOf = (code: string): string => v5(code, namespace)
 
@@ -45,10 +43,7 @@ const buildTree = (table: readonly TreeRow[], words: Words, locale: Locale): Per
   return [...roots.values()]
 }
 
-/**
- * The permissions as a tree, built once per language. The first permission of a group is the parent of the others, so that
- * every node is a permission.
- */
+/** The first permission of a group is the parent of the others, so that every node is a permission. */
 export class PermissionTrees {
   readonly #table: readonly TreeRow[]
   readonly #words: Words

@@ -1,6 +1,7 @@
+import type { OwnerNoticeKind } from '../../api/notices.ts'
 import { type Permission, Refusal, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
-/** The permissions that a role grants. OWNER grants all of them. */
+/** OWNER grants all permissions. */
 export interface Grant {
   type: RoleType
   permissionCodes: readonly string[]
@@ -8,7 +9,6 @@ export interface Grant {
 
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
-/** Refuses a caller who lacks a granted permission, or who grants OWNER without being an owner. */
 export const assertMayGrant = (access: WorkspaceAccess, { type, permissionCodes }: Grant): void => {
   if (type === 'OWNER' && !access.isOwner) throw denied('only an owner can grant OWNER')
   const held: ReadonlySet<string> = access.permissions
@@ -16,19 +16,24 @@ export const assertMayGrant = (access: WorkspaceAccess, { type, permissionCodes 
   if (lacking !== undefined) throw denied(`the caller lacks ${lacking}`)
 }
 
-/** Refuses a caller who changes the role of an owner without being one. */
 export const assertMayReassign = (access: WorkspaceAccess, current: RoleType): void => {
   if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change the role of an owner')
 }
 
-/** Refuses to change the OWNER role. */
 export const assertCustom = ({ type }: { type: RoleType }): void => {
   if (type === 'OWNER') throw denied('the OWNER role cannot be changed')
 }
 
-/** Returns the permissions that a replacement adds. The caller must hold these. */
+/** The caller must hold these permissions. */
 export const addedCodes = (before: readonly string[], after: readonly string[]): string[] =>
   after.filter((code) => !before.includes(code))
+
+/** Returns undefined if the new role grants nothing more. */
+export const noticeKindOf = (before: Grant, after: Grant): OwnerNoticeKind | undefined => {
+  if (before.type === 'OWNER') return after.type === 'OWNER' ? undefined : 'OWNER_REMOVED'
+  if (after.type === 'OWNER') return 'OWNER_ADDED'
+  return addedCodes(before.permissionCodes, after.permissionCodes).length > 0 ? 'MEMBER_WIDENED' : undefined
+}
 
 /** Returns the permissions of a role in the order of `all`. OWNER has all of them. */
 export const heldCodes = ({ type, permissionCodes }: Grant, all: readonly Permission[]): Permission[] =>

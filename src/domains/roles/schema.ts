@@ -18,7 +18,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** The roles of workspaces. A workspace has exactly one OWNER role, which holds every permission. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE roles (

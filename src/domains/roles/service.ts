@@ -1,3 +1,4 @@
+import type { OwnerNotices } from '../../api/notices.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
@@ -12,7 +13,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { addedCodes, assertCustom, assertMayGrant, assertMayReassign } from './rules.ts'
+import { addedCodes, assertCustom, assertMayGrant, assertMayReassign, type Grant, noticeKindOf } from './rules.ts'
 import {
   countRoles,
   deleteRole as deleteRoleRow,
@@ -31,14 +32,16 @@ export interface RoleMember {
   workspaceId: WorkspaceId
   roleId: RoleId
   roleType: RoleRow['type']
+  permissionCodes: readonly string[]
+  ownerSince: Instant | null
 }
 
-/** Port to the memberships of workspaces. */
+/** Memberships implements and documents these methods. */
 export interface MembersPort {
-  /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<RoleMember | undefined>
-  /** Refuses with WORKSPACE.LAST_OWNER if no owner would remain. */
+  assertMayGrant(tx: Tx, actor: Pick<RoleMember, 'accountId' | 'workspaceId'>, grant: Grant, at: Instant): Promise<void>
+  assertMayDemote(tx: Tx, actor: AccountId, other: RoleMember, at: Instant): Promise<void>
   assign(tx: Tx, member: RoleMember, role: Pick<RoleMember, 'roleId' | 'roleType'>, at: Instant): Promise<void>
 }
 
@@ -46,12 +49,11 @@ export interface RolePorts {
   database: Database
   ids: Ids
   members: MembersPort
-  /** All workspace permissions. */
+  notices: OwnerNotices
   permissions: readonly Permission[]
   settings: { maxPerWorkspace: number }
 }
 
-/** The caller, and their access to the workspace. */
 export interface RoleContext {
   auditContext: AuditContext
   access: WorkspaceAccess
@@ -64,14 +66,12 @@ const assertFound = (role: RoleRow | undefined): RoleRow => {
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-/** For the audit log: the permissions that the role grants. */
+/** For the audit log. */
 const grantDetail = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
 
-/** Returns the roles of a workspace. OWNER comes first. */
 export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   listRoleRows(database, workspaceId)
 
-/** Returns a role of the workspace. */
 export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
   assertFound(await roleById(database, { workspaceId, id }))
 
@@ -81,7 +81,7 @@ export interface CreateRoleInput {
   permissionCodes: string[]
 }
 
-/** Creates a custom role. The caller must hold its permissions. */
+/** The caller must hold the permissions. */
 export const createRole = async (
   { database, ids, members, permissions, settings }: RolePorts,
   input: CreateRoleInput,
@@ -101,7 +101,7 @@ export const createRole = async (
   })
 }
 
-/** Changes a custom role while its workspace is locked. */
+/** Locks the workspace. */
 const changeRole = <T>(
   { database, members }: RolePorts,
   id: RoleId,
@@ -118,7 +118,6 @@ const changeRole = <T>(
     return result
   })
 
-/** Changes the name or description of a custom role. */
 export const updateRole = (
   ports: RolePorts,
   { id, ...changes }: Pick<RoleChanges, 'name' | 'description'> & { id: RoleId },
@@ -130,31 +129,38 @@ export const updateRole = (
     return updateRoleRow(tx, role, changes, context.auditContext.at)
   })
 
-/** Replaces the permissions of a custom role. The caller must hold those that it adds. */
+/** The caller must hold the added permissions. */
 export const setRolePermissions = async (
   ports: RolePorts,
   { id, permissionCodes }: { id: RoleId; permissionCodes: string[] },
   context: RoleContext,
 ): Promise<RoleRow> => {
   assertKnownPermissions(permissionCodes, ports.permissions)
-  const replace = (tx: Tx, role: RoleRow): Promise<RoleRow> => {
+  const { access, auditContext } = context
+  const { accountId: actorId, at } = auditContext
+  const actor = { accountId: actorId, workspaceId: access.id }
+  const replace = async (tx: Tx, role: RoleRow): Promise<RoleRow> => {
     const added = addedCodes(role.permissionCodes, permissionCodes)
-    assertMayGrant(context.access, { type: role.type, permissionCodes: added })
-    return updateRoleRow(tx, role, { permissionCodes }, context.auditContext.at)
+    const grant = { type: role.type, permissionCodes: added }
+    assertMayGrant(access, grant)
+    await ports.members.assertMayGrant(tx, actor, grant, at)
+    if (added.length > 0) {
+      const notice = { kind: 'ROLE_WIDENED', workspaceId: role.workspaceId, actorId, about: role.name, at } as const
+      await ports.notices.queue(tx, notice)
+    }
+    return updateRoleRow(tx, role, { permissionCodes }, at)
   }
   return changeRole(ports, id, context, replace, grantDetail(permissionCodes))
 }
 
-/** Deletes a custom role that no member and no pending invitation uses. */
 export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
   changeRole(ports, id, context, async (tx, role) => {
     if (await isInUse(tx, role, context.auditContext.at)) throw conflict('a member or an invitation uses the role')
     await deleteRoleRow(tx, role)
   })
 
-/** Changes the role of a member. Returns the new role. */
 export const changeMemberRole = (
-  { database, members }: RolePorts,
+  { database, members, notices }: RolePorts,
   { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
   { auditContext, access }: RoleContext,
 ): Promise<RoleRow> =>
@@ -165,7 +171,15 @@ export const changeMemberRole = (
     if (!member) throw notFound('no such member of this workspace')
     assertMayReassign(access, member.roleType)
     assertMayGrant(access, role)
+    const actor = { accountId: auditContext.accountId, workspaceId: access.id }
+    await members.assertMayGrant(tx, actor, role, auditContext.at)
+    if (role.type !== 'OWNER') await members.assertMayDemote(tx, auditContext.accountId, member, auditContext.at)
     await members.assign(tx, member, { roleId: role.id, roleType: role.type }, auditContext.at)
+    const kind = noticeKindOf({ type: member.roleType, permissionCodes: member.permissionCodes }, role)
+    if (kind) {
+      const { accountId: actorId, at } = auditContext
+      await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
+    }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })

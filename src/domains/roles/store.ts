@@ -24,13 +24,11 @@ export interface RoleRow {
   updatedAt: Instant
 }
 
-/** The primary key of a role. */
 export interface RoleKey {
   workspaceId: WorkspaceId
   id: RoleId
 }
 
-/** Returns the roles of a workspace: OWNER first, then by name. */
 export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   database
     .selectFrom('roles')
@@ -40,7 +38,6 @@ export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise
     .orderBy(sql`lower(role_name)`)
     .execute()
 
-/** Returns the role, or undefined if it does not exist in the workspace. */
 export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
   store
     .selectFrom('roles')
@@ -55,7 +52,7 @@ export interface NewRole extends RoleKey {
   permissionCodes: string[]
 }
 
-/** Inserts a role. Returns undefined if the workspace has a role of that name. Case is ignored. */
+/** Returns undefined if the name is taken. Case is ignored. */
 export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> =>
   tx
     .insertInto('roles')
@@ -79,7 +76,7 @@ export interface RoleChanges {
   permissionCodes?: string[] | undefined
 }
 
-/** Updates a role. An undefined field is not changed. */
+/** An undefined field is not changed. */
 export const updateRole = (
   tx: Tx,
   { workspaceId, id }: RoleKey,
@@ -99,7 +96,7 @@ export const updateRole = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
-/** Returns the number of roles of a workspace, including OWNER. */
+/** Includes OWNER. */
 export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('roles')
@@ -109,7 +106,7 @@ export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<numb
   return total
 }
 
-/** Whether another role of the workspace has the name. Case is ignored. */
+/** Case is ignored. */
 export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
   const other = await tx
     .selectFrom('roles')
@@ -121,7 +118,6 @@ export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: st
   return other !== undefined
 }
 
-/** Whether a member or a pending invitation uses the role. */
 export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> => {
   const held = tx
     .selectFrom('memberships')
@@ -133,12 +129,12 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
     .select('role_biz_id')
     .where('workspace_biz_id', '=', workspaceId)
     .where('role_biz_id', '=', id)
-    .where('invitation_status', '=', 'PENDING')
+    .where('invitation_status', 'in', ['PENDING', 'SUSPENDED'])
     .where('expires_at', '>', timestamptz(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
-/** Deletes a role. The foreign key prevents it while a member has the role. */
+/** The foreign key prevents the deletion while a member has the role. */
 export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
   await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
 }

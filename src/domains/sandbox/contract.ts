@@ -4,7 +4,6 @@ import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Reset of a sandbox workspace.'
 
 export const permissions = {

@@ -6,7 +6,7 @@ import { createHandlers } from './handlers.ts'
 import { type SandboxPorts, seedSandbox } from './service.ts'
 
 /*
- * Sandbox workspaces: their initial balances and their reset. Domains delete their data of a sandbox in a hook. Start
+ * Sandbox workspaces: their initial balances and their reset. Each domain deletes its sandbox data in a hook. Start
  * reading in `service.ts`.
  */
 
@@ -14,11 +14,9 @@ export type { SandboxPorts } from './service.ts'
 
 export interface Sandbox {
   handlers: HandlerTable
-  /** Funds the wallets of a new sandbox. */
   seed(tx: Tx, workspaceId: WorkspaceId): Promise<void>
 }
 
-/** Builds the domain. */
 export const createSandbox = (ports: SandboxPorts): Sandbox => ({
   handlers: createHandlers(ports),
   seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),

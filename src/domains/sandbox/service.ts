@@ -13,70 +13,63 @@ import { expiredAt, type Ledger, type OrderMove, rechargeExpiry } from '../../le
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
 
-/** The reason that a reset writes to the history and data of an order. */
+/** Written to the history and data of orders. */
 const reason = 'SANDBOX_RESET'
 
-/** Initial balance of each default wallet, in whole units of its currency. */
+/** Balance of each default wallet, in whole units. */
 const openingUnits = '10000'
 
-/** Initial balance of a wallet, in minor units. */
+/** Returns minor units. */
 const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
   isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
 
-/**
- * Returns the amount that restores the initial balance, or undefined if the balance is right. The amount is negative if
- * the wallet has more.
- */
+/** Negative if the balance is too high. */
 const correctionOf = (wallet: SandboxWallet): Money | undefined => {
   if (wallet.status === 'CLOSED') return undefined
   const minor = seedBalance(wallet) - wallet.balance
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
 }
 
-/**
- * Returns the final status of an open order. It is EXPIRED after the order's expiry, even if no job has stored that
- * status yet.
- */
+/** An order is EXPIRED after its expiry, even if no job has stored that status yet. */
 const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
-  if (expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
-  return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
+  if (type === 'RECHARGE' && expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
+  const isUnderway = type === 'WITHDRAWAL' && status !== 'PENDING_APPROVAL'
+  return type === 'TRANSFER' || type === 'EXCHANGE' || isUnderway ? 'FAILED' : 'CANCELLED'
 }
 
-/** The field of an order's data that contains the reason. */
+/** Data field for the reason, by order type and final status. */
 const reasonFields: Partial<Record<string, string>> = {
   'TRANSFER FAILED': 'failureCode',
   'WITHDRAWAL FAILED': 'failureReason',
   'RECHARGE CANCELLED': 'cancelReason',
 }
 
-/** Returns the last step of an open order, and its data. */
 const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
   const status = finalStatusOf(order, at)
   const field = reasonFields[`${order.type} ${status}`]
   return { steps: [{ status, reason }], ...(field !== undefined && { data: { [field]: reason } }) }
 }
 
-/** Deletes a domain's data of a sandbox, in the transaction of the reset. */
+/** Runs in the transaction of the reset. */
 export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instant }) => Promise<void>
 
 export interface SandboxPorts {
   database: Database
   ledger: Ledger
   members: {
-    /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
+    /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<{ kind: WorkspaceKind }>
   }
   /** Called in this order. */
   cleaners: readonly Cleaner[]
 }
 
-/** The caller, and their access to the workspace. */
 export interface SandboxContext {
   auditContext: AuditContext
   access: WorkspaceAccess
 }
 
-/** Restores the initial balance of a wallet. The counter entry goes to the sandbox's external account. */
+/** The balancing entry is posted to the sandbox's CLEARING account. */
 const correctWallet = async (
   ledger: Ledger,
   workspace: WorkspaceId,
@@ -103,7 +96,6 @@ const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { ac
 
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
-/** Funds the wallets of a new sandbox with their initial balances. */
 export const seedSandbox = async (
   { ledger }: Pick<SandboxPorts, 'ledger'>,
   workspaceId: WorkspaceId,
@@ -113,11 +105,7 @@ export const seedSandbox = async (
   for (const wallet of await lockWallets(tx, workspaceId)) await correctWallet(within, workspaceId, wallet, null)
 }
 
-/**
- * Resets a sandbox in one transaction: ends open orders, releases their holds, and restores the initial balance of
- * every wallet. The ledger is append-only, so new entries correct the balances and the history stays. Only owners can
- * reset.
- */
+/** Only owners can reset. The ledger is append-only, so new entries correct the balances and the history stays. */
 export const resetSandbox = async (
   { database, ledger, members, cleaners }: SandboxPorts,
   { auditContext, access }: SandboxContext,
@@ -127,13 +115,13 @@ export const resetSandbox = async (
     const workspace = await members.assertAccess(tx, auditContext.accountId, access)
     if (workspace.kind !== 'SANDBOX') throw denied('not a sandbox')
     const within = ledger.within(tx)
-    // Lock orders before accounts, as every command does. Then read the orders again, because some can have been
-    // created before the wallets were locked.
+    // Lock orders before accounts, as every command does. Read them again, because some can have been created before
+    // the wallets were locked.
     await lockOpenOrders(tx, access.id)
     const wallets = await lockWallets(tx, access.id)
     for (const order of await lockOpenOrders(tx, access.id)) await endOrder(within, access.id, order, auditContext)
     for (const wallet of wallets) await correctWallet(within, access.id, wallet, auditContext.accountId)
-    await within.deleteDailyUsage(access.id)
+    await within.deleteUsage(access.id)
     for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: auditContext.at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: access.id })
   })

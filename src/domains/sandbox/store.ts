@@ -4,7 +4,7 @@ import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../../ledger/contract.ts'
 import { endedStatuses } from '../../ledger/index.ts'
 
-/** A wallet with its balance in minor units. */
+/** The balance is in minor units. */
 export interface SandboxWallet {
   id: WalletId
   currency: string
@@ -14,8 +14,7 @@ export interface SandboxWallet {
 }
 
 /**
- * Locks the ledger accounts of a workspace, including the accounts on the other side of its entries. Returns its
- * wallets. Locks in the order of the ids, as every command does, to avoid deadlocks.
+ * Locks all ledger accounts, CLEARING included, in the order of their ids, as every command does, to prevent deadlocks.
  */
 export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> => {
   const accounts = await tx
@@ -31,7 +30,6 @@ export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<San
   return accounts.flatMap(({ isDefault, ...account }) => (isDefault === null ? [] : [{ ...account, isDefault }]))
 }
 
-/** An order that has not ended. */
 export interface OpenOrder {
   id: OrderId
   type: Tables['orders']['order_type']
@@ -42,12 +40,23 @@ export interface OpenOrder {
   holds: boolean
 }
 
-/** Locks the open orders, because the locks on wallets do not cover every status change. */
+/** Some status changes do not lock a wallet, so locks on wallets are not enough. */
 export const lockOpenOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
   const rows = await tx
     .selectFrom('orders as o')
     .where('o.workspace_biz_id', '=', workspaceId)
     .where('o.status', 'not in', endedStatuses)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('ledger_types as t')
+            .select('t.name')
+            .where('t.kind', '=', 'ORDER')
+            .whereRef('t.name', '=', 'o.order_type')
+            .where(sql<boolean>`(t.statuses->>o.status)::boolean`),
+        ),
+      ),
+    )
     .select((eb) => [
       'o.biz_id as id',
       'o.order_type as type',

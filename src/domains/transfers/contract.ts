@@ -8,6 +8,7 @@ import {
   decimal,
   fitsCurrency,
   id,
+  line,
   orderFields,
   statusHistory,
   text,
@@ -20,7 +21,6 @@ import type { Permissions } from '../../contract/permissions.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderOperations, orderSort } from '../../ledger/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Transfers between wallets. Operators approve those above a threshold.'
 
 export const permissions = {
@@ -43,7 +43,7 @@ const TransferRequest = z
     amount,
     currency,
     remark: text(256).optional(),
-    clientReference: text(64).optional(),
+    clientReference: line(64).optional(),
   })
   .refine((body) => fitsCurrency(body.amount, body.currency), { path: ['amount'] })
   .refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })
@@ -78,7 +78,14 @@ export const createTransfer = operation({
   summary: 'Transfer funds between two wallets',
   policy: { ...orders.create.policy, workspace: 'optional' },
   body: TransferRequest,
-  refuses: ['RESOURCE.NOT_FOUND', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
+  refuses: [
+    'RESOURCE.NOT_FOUND',
+    'WALLET.INSUFFICIENT_FUNDS',
+    'WALLET.LIMIT_EXCEEDED',
+    'WALLET.NOT_ACTIVE',
+    'ACCESS.STEP_UP_REQUIRED',
+    'ACCESS.OWNER_HOLD',
+  ],
 })
 
 export const listTransfers = operation({
@@ -95,6 +102,7 @@ export const listWalletTransfers = operation({
   ...orders.list,
   id: 'transfers.listOfWallet',
   path: '/transfer/query/orders/wallet/{wallet_id}',
+  machineParams: { wallet_id: 'walletBizId' },
   chains,
   summary: 'List the transfers of a wallet',
 })
@@ -103,6 +111,7 @@ export const readTransfer = operation({
   ...orders.read,
   id: 'transfers.read',
   path: '/transfer/query/orders/{order_id}',
+  machineParams: { order_id: 'bizId' },
   chains,
   summary: 'Read a transfer',
 })
@@ -111,6 +120,7 @@ export const isTransferCompleted = operation({
   ...orders.read,
   id: 'transfers.completed',
   path: '/transfer/query/orders/{order_id}/completed',
+  machineParams: { order_id: 'bizId' },
   chains,
   summary: 'Check whether a transfer is completed',
   reply: z.boolean(),

@@ -17,9 +17,9 @@ import {
   operatorContext,
   reachedAt,
   toCodedValue,
+  toOperatorOrderView,
   toOrderQuery,
   toOrderView,
-  toWorkspaceKindView,
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
@@ -27,7 +27,7 @@ import * as contract from './contract.ts'
 import { toTransfer } from './order.ts'
 import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
 
-/** Returns a transfer as the viewer sees it. The recipient does not see the sender's client reference. */
+/** The recipient does not see the sender's client reference. */
 export const toTransferView = (order: Order, viewer: Viewer) => {
   const transfer = toTransfer(order)
   return {
@@ -45,13 +45,11 @@ export const toTransferView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** Returns a transfer with the kind of its workspace, for operators. */
 const toListedTransferView = (order: ListedOrder, viewer: Viewer) => ({
   ...toTransferView(order, viewer),
-  ...toWorkspaceKindView(order.workspaceKind, viewer),
+  ...toOperatorOrderView(order, viewer),
 })
 
-/** Returns the handlers of the transfer operations. */
 export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     createTransfer: async (request) => {

@@ -1,28 +1,45 @@
 /**
  * Transfers between wallets. A transfer moves the funds immediately, or holds them until an operator approves it. Start
- * reading in `contract.ts` and `service.ts`. `order.ts` maps a transfer to an order of the ledger.
+ * reading in `contract.ts` and `service.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
-import type { Ledger } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
 import { transferHandlers } from './handlers.ts'
 import { parseTransferRules, type TransferSettings } from './rules.ts'
+import type { TransfersPorts } from './service.ts'
 
-export interface TransfersOptions extends TransferSettings {
-  ledger: Ledger
+export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {
   words: Words
 }
 
-/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
-export const createTransfers = ({ ledger, words, ...settings }: TransfersOptions): { handlers: HandlerTable } => ({
-  handlers: transferHandlers({ ledger, rules: parseTransferRules(settings) }, words),
+/** Throws a RangeError for an invalid amount in the settings. */
+export const createTransfers = ({
+  ledger,
+  words,
+  assertNotHeld,
+  ...settings
+}: TransfersOptions): { handlers: HandlerTable } => ({
+  handlers: transferHandlers({ ledger, assertNotHeld, rules: parseTransferRules(settings) }, words),
 })
 
 export default domain({
   name: 'transfers',
   ...declaredBy(contract),
-  uses: ['wallets'],
-  create: ({ ledger, words, configuration: { money } }) =>
-    createTransfers({ ledger, words, fixedFee: money.transferFee, approvalThreshold: money.transferApprovalFrom }),
+  uses: ['wallets', 'members'],
+  create: ({ database, ledger, words, use, configuration: { money, mfa } }) => {
+    const { memberships } = use('members')
+    return createTransfers({
+      ledger,
+      words,
+      assertNotHeld: (member, at, isExempt) => memberships.assertNotHeld(database, member, at, isExempt),
+      fixedFee: money.transferFee,
+      approvalThreshold: money.transferApprovalFrom,
+      outgoing: {
+        above: money.stepUpAbove.transfers,
+        apiKeys: money.stepUpAbove.apiKeys,
+        stepUpMs: mfa.stepUpMs,
+      },
+    })
+  },
 })

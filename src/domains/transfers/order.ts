@@ -7,15 +7,17 @@ import {
   type NewOrder,
   type Order,
   type OrderMove,
+  operatorApproval,
   operatorDecision,
   type Party,
   type Steps,
+  type Usage,
 } from '../../ledger/index.ts'
 import type { TransferTerms } from './rules.ts'
 
-/* Maps a transfer to an order of the ledger: its data, accounts, entries and status changes. */
+/* Maps a transfer to an order of the ledger. */
 
-/** The data of the order. Amounts are strings of minor units. */
+/** Amounts are strings of minor units. */
 const storedData = z.object({
   amount: z.string().transform(BigInt),
   currency: z.string(),
@@ -25,7 +27,6 @@ const storedData = z.object({
   failureCode: z.string().nullable(),
 })
 
-/** A transfer, as its order stores it. */
 export interface Transfer {
   source: WalletId
   target: WalletId
@@ -36,7 +37,7 @@ export interface Transfer {
   failureCode: string | null
 }
 
-/** Returns the transfer of an order. Throws if the order is not a transfer. */
+/** Throws if the order is not a transfer. */
 export const toTransfer = (order: Order): Transfer => {
   const { sourceWalletBizId: source, targetWalletBizId: target } = order
   if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
@@ -46,10 +47,7 @@ export const toTransfer = (order: Order): Transfer => {
 
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
 
-/**
- * Returns the accounts of a transfer: both wallets, which must be active, and the fee account. The source wallet must
- * belong to the workspace.
- */
+/** Both wallets must be active. The source wallet must belong to the workspace. */
 export const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
   return [
@@ -59,7 +57,6 @@ export const transferParties = ({ source, target, amount, fee }: Postings, works
   ]
 }
 
-/** Returns the entries: the amount goes from the source to the target, and the fee to the house. */
 export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
   { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
   { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
@@ -68,8 +65,17 @@ export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
 
 const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
 
-/** Returns the order of a transfer. It is completed, or pending if it needs approval. */
-export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOrder => ({
+/**
+ * A rolling sum of a person's transfers that complete without approval. Transfers above its maximum need approval, so
+ * that splitting an amount does not avoid it.
+ */
+const withoutApproval = ({ amount, needsApproval, maxWithoutApproval: max }: TransferTerms): Usage[] =>
+  needsApproval || max === null
+    ? []
+    : [{ of: 'PERSON', usageOf: 'TRANSFER WITHOUT APPROVAL', amount, max, exceeded: null }]
+
+/** `outgoing` contains the totals that require a step-up. */
+export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId, outgoing: readonly Usage[]): NewOrder => ({
   workspace,
   type: 'TRANSFER',
   data: {
@@ -81,17 +87,16 @@ export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOr
     clientReference: terms.clientReference,
   },
   steps: terms.needsApproval ? [{ status: 'PENDING_APPROVAL' }] : settled,
+  usage: [...outgoing, ...withoutApproval(terms)],
 })
 
-/** Completes a pending transfer with its held funds. */
 export const approvalMove = (id: OrderId): OrderMove => ({
-  ...operatorDecision('TRANSFER', id),
+  ...operatorApproval('TRANSFER', id),
   expected: ['PENDING_APPROVAL'],
   steps: settled,
   endHolds: 'CAPTURED',
 })
 
-/** Fails a pending transfer and releases its funds. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
   ...operatorDecision('TRANSFER', id),
   expected: ['PENDING_APPROVAL'],

@@ -1,36 +1,42 @@
 import type { Money, WalletId } from '../../kernel/index.ts'
-import { parseConfiguredAmount } from '../../ledger/index.ts'
+import {
+  type OutgoingRules,
+  type OutgoingSettings,
+  parseConfiguredAmount,
+  parseOutgoingRules,
+} from '../../ledger/index.ts'
 
-/** Decimal strings by currency, as configured. */
+/** Decimal strings, as configured. */
 export type AmountsByCurrency = Readonly<Record<string, string>>
 
-/** The settings of transfers: decimal strings by currency. */
 export interface TransferSettings {
-  /** The amount from which a transfer needs an operator's approval. A currency without an entry needs none. */
+  /**
+   * The total from which a person's transfers in 24 hours need an operator's approval. A currency without an entry
+   * needs none.
+   */
   approvalThreshold: AmountsByCurrency
-  /** The fee that the sender pays in addition to the amount. A currency without an entry has no fee. */
+  /** Paid by the sender in addition to the amount. A currency without an entry has no fee. */
   fixedFee: AmountsByCurrency
+  /** Step-up rules for transfers to another workspace. */
+  outgoing: OutgoingSettings
 }
 
-/** The parsed settings, by currency. */
 export interface TransferRules {
   approvalThreshold: ReadonlyMap<string, Money>
   fixedFee: ReadonlyMap<string, Money>
+  outgoing: OutgoingRules
 }
 
 const parseAmounts = (amounts: AmountsByCurrency): ReadonlyMap<string, Money> =>
   new Map(Object.entries(amounts).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency)]))
 
-/**
- * Parses the settings. Throws a RangeError for an amount with too many decimal places, so that a wrong setting stops
- * the start.
- */
-export const parseTransferRules = ({ approvalThreshold, fixedFee }: TransferSettings): TransferRules => ({
+/** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
+export const parseTransferRules = ({ approvalThreshold, fixedFee, outgoing }: TransferSettings): TransferRules => ({
   approvalThreshold: parseAmounts(approvalThreshold),
   fixedFee: parseAmounts(fixedFee),
+  outgoing: parseOutgoingRules(outgoing),
 })
 
-/** A requested transfer. */
 export interface TransferInput {
   source: WalletId
   target: WalletId
@@ -39,13 +45,14 @@ export interface TransferInput {
   clientReference: string | null
 }
 
-/** A transfer with its fee. */
 export interface TransferTerms extends TransferInput {
   fee: Money
   needsApproval: boolean
+  /** Maximum of a person's transfers in 24 hours without approval, in minor units. Null without a threshold. */
+  maxWithoutApproval: bigint | null
 }
 
-/** Returns the fee of a transfer, and whether an operator must approve it. */
+/** The need for approval depends on this amount alone. */
 export const computeTerms = (input: TransferInput, { approvalThreshold, fixedFee }: TransferRules): TransferTerms => {
   const { minor, currency } = input.amount
   const threshold = approvalThreshold.get(currency)
@@ -53,5 +60,6 @@ export const computeTerms = (input: TransferInput, { approvalThreshold, fixedFee
     ...input,
     fee: fixedFee.get(currency) ?? { minor: 0n, currency },
     needsApproval: threshold !== undefined && minor >= threshold.minor,
+    maxWithoutApproval: threshold ? threshold.minor - 1n : null,
   }
 }

@@ -1,40 +1,74 @@
-import type { OrderId, WorkspaceId } from '../../kernel/index.ts'
-import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
+import type { AccountId, Instant, OrderId, WorkspaceId } from '../../kernel/index.ts'
+import {
+  type CommandContext,
+  commandOrigin,
+  type Ledger,
+  type ListedOrder,
+  type Order,
+  outgoingUsage,
+  UsageExceeded,
+} from '../../ledger/index.ts'
 import { approvalMove, newTransfer, rejectionMove, toTransfer, transferEntries, transferParties } from './order.ts'
-import { computeTerms, type TransferInput, type TransferRules } from './rules.ts'
+import { computeTerms, type TransferInput, type TransferRules, type TransferTerms } from './rules.ts'
 
 export interface TransfersPorts {
   ledger: Ledger
   rules: TransferRules
+  /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. isExempt runs only for such a member. */
+  assertNotHeld(
+    member: { accountId: AccountId; workspaceId: WorkspaceId },
+    at: Instant,
+    isExempt: () => Promise<boolean>,
+  ): Promise<void>
 }
 
-/** Creates a transfer. Moves the funds, or holds them if an operator has to approve the transfer. */
-export const createTransfer = (
+const executeTransfer = (
   { ledger, rules }: TransfersPorts,
-  input: TransferInput,
+  terms: TransferTerms,
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => {
-  const terms = computeTerms(input, rules)
+  const outgoing = outgoingUsage(rules.outgoing, { usageOf: 'TRANSFER', amount: terms.amount, leaving: true }, context)
   return ledger.execute({
     ...commandOrigin(context),
     parties: transferParties(terms, context.workspace),
-    create: newTransfer(terms, context.workspace),
+    create: newTransfer(terms, context.workspace, outgoing),
     ...(terms.needsApproval
       ? { holds: [{ account: 'source', amount: terms.amount.minor + terms.fee.minor }] }
       : { entries: transferEntries(terms) }),
   })
 }
 
-/**
- * Returns a transfer that the workspace sent or received. If the workspace is null, the transfer can belong to any
- * workspace.
- */
+const sendFunds = async (
+  ports: TransfersPorts,
+  input: TransferInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => {
+  const { actor: accountId, workspace: workspaceId } = context
+  const staysInside = async () =>
+    (await ports.ledger.readWallet({ wallet: input.target, workspace: workspaceId })) !== undefined
+  await ports.assertNotHeld({ accountId, workspaceId }, context.receivedAt, staysInside)
+  const terms = computeTerms(input, ports.rules)
+  try {
+    return await executeTransfer(ports, terms, context)
+  } catch (error) {
+    if (!(error instanceof UsageExceeded)) throw error
+    return executeTransfer(ports, { ...terms, needsApproval: true }, context)
+  }
+}
+
+/** An amount that completes without approval counts towards the threshold of the person's next transfers. */
+export const createTransfer = (
+  ports: TransfersPorts,
+  input: TransferInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => sendFunds(ports, input, context))
+
+/** A null workspace selects any workspace. */
 export const readTransfer = (
   { ledger }: TransfersPorts,
   scope: { id: OrderId; workspace: WorkspaceId | null },
 ): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'TRANSFER' })
 
-/** Approves a pending transfer and moves the held funds. */
 export const approveTransfer = async (
   ports: TransfersPorts,
   { id }: { id: OrderId },
@@ -50,7 +84,7 @@ export const approveTransfer = async (
   })
 }
 
-/** Rejects a pending transfer and releases its funds. Also works if the wallet is frozen. */
+/** Also works for a frozen wallet. */
 export const rejectTransfer = (
   { ledger }: TransfersPorts,
   { id, reason }: { id: OrderId; reason: string },

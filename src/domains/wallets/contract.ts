@@ -1,17 +1,16 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, decimal, instant, reason, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, currency, decimal, instant, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import { flowDirection, flowType, walletStatus } from '../../ledger/contract.ts'
+import { flowDirection, flowType, flowTypeCode, walletStatus } from '../../ledger/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Wallets, balances, and flows.'
 
 export const permissions = {
-  workspace: { wallet: { sortOrder: 600, actions: ['read'] } },
+  workspace: { wallet: { sortOrder: 600, actions: ['read', 'create'], peopleOnly: ['create'] } },
   operator: { wallet: { sortOrder: 900, actions: ['freeze', 'close'] } },
 } as const satisfies Permissions
 
@@ -52,7 +51,7 @@ const Flow = z.object({
 })
 
 export const flowFilters = {
-  flowType: codeOf(flowType).optional(),
+  flowType: flowTypeCode.optional(),
   direction: codeOf(flowDirection).optional(),
 }
 
@@ -70,10 +69,23 @@ export const listWallets = operation({
   refuses: [],
 })
 
+export const createWallet = operation({
+  id: 'wallets.create',
+  method: 'POST',
+  path: '/wallets',
+  chains: ['consumer'],
+  summary: 'Open a wallet in a currency that the workspace lacks',
+  policy: { ...member, workspace: 'required', permission: 'wallet:create' },
+  body: z.strictObject({ currency, walletName: text(64).optional() }),
+  reply: Wallet,
+  refuses: ['STATE.CONFLICT'],
+})
+
 export const readWallet = operation({
   ...one,
   id: 'wallets.read',
   path: '/wallets/{wallet_id}',
+  machineParams: { wallet_id: 'walletBizId' },
   summary: 'Read a wallet',
   reply: Wallet,
 })
@@ -82,6 +94,7 @@ export const readBalance = operation({
   ...one,
   id: 'wallets.balance',
   path: '/wallets/{wallet_id}/balance',
+  machineParams: { wallet_id: 'walletBizId' },
   summary: 'Read the balance of a wallet, now or at a past instant',
   query: z.strictObject({ at: instant.optional() }),
   reply: Balance,
@@ -91,6 +104,7 @@ export const listFlows = operation({
   ...one,
   id: 'wallets.flows',
   path: '/wallets/{wallet_id}/flows',
+  machineParams: { wallet_id: 'walletBizId' },
   summary: 'List the flows of a wallet',
   query: listQuery(['sequence', 'createdAt'], flowFilters),
   reply: page(Flow),
@@ -117,7 +131,7 @@ export const closeWallet = operation({
   id: 'wallets.close',
   path: '/wallets/{wallet_id}/close',
   summary: 'Close a frozen, empty wallet permanently',
-  policy: { ...operator, permission: 'wallet:close' },
+  policy: { ...operator, permission: 'wallet:close', stepUp: true },
 })
 
 export const unfreezeWallet = operation({
@@ -125,4 +139,5 @@ export const unfreezeWallet = operation({
   id: 'wallets.unfreeze',
   path: '/wallets/{wallet_id}/unfreeze',
   summary: 'Unfreeze a wallet',
+  policy: { ...freezing.policy, stepUp: true },
 })

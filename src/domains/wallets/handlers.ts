@@ -12,6 +12,7 @@ import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import {
   changeWalletStatus,
+  createWallet,
   listFlows,
   readBalance,
   readWallet,
@@ -38,6 +39,12 @@ export const createHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
       return wallets.map((wallet) => toWalletView(wallet, viewerOf(words, request)))
     },
 
+    createWallet: async (request) => {
+      const { currency, walletName: name = currency } = request.body
+      const context = { auditContext: auditContextOf(request), access: request.workspace }
+      return toWalletView(await createWallet(ports, { currency, name }, context), viewerOf(words, request))
+    },
+
     readWallet: async (request) => {
       const scope = { wallet: bizId<'wallet'>(request.params.wallet_id), workspace: request.workspace.id }
       return toWalletView(await readWallet(ports, scope), viewerOf(words, request))
@@ -52,7 +59,8 @@ export const createHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
     listFlows: async (request) => {
       const { params, query, workspace } = request
       const scope = { wallet: bizId<'wallet'>(params.wallet_id), workspace: workspace.id }
-      const { flowType, direction } = query
+      const { direction } = query
+      const flowType = query.flowType === undefined ? undefined : ports.ledger.parseFlowType(query.flowType)
       const flows = await listFlows(ports, { ...toListParameters(query), ...scope, flowType, direction })
       return mapPage(flows, (flow) => toFlowView(flow, viewerOf(words, request)))
     },

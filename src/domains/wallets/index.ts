@@ -1,6 +1,6 @@
 /**
- * Wallets with their balances and flows. The ledger stores them. Members read them; operators freeze and close them.
- * Start reading in `service.ts`.
+ * Wallets with their balances and flows. The ledger stores the wallets. Members read them; operators freeze and close
+ * them. Start reading in `service.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
@@ -9,15 +9,15 @@ import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { openWallets, type WalletsPorts } from './service.ts'
 
+export { type AddedCurrencyPorts, type OpeningResult, openWalletEverywhere, openWalletIn } from './added-currency.ts'
 export type { WalletsPorts } from './service.ts'
 
 export interface Wallets {
   handlers: HandlerTable
-  /** Opens a wallet per configured currency, in the transaction that creates the workspace. */
+  /** Call in the transaction that creates the workspace. */
   openWallets(tx: Database, workspace: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
-/** Builds the domain. */
 export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
   handlers: createHandlers(ports, ports.words),
   openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
@@ -31,7 +31,7 @@ export default domain({
     const { memberships } = use('members')
     const { handlers, openWallets: onWorkspaceOpened } = createWallets({
       ...ports,
-      members: { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
+      members: memberships,
       currencies: configuration.money.currencies,
     })
     return { handlers, onWorkspaceOpened }

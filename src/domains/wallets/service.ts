@@ -4,10 +4,12 @@ import {
   type Clock,
   type Ids,
   type Instant,
+  invalid,
   notFound,
   type Page,
   Refusal,
   type WalletId,
+  type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { Balance, Flow, FlowQuery, Ledger, Wallet } from '../../ledger/index.ts'
@@ -18,10 +20,28 @@ export interface WalletsPorts {
   ledger: Ledger
   clock: Clock
   ids: Ids
-  /** Throws if the person belongs to the workspace with any of their accounts. */
-  members: { assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> }
-  /** Currencies of the wallets of a new workspace, in this order. */
+  members: {
+    assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
+    /**
+     * Locks the workspace. Throws ACCESS.PERMISSION_DENIED if it is frozen, or if the caller has just lost a
+     * permission.
+     */
+    assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
+  }
+  /** The currencies of a new workspace's wallets, in this order. */
   currencies: readonly string[]
+}
+
+export interface OpeningPorts {
+  ledger: Ledger
+  ids: Ids
+}
+
+interface Opening {
+  workspaceId: WorkspaceId
+  currency: string
+  name: string
+  at: Instant
 }
 
 interface WalletScope {
@@ -29,28 +49,59 @@ interface WalletScope {
   workspace: WorkspaceId
 }
 
-/** Opens the default wallets of a new workspace, in the transaction that creates it. */
+const openWallet = async (
+  { ledger, ids }: OpeningPorts,
+  tx: Database,
+  { workspaceId, currency, name, at }: Opening,
+): Promise<WalletId> => {
+  const bizId = ids.next<'wallet'>()
+  const wallet = { bizId, workspaceBizId: workspaceId, walletName: name, currency, isDefault: true, at }
+  await ledger.within(tx).openWallet(wallet)
+  return bizId
+}
+
 export const openWallets = async (
-  { ledger, ids, currencies }: WalletsPorts,
+  ports: WalletsPorts,
   tx: Database,
   { workspaceId, at }: { workspaceId: WorkspaceId; at: Instant },
 ): Promise<void> => {
-  const within = ledger.within(tx)
-  for (const currency of currencies) {
-    const bizId = ids.next<'wallet'>()
-    const name = { walletName: currency, currency, isDefault: true }
-    await within.openWallet({ bizId, workspaceBizId: workspaceId, ...name, at })
-  }
+  for (const currency of ports.currencies) await openWallet(ports, tx, { workspaceId, currency, name: currency, at })
 }
 
-/** Returns a wallet of the workspace. Throws RESOURCE.NOT_FOUND for an unknown one. */
-export const readWallet = async ({ ledger }: WalletsPorts, scope: WalletScope): Promise<Wallet> => {
+/** The workspace must be locked. Returns undefined if it has a wallet in the currency, even a closed one. */
+export const openMissingWallet = async (
+  ports: OpeningPorts,
+  tx: Tx,
+  opening: Opening,
+): Promise<WalletId | undefined> => {
+  const wallets = await ports.ledger.within(tx).listWallets(opening.workspaceId)
+  return wallets.some(({ currency }) => currency === opening.currency) ? undefined : openWallet(ports, tx, opening)
+}
+
+/** Throws STATE.CONFLICT if the workspace has a wallet in the currency. */
+export const createWallet = (
+  ports: WalletsPorts,
+  { currency, name }: Pick<Opening, 'currency' | 'name'>,
+  { auditContext, access }: { auditContext: AuditContext; access: WorkspaceAccess },
+): Promise<Wallet> =>
+  inTransaction(ports.database, async (tx) => {
+    if (!ports.currencies.includes(currency)) throw invalid('currency', 'this currency is not offered')
+    await ports.members.assertAccess(tx, auditContext.accountId, access)
+    const opening = { workspaceId: access.id, currency, name, at: auditContext.at }
+    const wallet = await openMissingWallet(ports, tx, opening)
+    if (!wallet) throw new Refusal('STATE.CONFLICT', { internal: `the workspace has a wallet in ${currency}` })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: wallet, detail: { currency } })
+    return readWallet({ ledger: ports.ledger.within(tx) }, { wallet, workspace: access.id })
+  })
+
+/** Throws RESOURCE.NOT_FOUND for an unknown wallet. */
+export const readWallet = async ({ ledger }: Pick<WalletsPorts, 'ledger'>, scope: WalletScope): Promise<Wallet> => {
   const wallet = await ledger.readWallet(scope)
   if (!wallet) throw notFound('no such wallet')
   return wallet
 }
 
-/** Returns the balance now or at a past instant. For a future instant, returns the balance now. */
+/** For a future instant, returns the balance now. */
 export const readBalance = async (
   { ledger, clock }: WalletsPorts,
   { at, ...scope }: WalletScope & { at: Instant | undefined },
@@ -62,13 +113,11 @@ export const readBalance = async (
   return { balance, asOf: isPast ? at : now }
 }
 
-/** Returns one page of a wallet's flows. */
 export const listFlows = async (ports: WalletsPorts, query: FlowQuery): Promise<Page<Flow>> => {
   await readWallet(ports, { wallet: query.wallet, workspace: query.workspace })
   return ports.ledger.listFlows(query)
 }
 
-/** The status that each change requires, and the status that it sets: ACTIVE ↔ FROZEN → CLOSED. */
 const changes = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
@@ -81,10 +130,7 @@ export interface WalletChange {
   reason: string
 }
 
-/**
- * Freezes, unfreezes or closes a wallet. Only an empty wallet can be closed. Operators cannot unfreeze a wallet of a
- * workspace that they belong to.
- */
+/** Only an empty wallet can be closed. Operators can only freeze in workspaces that they belong to. */
 export const changeWalletStatus = (
   { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
@@ -95,7 +141,7 @@ export const changeWalletStatus = (
     const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: auditContext.at })
     const found = await within.readWallet({ wallet, workspace: null })
     if (!found) throw notFound('no such wallet')
-    if (change === 'unfreeze') await members.assertOutsider(tx, auditContext.accountId, found.workspaceBizId)
+    if (change !== 'freeze') await members.assertOutsider(tx, auditContext.accountId, found.workspaceBizId)
     if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
     await recordSuccess(tx, auditContext, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found

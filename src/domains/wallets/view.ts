@@ -1,15 +1,15 @@
 import { exponentOf, formatMoney, type Instant, toIso } from '../../kernel/index.ts'
-import { flowDirection, flowType, walletStatus } from '../../ledger/contract.ts'
+import { flowDirection, walletStatus } from '../../ledger/contract.ts'
 import {
   type Balance,
   type Flow,
   toCodedValue,
   toFlowAmountView,
+  toFlowTypeView,
   type Viewer,
   type Wallet,
 } from '../../ledger/index.ts'
 
-/** Returns a wallet without its balance. */
 export const toWalletView = (wallet: Wallet, viewer: Viewer) => ({
   bizId: wallet.bizId,
   workspaceBizId: wallet.workspaceBizId,
@@ -22,7 +22,6 @@ export const toWalletView = (wallet: Wallet, viewer: Viewer) => ({
   updatedAt: toIso(wallet.updatedAt),
 })
 
-/** Returns a balance at an instant, as decimal strings. */
 export const toBalanceView = (balance: Balance, asOf: Instant) => ({
   walletBizId: balance.wallet,
   currency: balance.total.currency,
@@ -39,7 +38,7 @@ export const toFlowView = (flow: Flow, viewer: Viewer) => {
   return {
     bizId: flow.bizId,
     sequence: flow.sequence,
-    flowType: toCodedValue(flowType, flow.flowType, viewer),
+    flowType: toFlowTypeView(flow.flowType, viewer),
     direction: toCodedValue(flowDirection, direction, viewer),
     amount,
     currency: flow.amount.currency,

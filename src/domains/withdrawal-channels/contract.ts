@@ -5,6 +5,7 @@ import {
   coded,
   codeOf,
   currency,
+  line,
   reason,
   text,
   timestamp,
@@ -17,12 +18,11 @@ import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Payout accounts. Operators verify them.'
 
 export const permissions = {
   workspace: { 'withdrawal-channel': { sortOrder: 1100, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
-  operator: { 'withdrawal-channel': { sortOrder: 800, actions: ['read', 'verify'] } },
+  operator: { 'withdrawal-channel': { sortOrder: 800, actions: ['read', 'verify', 'reveal'] } },
 } as const satisfies Permissions
 
 export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
@@ -30,24 +30,25 @@ export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
   ACTIVE: 10091002,
   DISABLED: 10091003,
   REJECTED: 10091004,
+  SUSPENDED: 10091005,
 })
 export type WithdrawalChannelStatus = CodeOf<typeof withdrawalChannelStatus>
 
 export const channelType = codedFamily('channelType', { BANK: 10091101, CRYPTO: 10091102, CARD: 10091103 })
 export type ChannelType = CodeOf<typeof channelType>
 
-const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO'])
+const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO']).meta({ title: 'PayoutChannelType' })
 
 /**
- * The account number has at least four letters or digits, and can have separators. Replies contain it only in masked
- * form. A bank account needs a bank code, a crypto address a network.
+ * An account number has at least four letters or digits, and can contain separators. Replies contain it only in masked
+ * form.
  */
 const WithdrawalChannelRequest = z
   .strictObject({
     channelType: payoutChannelType,
     currency,
     country,
-    accountHolderName: text(128),
+    accountHolderName: line(128),
     accountNumber: z
       .string()
       .trim()
@@ -74,6 +75,20 @@ const WithdrawalChannel = z.object({
   rejectReason: z.string().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
+})
+
+/** An operator verifies this account or pays to it. */
+const RevealedAccount = z.object({
+  bizId,
+  workspaceBizId: bizId,
+  channelType: coded(channelType),
+  currency: z.string(),
+  country: z.string(),
+  accountHolderName: z.string(),
+  accountNumber: z.string(),
+  bankCode: z.string().nullable(),
+  network: z.string().nullable(),
+  channelStatus: coded(withdrawalChannelStatus),
 })
 
 const filters = {
@@ -104,7 +119,19 @@ export const createWithdrawalChannel = operation({
   policy: { ...money, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
   body: WithdrawalChannelRequest,
   reply: WithdrawalChannel,
-  refuses: ['STATE.CONFLICT'],
+  refuses: ['STATE.CONFLICT', 'ACCESS.OWNER_HOLD'],
+})
+
+export const reactivateWithdrawalChannel = operation({
+  id: 'withdrawalChannels.reactivate',
+  method: 'POST',
+  path: '/withdrawal-channels/{withdrawal_channel_id}/reactivate',
+  chains: ['consumer'],
+  summary: 'Confirm a suspended withdrawal channel',
+  policy: { ...member, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
+  body: 'none',
+  reply: WithdrawalChannel,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.OWNER_HOLD'],
 })
 
 export const listAllWithdrawalChannels = operation({
@@ -123,7 +150,7 @@ export const listAllWithdrawalChannels = operation({
 const verification = {
   method: 'POST',
   chains: ['system'],
-  policy: { ...operator, permission: 'withdrawal-channel:verify' },
+  policy: { ...operator, permission: 'withdrawal-channel:verify', stepUp: true },
   reply: WithdrawalChannel,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
@@ -142,4 +169,17 @@ export const rejectWithdrawalChannel = operation({
   path: '/withdrawal-channels/{withdrawal_channel_id}/reject',
   summary: 'Reject or disable a withdrawal channel',
   body: z.strictObject({ reason }),
+})
+
+export const revealWithdrawalChannel = operation({
+  id: 'withdrawalChannels.reveal',
+  method: 'POST',
+  path: '/withdrawal-channels/{withdrawal_channel_id}/reveal',
+  chains: ['system'],
+  summary: 'Reveal the account number of a channel',
+  policy: { ...operator, permission: 'withdrawal-channel:reveal', stepUp: true, rate: 'reveal' },
+  auditsRefusals: true,
+  body: z.strictObject({ reason }),
+  reply: RevealedAccount,
+  refuses: ['RESOURCE.NOT_FOUND'],
 })

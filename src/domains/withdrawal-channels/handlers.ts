@@ -10,11 +10,18 @@ import {
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { channelType, withdrawalChannelStatus } from './contract.ts'
-import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
+import {
+  type ChannelsPorts,
+  createChannel,
+  type RevealedChannel,
+  reactivateChannel,
+  rejectChannel,
+  revealChannel,
+  verifyChannel,
+} from './service.ts'
 import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
 
-/** Returns a channel with its masked account. */
-const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) => ({
+const toChannelView = ({ createdBy: _by, verifiedBy: _verifier, ...channel }: Channel, viewer: Viewer) => ({
   ...channel,
   channelType: toCodedValue(channelType, channel.channelType, viewer),
   channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
@@ -22,7 +29,11 @@ const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) =>
   updatedAt: toIso(channel.updatedAt),
 })
 
-/** Returns a channel with the kind of its workspace, for operators. */
+const toRevealedView = ({ accountNumber, ...channel }: RevealedChannel, viewer: Viewer) => ({
+  ...toChannelView(channel, viewer),
+  accountNumber,
+})
+
 const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
   ...toChannelView(channel, viewer),
   ...toWorkspaceKindView(channel.workspaceKind, viewer),
@@ -39,11 +50,18 @@ export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable
       const { bankCode = null, network = null, ...body } = request.body
       const context = {
         command: memberContext(request),
+        caller: request.caller,
         access: request.workspace,
         auditContext: auditContextOf(request),
       }
       const channel = await createChannel(ports, { ...body, bankCode, network }, context)
       return toChannelView(channel, viewerOf(words, request))
+    },
+
+    reactivateWithdrawalChannel: async (request) => {
+      const input = { id: bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id) }
+      const context = { caller: request.caller, access: request.workspace, auditContext: auditContextOf(request) }
+      return toChannelView(await reactivateChannel(ports, input, context), viewerOf(words, request))
     },
 
     listAllWithdrawalChannels: async (request) => {
@@ -65,5 +83,11 @@ export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable
       const { params, body } = request
       const input = { id: bizId<'withdrawalChannel'>(params.withdrawal_channel_id), reason: body.reason }
       return toChannelView(await rejectChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
+    },
+
+    revealWithdrawalChannel: async (request) => {
+      const { params, body } = request
+      const input = { id: bizId<'withdrawalChannel'>(params.withdrawal_channel_id), reason: body.reason }
+      return toRevealedView(await revealChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
   })

@@ -4,34 +4,57 @@
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
-import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type HandlerTable,
+  type RecoveredAccount,
+  type Words,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { keyedColumns } from './keyed-columns.ts'
 import { migrations } from './schema.ts'
-import type { ChannelsPorts } from './service.ts'
-import { type Channel, deleteChannels, readChannel } from './store.ts'
+import { type ChannelsPorts, suspendChannels } from './service.ts'
+import { deleteChannels, type PayoutChannelRow, readAnyChannel, readChannel, readPayoutChannel } from './store.ts'
+
+interface PayoutChannel extends Omit<PayoutChannelRow, 'createdBy' | 'verifiedBy'> {
+  /** The accounts that created and verified the channel. */
+  actors: readonly AccountId[]
+}
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
-  /** Returns the channel of a payout, or undefined if it does not exist in the workspace. */
-  channelOf(
-    workspace: WorkspaceId,
-    channel: string,
-  ): Promise<Pick<Channel, 'channelType' | 'channelStatus' | 'currency'> | undefined>
-  /** Deletes the channels of a sandbox during its reset. */
+  /** Returns undefined if the channel does not exist in the workspace. */
+  channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
+  /** A null workspace selects any workspace, for operators. */
+  maskedAccountOf(workspace: WorkspaceId | null, channel: string): Promise<string | undefined>
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
+  /** Affects only new channels of a recovered account. */
+  suspend(tx: Tx, account: RecoveredAccount): Promise<number>
 }
 
-/** Builds the domain. */
 export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }): WithdrawalChannels => ({
   handlers: createHandlers(ports, ports.words),
-  channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),
+  maskedAccountOf: async (workspace, channel) => {
+    const id = bizId<'withdrawalChannel'>(channel)
+    const found = workspace === null ? readAnyChannel(ports.database, id) : readChannel(ports.database, id, workspace)
+    return (await found)?.maskedAccount
+  },
+  channelOf: async (workspace, id) => {
+    const channel = await readPayoutChannel(ports.database, bizId<'withdrawalChannel'>(id), workspace)
+    if (!channel) return undefined
+    const { createdBy, verifiedBy, ...fields } = channel
+    return { ...fields, actors: verifiedBy === null ? [createdBy] : [createdBy, verifiedBy] }
+  },
   clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
+  suspend: (tx, account) => suspendChannels(ports, tx, account),
 })
 
 declare module '../../api/services.ts' {
   interface DomainServices {
-    withdrawalChannels: Pick<WithdrawalChannels, 'channelOf'>
+    withdrawalChannels: Pick<WithdrawalChannels, 'channelOf' | 'maskedAccountOf'>
   }
 }
 
@@ -39,14 +62,26 @@ export default domain({
   name: 'withdrawalChannels',
   ...declaredBy(contract),
   migrations,
+  keyedColumns,
   uses: ['members'],
-  create: ({ use, configuration, ...ports }) => {
-    const { memberships } = use('members')
-    const { handlers, clean, channelOf } = createWithdrawalChannels({
+  create: ({ use, sessions, configuration, ...ports }) => {
+    const { memberships, notices } = use('members')
+    const { handlers, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
       ...ports,
-      members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
+      members: {
+        assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
+        assertNotHeld: (tx, member, at) => memberships.assertNotHeld(tx, member, at),
+      },
+      notices,
+      assertSessionOpen: sessions.assertOpen,
       maxPerWorkspace: configuration.money.withdrawal.maxChannelsPerWorkspace,
+      suspendYoungerThanMs: configuration.passwords.suspendChannelsYoungerThanMs,
     })
-    return { handlers, service: { channelOf }, onSandboxReset: clean }
+    return {
+      handlers,
+      service: { channelOf, maskedAccountOf },
+      onSandboxReset: clean,
+      onAccountRecovered: suspend,
+    }
   },
 })

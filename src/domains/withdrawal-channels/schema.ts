@@ -17,8 +17,11 @@ interface WithdrawalChannelsTable {
   bank_code: string | null
   network: string | null
   channel_status: WithdrawalChannelStatus
+  /** A suspended channel gets this status back. Null for other channels. */
+  suspended_status: 'PENDING_VERIFICATION' | 'ACTIVE' | null
   reject_reason: string | null
   created_by: AccountId
+  verified_by: AccountId | null
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -29,9 +32,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/**
- * External accounts for payouts of a workspace. The account number is encrypted; its keyed digest detects duplicates.
- */
 const channels = [
   `CREATE TABLE withdrawal_channels (
     workspace_biz_id uuid NOT NULL REFERENCES workspaces,
@@ -46,22 +46,26 @@ const channels = [
     bank_code text,
     network text,
     channel_status text NOT NULL
-      CHECK (channel_status IN ('PENDING_VERIFICATION', 'ACTIVE', 'DISABLED', 'REJECTED')),
+      CHECK (channel_status IN ('PENDING_VERIFICATION', 'ACTIVE', 'DISABLED', 'REJECTED', 'SUSPENDED')),
+    suspended_status text CHECK (suspended_status IN ('PENDING_VERIFICATION', 'ACTIVE')),
     reject_reason text,
     created_by uuid NOT NULL,
+    verified_by uuid,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
-    PRIMARY KEY (workspace_biz_id, biz_id)
+    PRIMARY KEY (workspace_biz_id, biz_id),
+    CHECK ((channel_status = 'SUSPENDED') = (suspended_status IS NOT NULL))
   )`,
   `CREATE UNIQUE INDEX withdrawal_channels_once ON withdrawal_channels (workspace_biz_id, account_digest)
-    WHERE channel_status IN ('PENDING_VERIFICATION', 'ACTIVE')`,
+    WHERE channel_status IN ('PENDING_VERIFICATION', 'ACTIVE', 'SUSPENDED')`,
+  `CREATE INDEX withdrawal_channels_creator ON withdrawal_channels (created_by, created_at)`,
   `CREATE INDEX withdrawal_channels_biz_id ON withdrawal_channels (biz_id)`,
   `CREATE INDEX withdrawal_channels_status ON withdrawal_channels (channel_status, created_at)`,
 ]
 
 /**
- * Creating and approving a withdrawal locks its channel in share mode, so that the channel cannot be disabled
- * concurrently. SQLSTATE PW001 rejects a withdrawal whose channel is not active.
+ * Locks the channel in share mode, so that it cannot be disabled while a withdrawal is created, approved or
+ * completed. Without an active channel, the command fails with SQLSTATE PW001.
  */
 const guards = [
   `CREATE FUNCTION withdrawal_channels_require() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -78,8 +82,16 @@ const guards = [
   `CREATE TRIGGER withdrawal_channels_require AFTER INSERT ON orders
     FOR EACH ROW WHEN (NEW.order_type = 'WITHDRAWAL') EXECUTE FUNCTION withdrawal_channels_require()`,
   `CREATE TRIGGER withdrawal_channels_still AFTER UPDATE OF status ON orders
-    FOR EACH ROW WHEN (NEW.order_type = 'WITHDRAWAL' AND OLD.status = 'PENDING_APPROVAL' AND NEW.status = 'PROCESSING')
+    FOR EACH ROW WHEN (NEW.order_type = 'WITHDRAWAL' AND OLD.status <> NEW.status
+      AND NEW.status IN ('PROCESSING', 'COMPLETED'))
     EXECUTE FUNCTION withdrawal_channels_require()`,
 ]
 
-export const migrations = [sqlMigration('001-baseline', [...channels, ...guards])]
+export const migrations = [
+  sqlMigration('001-baseline', [...channels, ...guards]),
+  // For operators.
+  sqlMigration('002-lists', [
+    `CREATE INDEX IF NOT EXISTS withdrawal_channels_created ON withdrawal_channels (created_at, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS withdrawal_channels_changed ON withdrawal_channels (updated_at, biz_id)`,
+  ]),
+]

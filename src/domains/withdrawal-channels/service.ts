@@ -1,22 +1,28 @@
 import { z } from 'zod'
+import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  addMs,
   bizId,
+  type Caller,
   type Clock,
   type Ids,
+  type Instant,
   invalid,
   notFound,
+  type RecoveredAccount,
   Refusal,
   toInstant,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { CommandContext, Ledger } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { withdrawalChannelStatus } from './contract.ts'
 import {
+  accountParts,
   type ChannelStatus,
   type ChannelType,
   canonicalizeAccount,
@@ -29,23 +35,35 @@ import {
   countOpenChannels,
   insertChannel,
   lockChannel,
+  readChannel,
+  readSealedChannel,
+  restoreChannel,
   setChannelStatus,
+  suspendChannelsOf,
 } from './store.ts'
 
 export interface ChannelsPorts {
   database: Database
-  /** The ledger stores the results of requests and checks the four-eyes rule. */
+  /** Stores the results of requests and checks the four-eyes rule. */
   ledger: Ledger
   clock: Clock
   ids: Ids
   secretBox: SecretBox
   digest: KeyedDigest
-  /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
-  /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
-  members: { assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown> }
-  /** Maximum number of pending and active channels per workspace. */
+  members: {
+    /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
+    assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
+    /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. */
+    assertNotHeld(tx: Tx, member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
+  }
+  /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
+  assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
+  notices: OwnerNotices
+  /** Counts pending, active and suspended channels. */
   maxPerWorkspace: number
+  /** Maximum age of a channel that the recovery of its creator's account suspends. */
+  suspendYoungerThanMs: number
 }
 
 export interface ChannelInput {
@@ -58,9 +76,9 @@ export interface ChannelInput {
   network: string | null
 }
 
-/** The context of a command that creates a channel: the request, the caller's access, and the audit entry. */
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
+  caller: Caller
   access: WorkspaceAccess
   auditContext: AuditContext
 }
@@ -76,6 +94,7 @@ const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandC
     channelStatus: 'PENDING_VERIFICATION',
     rejectReason: null,
     createdBy: context.actor,
+    verifiedBy: null,
     createdAt: at,
     updatedAt: at,
   }
@@ -88,34 +107,45 @@ const insertNewChannel = async (
   context: CommandContext<WorkspaceId>,
 ): Promise<Channel> => {
   const channel = newChannel(ports, input, context)
-  const { channelType, currency, accountNumber } = input
-  const bank = input.bankCode ?? input.network ?? ''
-  const canonical = canonicalizeAccount(channelType, accountNumber)
+  const { accountNumber } = input
   const account = {
     sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
-    digest: ports.digest('withdrawal-account', channelType, currency, bank, canonical),
+    digests: ports.digest.candidates('withdrawal-account', ...accountParts(input)),
   }
   if (!(await insertChannel(tx, channel, account)))
     throw new Refusal('STATE.CONFLICT', { internal: 'the workspace already has this account' })
   return channel
 }
 
+type Key = CommandContext<WorkspaceId>['key']
+
 /**
- * Returns the idempotency key with a keyed hash of the body. From a plain hash, an attacker could guess the account
- * number.
+ * Hashes the body with the current and previous secret keys. An attacker could guess the account number from a plain
+ * hash.
  */
-const idempotencyKey = (
-  { digest }: ChannelsPorts,
-  { key }: CommandContext<WorkspaceId>,
-): CommandContext<WorkspaceId>['key'] => ({
-  ...key,
-  bodyHash: Buffer.from(digest('withdrawal-channel-request', key.bodyHash)).toString('hex'),
-})
+const idempotencyKeys = ({ digest }: ChannelsPorts, { key }: CommandContext<WorkspaceId>): [Key, ...Key[]] => {
+  const keyOf = (bodyDigest: Uint8Array): Key => ({ ...key, bodyHash: Buffer.from(bodyDigest).toString('hex') })
+  const [current, ...previous] = digest.candidates('withdrawal-channel-request', key.bodyHash)
+  return [keyOf(current), ...previous.map(keyOf)]
+}
+
+/** Throws REQUEST.ID_REUSED if no key has the hash of the stored body. */
+const findStored = async (
+  ledger: Pick<Ledger, 'findStoredResult'>,
+  [key, ...previous]: readonly [Key, ...Key[]],
+): Promise<{ result: unknown } | undefined> => {
+  try {
+    return await ledger.findStoredResult(key)
+  } catch (error) {
+    const [next, ...rest] = previous
+    if (next === undefined || !(error instanceof Refusal && error.code === 'REQUEST.ID_REUSED')) throw error
+    return findStored(ledger, [next, ...rest])
+  }
+}
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.number().transform(toInstant)
 
-/** Parses the stored result of a request. */
 const storedChannel: z.ZodType<Channel> = z.object({
   bizId: idOf<'withdrawalChannel'>(),
   workspaceBizId: idOf<'workspace'>(),
@@ -129,37 +159,87 @@ const storedChannel: z.ZodType<Channel> = z.object({
   channelStatus: z.enum(withdrawalChannelStatus.codes),
   rejectReason: z.string().nullable(),
   createdBy: idOf<'account'>(),
+  verifiedBy: idOf<'account'>().nullable(),
   createdAt: instant,
   updatedAt: instant,
 })
 
-/** Registers an account for payouts. An operator must verify it before use. Idempotent by the request's key. */
+const noticeOf = (kind: OwnerNoticeKind, { workspaceBizId, maskedAccount, currency }: Channel) => ({
+  kind,
+  workspaceId: workspaceBizId,
+  about: `${maskedAccount} ${currency}`,
+})
+
+/** An operator must verify the account before use. Idempotent by the request's key. */
 export const createChannel = async (
   ports: ChannelsPorts,
   input: ChannelInput,
-  { command, access: by, auditContext }: ChannelContext,
+  { command, caller, access: by, auditContext }: ChannelContext,
 ): Promise<Channel> => {
   if (!ports.isCountry(input.country)) throw invalid('country')
   return inTransaction(ports.database, async (tx) => {
     const ledger = ports.ledger.within(tx)
-    const key = idempotencyKey(ports, command)
-    const stored = await ledger.findStoredResult(key)
+    const keys = idempotencyKeys(ports, command)
+    const stored = await findStored(ledger, keys)
     if (stored) return storedChannel.parse(stored.result)
     await ports.members.assertAccess(tx, command.actor, by)
+    await ports.assertSessionOpen(tx, caller)
+    const member = { accountId: command.actor, workspaceId: command.workspace }
+    await ports.members.assertNotHeld(tx, member, command.receivedAt)
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
     await recordSuccess(tx, auditContext, { workspaceId: command.workspace, targetId: channel.bizId })
-    await ledger.storeResult(key, channel)
+    await ports.notices.queue(tx, {
+      ...noticeOf('CHANNEL_CREATED', channel),
+      actorId: command.actor,
+      at: auditContext.at,
+    })
+    await ledger.storeResult(keys[0], channel)
     return channel
   })
 }
 
-type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
+/** Suspended channels get no payouts. */
+export const suspendChannels = (
+  { suspendYoungerThanMs }: Pick<ChannelsPorts, 'suspendYoungerThanMs'>,
+  tx: Tx,
+  { accountId, at }: RecoveredAccount,
+): Promise<number> => suspendChannelsOf(tx, accountId, { createdAfter: addMs(at, -suspendYoungerThanMs), at })
 
-/** Changes the status of a channel that another person created. Throws STATE.CONFLICT if `decide` returns undefined. */
+/** Throws ACCESS.OWNER_HOLD for a new owner, and STATE.CONFLICT if the channel is not suspended. */
+export const reactivateChannel = (
+  { database, members, assertSessionOpen }: ChannelsPorts,
+  { id }: { id: ChannelId },
+  { caller, access, auditContext }: Omit<ChannelContext, 'command'>,
+): Promise<Channel> =>
+  inTransaction(database, async (tx) => {
+    const scope = { workspace: access.id, channel: id }
+    await members.assertAccess(tx, auditContext.accountId, access)
+    await assertSessionOpen(tx, caller)
+    const member = { accountId: auditContext.accountId, workspaceId: access.id }
+    await members.assertNotHeld(tx, member, auditContext.at)
+    const restored = await restoreChannel(tx, scope, auditContext.at)
+    if (!restored) {
+      const channel = await readChannel(tx, id, access.id)
+      if (!channel) throw notFound('no such withdrawal channel in this workspace')
+      throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
+    }
+    const detail = { status: restored.channelStatus }
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id, detail })
+    return restored
+  })
+
+type Decision = (
+  status: ChannelStatus,
+) => { status: Exclude<ChannelStatus, 'SUSPENDED'>; rejectReason: string | null } | undefined
+
+/**
+ * The operator must not have created the channel, and must not belong to its workspace. Throws STATE.CONFLICT if
+ * `decide` returns undefined.
+ */
 const decideOnChannel = (
-  { database, ledger }: ChannelsPorts,
+  { database, ledger, notices }: ChannelsPorts,
   id: ChannelId,
   auditContext: AuditContext,
   decide: Decision,
@@ -167,7 +247,9 @@ const decideOnChannel = (
   inTransaction(database, async (tx) => {
     const channel = await lockChannel(tx, id)
     if (!channel) throw notFound('no such withdrawal channel')
-    await ledger.within(tx).assertDifferentPerson(channel.createdBy, auditContext.accountId)
+    const within = ledger.within(tx)
+    await within.assertDifferentPerson(channel.createdBy, auditContext.accountId)
+    await within.assertOutsider(channel.workspaceBizId, auditContext.accountId)
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
     await recordSuccess(tx, auditContext, {
@@ -175,10 +257,13 @@ const decideOnChannel = (
       targetId: id,
       detail: { status: to.status },
     })
-    return setChannelStatus(tx, channel, { ...to, at: auditContext.at })
+    const verifiedBy = to.status === 'ACTIVE' ? auditContext.accountId : channel.verifiedBy
+    const changed = await setChannelStatus(tx, channel, { ...to, verifiedBy, at: auditContext.at })
+    if (to.status === 'ACTIVE')
+      await notices.queue(tx, { ...noticeOf('CHANNEL_VERIFIED', channel), actorId: null, at: auditContext.at })
+    return changed
   })
 
-/** Makes a pending channel active. */
 export const verifyChannel = (
   ports: ChannelsPorts,
   { id }: { id: ChannelId },
@@ -188,7 +273,7 @@ export const verifyChannel = (
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
 
-/** Rejects a pending channel, or disables an active one. The channel then gets no further payouts. */
+/** Disables an active or suspended channel, which then gets no further payouts. */
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },
@@ -198,3 +283,31 @@ export const rejectChannel = (
     const to = statusAfterRejection(status)
     return to && { status: to, rejectReason: reason }
   })
+
+export type RevealedChannel = Channel & { accountNumber: string }
+
+/**
+ * The audit log records the reason, even if the request is refused. The entry is stored before the number is returned.
+ */
+export const revealChannel = async (
+  { database, secretBox }: ChannelsPorts,
+  { id, reason }: { id: ChannelId; reason: string },
+  auditContext: AuditContext,
+): Promise<RevealedChannel> => {
+  const found = await readSealedChannel(database, id)
+  if (!found) {
+    const detail = { reason: 'RESOURCE.NOT_FOUND', statedReason: reason }
+    await recordRefusal(database, auditContext, { workspaceId: null, targetId: id, detail })
+    throw notFound('no such withdrawal channel')
+  }
+  const { accountSealed, ...channel } = found
+  const accountNumber = Buffer.from(secretBox.open('withdrawal-account', id, accountSealed)).toString()
+  await inTransaction(database, (tx) =>
+    recordSuccess(tx, auditContext, {
+      workspaceId: channel.workspaceBizId,
+      targetId: id,
+      detail: { statedReason: reason },
+    }),
+  )
+  return { ...channel, accountNumber }
+}

@@ -15,7 +15,6 @@ import type { ChannelStatus, ChannelType } from './rules.ts'
 
 export type ChannelId = BizId<'withdrawalChannel'>
 
-/** A channel without its encrypted account number. */
 export interface Channel {
   bizId: ChannelId
   workspaceBizId: WorkspaceId
@@ -29,6 +28,8 @@ export interface Channel {
   channelStatus: ChannelStatus
   rejectReason: string | null
   createdBy: AccountId
+  /** Null until an operator verifies the channel. */
+  verifiedBy: AccountId | null
   createdAt: Instant
   updatedAt: Instant
 }
@@ -46,16 +47,18 @@ const columns = [
   'channel_status as channelStatus',
   'reject_reason as rejectReason',
   'created_by as createdBy',
+  'verified_by as verifiedBy',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const
 
-/**
- * The statuses of pending and active channels. They are literals, so that a cached query plan uses the partial index.
- */
-const open = [sql.lit<ChannelStatus>('PENDING_VERIFICATION'), sql.lit<ChannelStatus>('ACTIVE')]
+/** These are literals, so that a cached query plan uses the partial index. */
+const open = [
+  sql.lit<ChannelStatus>('PENDING_VERIFICATION'),
+  sql.lit<ChannelStatus>('ACTIVE'),
+  sql.lit<ChannelStatus>('SUSPENDED'),
+]
 
-/** Returns the number of pending and active channels of a workspace. */
 export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('withdrawal_channels')
@@ -66,12 +69,26 @@ export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise
   return total
 }
 
-/** Returns false if the workspace already has a pending or active channel with the same account. */
+/**
+ * Returns false if the workspace has an open channel with the same account. The workspace must be locked. The first
+ * digest is current; the others use previous secret keys.
+ */
 export const insertChannel = async (
   tx: Tx,
   channel: Channel,
-  account: { sealed: Uint8Array; digest: Uint8Array },
+  account: { sealed: Uint8Array; digests: readonly [Uint8Array, ...Uint8Array[]] },
 ): Promise<boolean> => {
+  const [digest, ...previousDigests] = account.digests
+  if (previousDigests.length > 0) {
+    const known = await tx
+      .selectFrom('withdrawal_channels')
+      .select('biz_id')
+      .where('workspace_biz_id', '=', channel.workspaceBizId)
+      .where('account_digest', 'in', previousDigests)
+      .where('channel_status', 'in', open)
+      .executeTakeFirst()
+    if (known) return false
+  }
   const { numInsertedOrUpdatedRows: inserted } = await tx
     .insertInto('withdrawal_channels')
     .values({
@@ -83,12 +100,14 @@ export const insertChannel = async (
       account_holder_name: channel.accountHolderName,
       masked_account: channel.maskedAccount,
       account_sealed: account.sealed,
-      account_digest: account.digest,
+      account_digest: digest,
       bank_code: channel.bankCode,
       network: channel.network,
       channel_status: channel.channelStatus,
+      suspended_status: null,
       reject_reason: channel.rejectReason,
       created_by: channel.createdBy,
+      verified_by: channel.verifiedBy,
       created_at: toDate(channel.createdAt),
       updated_at: toDate(channel.updatedAt),
     })
@@ -113,7 +132,6 @@ const matchingChannels = (database: Database, { channelStatus, channelType, curr
   return found
 }
 
-/** Returns a workspace's channels, newest first. */
 export const listChannels = (database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> =>
   matchingChannels(database, filter)
     .where('workspace_biz_id', '=', workspace)
@@ -123,7 +141,7 @@ export const listChannels = (database: Database, workspace: WorkspaceId, filter:
     .execute()
 
 export interface ChannelQuery extends ChannelFilter, PageRequest {
-  /** If absent, channels of every workspace. */
+  /** If undefined, selects every workspace. */
   workspace?: WorkspaceId | undefined
   workspaceKind?: WorkspaceKind | undefined
   from?: Instant | undefined
@@ -137,7 +155,7 @@ export type ListedChannel = Channel & { workspaceKind: WorkspaceKind }
 const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
-/** Returns one page of the channels of all workspaces, for operators. */
+/** For operators: covers all workspaces. */
 export const listAllChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matchingChannels(database, query)
@@ -153,9 +171,8 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   return readPage(found, ordered, query)
 }
 
-/** Returns the channel, or undefined if it does not exist in the workspace. */
 export const readChannel = (
-  database: Database,
+  database: Database | Tx,
   channel: ChannelId,
   workspace: WorkspaceId,
 ): Promise<Channel | undefined> =>
@@ -166,25 +183,103 @@ export const readChannel = (
     .select(columns)
     .executeTakeFirst()
 
-/** Deletes the channels of a sandbox. Its orders stay and refer to deleted channels. */
+export type PayoutChannelRow = Pick<
+  Channel,
+  'channelType' | 'channelStatus' | 'currency' | 'createdBy' | 'verifiedBy'
+> & { accountDigest: string }
+
+export const readPayoutChannel = (
+  database: Database,
+  channel: ChannelId,
+  workspace: WorkspaceId,
+): Promise<PayoutChannelRow | undefined> =>
+  database
+    .selectFrom('withdrawal_channels')
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', channel)
+    .select(['channel_type as channelType', 'channel_status as channelStatus', 'currency'])
+    .select(['created_by as createdBy', 'verified_by as verifiedBy'])
+    .select(sql<string>`encode(account_digest, 'hex')`.as('accountDigest'))
+    .executeTakeFirst()
+
+/** For operators: the channel can belong to any workspace. */
+export const readAnyChannel = (database: Database, channel: ChannelId): Promise<Channel | undefined> =>
+  database.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).executeTakeFirst()
+/** The channel can belong to any workspace. */
+export const readSealedChannel = (
+  store: Database | Tx,
+  channel: ChannelId,
+): Promise<(Channel & { accountSealed: Uint8Array }) | undefined> =>
+  store
+    .selectFrom('withdrawal_channels')
+    .where('biz_id', '=', channel)
+    .select(columns)
+    .select('account_sealed as accountSealed')
+    .executeTakeFirst()
+
+/** Orders still refer to the deleted channels. */
 export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
   await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
 }
 
-/** Returns a channel of any workspace and locks it until the transaction ends. */
+/** The channel can belong to any workspace. */
 export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
 
-/** Sets the status of a channel. */
-export const setChannelStatus = (
-  tx: Tx,
-  { bizId, workspaceBizId }: Channel,
-  to: { status: ChannelStatus; rejectReason: string | null; at: Instant },
-): Promise<Channel> =>
+interface StatusChange {
+  status: Exclude<ChannelStatus, 'SUSPENDED'>
+  rejectReason: string | null
+  verifiedBy: AccountId | null
+  at: Instant
+}
+
+export const setChannelStatus = (tx: Tx, { bizId, workspaceBizId }: Channel, to: StatusChange): Promise<Channel> =>
   tx
     .updateTable('withdrawal_channels')
-    .set({ channel_status: to.status, reject_reason: to.rejectReason, updated_at: toDate(to.at) })
+    .set({
+      channel_status: to.status,
+      suspended_status: null,
+      reject_reason: to.rejectReason,
+      verified_by: to.verifiedBy,
+      updated_at: toDate(to.at),
+    })
     .where('workspace_biz_id', '=', workspaceBizId)
     .where('biz_id', '=', bizId)
     .returning(columns)
     .executeTakeFirstOrThrow()
+
+/** Covers all workspaces. */
+export const suspendChannelsOf = async (
+  tx: Tx,
+  creator: AccountId,
+  { createdAfter, at }: { createdAfter: Instant; at: Instant },
+): Promise<number> => {
+  const suspended = await tx
+    .updateTable('withdrawal_channels')
+    .set({
+      channel_status: 'SUSPENDED',
+      suspended_status: sql`channel_status`,
+      updated_at: toDate(at),
+    })
+    .where('created_by', '=', creator)
+    .where('created_at', '>', timestamptz(createdAfter))
+    .where('channel_status', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
+    .returning('biz_id')
+    .execute()
+  return suspended.length
+}
+
+/** Returns undefined if the channel is not suspended or does not exist. */
+export const restoreChannel = (
+  tx: Tx,
+  { workspace, channel }: { workspace: WorkspaceId; channel: ChannelId },
+  at: Instant,
+): Promise<Channel | undefined> =>
+  tx
+    .updateTable('withdrawal_channels')
+    .set({ channel_status: sql`suspended_status`, suspended_status: null, updated_at: toDate(at) })
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', channel)
+    .where('channel_status', '=', 'SUSPENDED')
+    .returning(columns)
+    .executeTakeFirst()

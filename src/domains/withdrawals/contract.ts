@@ -6,6 +6,7 @@ import {
   codeOf,
   decimal,
   id,
+  line,
   orderFields,
   statusHistory,
   text,
@@ -16,7 +17,6 @@ import type { Permissions } from '../../contract/permissions.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../../ledger/contract.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Payouts. Operators approve and settle them.'
 
 export const permissions = {
@@ -92,6 +92,8 @@ export const createWithdrawal = operation({
     'WALLET.INSUFFICIENT_FUNDS',
     'WALLET.LIMIT_EXCEEDED',
     'WALLET.NOT_ACTIVE',
+    'ACCESS.STEP_UP_REQUIRED',
+    'ACCESS.OWNER_HOLD',
   ],
 })
 
@@ -132,13 +134,13 @@ export const rejectWithdrawal = operation({
   summary: 'Reject a withdrawal and release its funds',
 })
 
-/** The body is optional. The handler gets undefined without one. */
+/** Without a body, the handler gets undefined. */
 export const completeWithdrawal = operation({
   ...orderDecision(WithdrawalOrder, 'withdrawal:settle'),
   id: 'withdrawals.complete',
   path: '/withdrawals/{withdrawal_id}/complete',
   summary: 'Mark a withdrawal as paid and debit the wallet',
-  body: z.strictObject({ externalReference: text(128).optional() }).optional(),
+  body: z.strictObject({ externalReference: line(128).optional() }).optional(),
 })
 
 export const failWithdrawal = operation({

@@ -14,9 +14,9 @@ import {
   operatorContext,
   reachedAt,
   toCodedValue,
+  toOperatorOrderView,
   toOrderQuery,
   toOrderView,
-  toWorkspaceKindView,
   type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
@@ -33,7 +33,6 @@ import {
   type WithdrawalsPorts,
 } from './service.ts'
 
-/** Returns a withdrawal as the viewer sees it. */
 export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
   return {
@@ -49,13 +48,11 @@ export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   }
 }
 
-/** Returns a withdrawal with the kind of its workspace, for operators. */
 const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
   ...toWithdrawalView(order, viewer),
-  ...toWorkspaceKindView(order.workspaceKind, viewer),
+  ...toOperatorOrderView(order, viewer),
 })
 
-/** Returns the handlers of the withdrawal operations. */
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listWithdrawals: async (request) => {

@@ -1,31 +1,53 @@
 /**
  * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating a withdrawal holds the funds; operators
- * approve and complete it. Start reading in `contract.ts` and `service.ts`. `order.ts` maps a withdrawal to an order of
- * the ledger.
+ * approve and complete it. Start reading in `contract.ts` and `service.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import { type OutgoingSettings, parseOutgoingRules } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
 import { withdrawalHandlers } from './handlers.ts'
 import { type PayoutSettings, PayoutTariffs } from './rules.ts'
 import type { WithdrawalsPorts } from './service.ts'
 
-export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
+export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts' | 'outgoing'> & {
   words: Words
+  outgoing: OutgoingSettings
   payouts: readonly PayoutSettings[]
 }
 
-/** Builds the domain. Throws a RangeError for an invalid amount in the settings. */
-export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
-  handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
+/** Throws a RangeError for an invalid amount in the settings. */
+export const createWithdrawals = ({
+  payouts,
+  outgoing,
+  words,
+  ...ports
+}: WithdrawalsOptions): { handlers: HandlerTable } => ({
+  handlers: withdrawalHandlers(
+    { ...ports, payouts: new PayoutTariffs(payouts), outgoing: parseOutgoingRules(outgoing) },
+    words,
+  ),
 })
 
 export default domain({
   name: 'withdrawals',
   ...declaredBy(contract),
-  uses: ['wallets', 'withdrawalChannels'],
-  create: ({ ledger, words, use, configuration }) => {
-    const { channelOf } = use('withdrawalChannels')
-    return createWithdrawals({ ledger, words, channelOf, payouts: configuration.money.withdrawal.payouts })
+  uses: ['members', 'wallets', 'withdrawalChannels'],
+  create: ({ database, ledger, words, use, configuration: { money, mfa } }) => {
+    const { memberships, notices } = use('members')
+    return createWithdrawals({
+      database,
+      ledger,
+      words,
+      notices,
+      channelOf: use('withdrawalChannels').channelOf,
+      assertNotHeld: (member, at) => memberships.assertNotHeld(database, member, at),
+      payouts: money.withdrawal.payouts,
+      outgoing: {
+        above: money.stepUpAbove.withdrawals,
+        apiKeys: money.stepUpAbove.apiKeys,
+        stepUpMs: mfa.stepUpMs,
+      },
+    })
   },
 })

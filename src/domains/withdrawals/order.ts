@@ -1,20 +1,30 @@
 import { z } from 'zod'
-import { type Money, money, type OrderId, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
-  dailyUsageData,
+  type AccountId,
+  type Money,
+  money,
+  type OrderId,
+  subtract,
+  type WalletId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import {
+  dailyLimits,
   type Entry,
   feeEntries,
   type NewOrder,
   type Order,
   type OrderMove,
+  operatorApproval,
   operatorDecision,
+  type Usage,
   type WalletParty,
 } from '../../ledger/index.ts'
 import type { WithdrawalTerms } from './rules.ts'
 
-/* Maps a withdrawal to an order of the ledger: its data, accounts, entries and status changes. */
+/* Maps a withdrawal to an order of the ledger. */
 
-/** The data of the order. Amounts are strings of minor units. */
+/** Amounts are strings of minor units. */
 const storedData = z.object({
   withdrawalChannelBizId: z.string(),
   amount: z.string().transform(BigInt),
@@ -25,21 +35,20 @@ const storedData = z.object({
   externalReference: z.string().nullable(),
 })
 
-/** A withdrawal, as its order stores it. */
 export interface Withdrawal {
   wallet: WalletId
   withdrawalChannelBizId: string
-  /** The amount that is debited from the wallet, including the fee. */
+  /** The debited amount, including the fee. */
   amount: Money
   fee: Money
-  /** The amount that is paid out: the amount minus the fee. */
+  /** Amount minus fee, which is paid out. */
   net: Money
   remark: string | null
   failureReason: string | null
   externalReference: string | null
 }
 
-/** Returns the withdrawal of an order. Throws if the order is not a withdrawal. */
+/** Throws if the order is not a withdrawal. */
 export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order): Withdrawal => {
   if (wallet === null) throw new TypeError(`withdrawal ${bizId} lacks its wallet`)
   const { amount: minor, feeAmount, currency, ...notes } = storedData.parse(data)
@@ -47,7 +56,6 @@ export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order):
   return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
 }
 
-/** Returns the debited wallet as a party. It must be active. */
 export const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
   label: 'source',
   wallet,
@@ -57,8 +65,12 @@ export const debitedWallet = (wallet: WalletId, currency: string, workspace: Wor
   currencyField: 'walletBizId',
 })
 
-/** Returns a withdrawal that waits for approval. */
-export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): NewOrder => ({
+/** Returns a withdrawal that waits for approval. `outgoing` contains the totals that require a step-up. */
+export const newWithdrawal = (
+  terms: WithdrawalTerms,
+  workspace: WorkspaceId,
+  outgoing: readonly Usage[],
+): NewOrder => ({
   workspace,
   type: 'WITHDRAWAL',
   data: {
@@ -69,19 +81,24 @@ export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): N
     remark: terms.remark,
     failureReason: null,
     externalReference: null,
-    ...dailyUsageData(terms.channelType, terms.tariff),
   },
   steps: [{ status: 'PENDING_APPROVAL' }],
+  usage: [
+    ...dailyLimits(terms.tariff, {
+      usageOf: `WITHDRAWAL ${terms.channelType}`,
+      amount: terms.amount,
+      externalAccount: terms.accountDigest,
+    }),
+    ...outgoing,
+  ],
 })
 
-/** Returns the entries: the net amount goes to CLEARING, and the fee to the house. */
 export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [
   { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
   { account: 'clearing', amount: net.minor, flowType: 'WITHDRAWAL' },
   ...feeEntries('source', fee),
 ]
 
-/** Cancels a withdrawal before its approval and releases its funds. */
 export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove => ({
   id,
   type: 'WITHDRAWAL',
@@ -91,14 +108,18 @@ export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove
   endHolds: 'RELEASED',
 })
 
-/** Approves a withdrawal. The funds stay held until the payout is completed or fails. */
-export const approvalMove = (id: OrderId): OrderMove => ({
-  ...operatorDecision('WITHDRAWAL', id),
+/**
+ * The funds stay held until the payout is completed or fails. A person in `priorActors` created or verified the payout
+ * account and cannot approve.
+ */
+export const approvalMove = (id: OrderId, priorActors: readonly AccountId[]): OrderMove => ({
+  ...operatorApproval('WITHDRAWAL', id),
+  priorActors,
   expected: ['PENDING_APPROVAL'],
   steps: [{ status: 'PROCESSING' }],
 })
 
-/** Ends a withdrawal without a payout. The status is REJECTED before the approval, and FAILED after it. */
+/** The status is REJECTED before the approval, and FAILED after it. */
 const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string): OrderMove => ({
   ...operatorDecision('WITHDRAWAL', id),
   expected: [from],
@@ -107,17 +128,14 @@ const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string)
   endHolds: 'RELEASED',
 })
 
-/** Rejects a withdrawal before its approval. */
 export const rejectionMove = (id: OrderId, reason: string): OrderMove =>
   endWithoutPayout(id, 'PENDING_APPROVAL', 'REJECTED', reason)
 
-/** Fails an approved withdrawal. */
 export const failureMove = (id: OrderId, reason: string): OrderMove =>
   endWithoutPayout(id, 'PROCESSING', 'FAILED', reason)
 
-/** Completes an approved withdrawal with its held funds. */
 export const completionMove = (id: OrderId, externalReference: string | null): OrderMove => ({
-  ...operatorDecision('WITHDRAWAL', id),
+  ...operatorApproval('WITHDRAWAL', id),
   expected: ['PROCESSING'],
   steps: [{ status: 'COMPLETED' }],
   data: { externalReference },

@@ -1,59 +1,59 @@
-import type { Configuration } from '../../config/index.ts'
-import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
+import type { Configuration } from '../../api/domain.ts'
+import { type AccountId, invalid, Refusal, type WalletId } from '../../kernel/index.ts'
 import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
 
 export type PayoutType = PayoutSettings['channelType']
 
-/** The limits and fees of payouts, by channel type and currency, as configured. */
 export type PayoutSettings = Configuration['money']['withdrawal']['payouts'][number]
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 
-/** The tariffs of payouts by channel type and currency. */
 export class PayoutTariffs {
   readonly #tariffs: ReadonlyMap<string, Tariff>
 
-  /** Parses the tariffs. Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
+  /** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
   constructor(settings: readonly PayoutSettings[]) {
     this.#tariffs = new Map(settings.map((each) => [keyOf(each.channelType, each.currency), parseTariff(each)]))
   }
 
-  /** Returns the tariff, or undefined if the deployment has no payouts of this type and currency. */
+  /** Returns undefined if the deployment does not offer payouts of this type in this currency. */
   find(channelType: PayoutType, currency: string): Tariff | undefined {
     return this.#tariffs.get(keyOf(channelType, currency))
   }
 }
 
-/** The fields of a withdrawal channel that withdrawals use. */
 export interface PayoutChannel {
   channelType: PayoutType
   channelStatus: string
   currency: string
+  /** The accounts that created and verified the channel. */
+  actors: readonly AccountId[]
+  /** Equal for the same account in all workspaces. */
+  accountDigest: string
 }
 
-/** A requested withdrawal. */
 export interface WithdrawalInput {
   wallet: WalletId
   channel: string
-  /** The amount as a decimal string in the wallet's currency. */
+  /** A decimal string in the wallet's currency. */
   amount: string
   remark: string | null
 }
 
-/** The tariff, amount and fee of a withdrawal. */
 export interface WithdrawalTerms extends Charge, Omit<WithdrawalInput, 'amount'> {
   channelType: PayoutType
+  accountDigest: string
   tariff: Tariff
 }
 
 /**
- * Returns the terms of a withdrawal from the wallet. Throws CHANNEL.NOT_AVAILABLE or WALLET.LIMIT_EXCEEDED, and
- * VALIDATION.INVALID_PARAMETER for a channel of another currency.
+ * Throws CHANNEL.NOT_AVAILABLE or WALLET.LIMIT_EXCEEDED. Throws VALIDATION.INVALID_PARAMETER if the channel and the
+ * wallet have different currencies.
  */
 export const computeTerms = (
   { channel, amount, remark }: WithdrawalInput,
   wallet: Pick<Wallet, 'bizId' | 'currency'>,
-  { channelType, channelStatus, currency }: PayoutChannel,
+  { channelType, channelStatus, currency, accountDigest }: PayoutChannel,
   payouts: PayoutTariffs,
 ): WithdrawalTerms => {
   if (currency !== wallet.currency)
@@ -61,5 +61,5 @@ export const computeTerms = (
   const tariff = payouts.find(channelType, currency)
   if (channelStatus !== 'ACTIVE' || !tariff)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `${channelStatus} channel in ${currency}` })
-  return { ...computeCharge(tariff, amount), wallet: wallet.bizId, channel, channelType, tariff, remark }
+  return { ...computeCharge(tariff, amount), wallet: wallet.bizId, channel, channelType, accountDigest, tariff, remark }
 }

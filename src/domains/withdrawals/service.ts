@@ -1,14 +1,26 @@
-import { sqlState } from '../../database/index.ts'
-import { notFound, type OrderId, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
+import { type Database, inTransaction, sqlState } from '../../database/index.ts'
+import {
+  type AccountId,
+  formatMoney,
+  type Instant,
+  notFound,
+  type OrderId,
+  Refusal,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import {
   type CommandContext,
   chargeParties,
   commandOrigin,
+  type IdempotencyKey,
   type Ledger,
   type ListedOrder,
   type Order,
   type OrderCommand,
   type OrderMove,
+  type OutgoingRules,
+  outgoingUsage,
 } from '../../ledger/index.ts'
 import {
   approvalMove,
@@ -30,9 +42,13 @@ import {
 } from './rules.ts'
 
 export interface WithdrawalsPorts {
+  database: Database
+  notices: OwnerNotices
   ledger: Ledger
   payouts: PayoutTariffs
-  /** Returns the channel, or undefined if it does not exist in the workspace. */
+  outgoing: OutgoingRules
+  /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. */
+  assertNotHeld(member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }
 
@@ -48,18 +64,40 @@ const readTerms = async (
   return computeTerms(input, wallet, channel, payouts)
 }
 
-/**
- * The SQLSTATE of the trigger in withdrawal-channels/schema.ts. The trigger also detects concurrent changes of the
- * channel.
- */
+/** The trigger in withdrawal-channels/schema.ts raises this error, also after a concurrent change. */
 const isInactiveChannel = (error: unknown): boolean => sqlState(error) === 'PW001'
 
-const execute = async ({ ledger }: WithdrawalsPorts, command: OrderCommand): Promise<Order> => {
+type RequestCommand = OrderCommand & { idempotency: IdempotencyKey }
+
+/** Informs the owners in the same transaction. A repeated request informs nobody again. */
+const executeWithNotice = (
+  { database, ledger, notices }: WithdrawalsPorts,
+  command: RequestCommand,
+  { kind, actorId }: { kind: OwnerNoticeKind; actorId: AccountId | null },
+): Promise<Order> =>
+  inTransaction(database, async (tx) => {
+    const within = ledger.within(tx)
+    const isRepeated = (await within.findStoredResult(command.idempotency)) !== undefined
+    const order = await within.execute(command)
+    if (isRepeated) return order
+    const { amount } = toWithdrawal(order)
+    const about = `${formatMoney(amount)} ${amount.currency}`
+    await notices.queue(tx, { kind, workspaceId: order.workspaceBizId, actorId, about, at: order.updatedAt })
+    return order
+  })
+
+/** Throws `ifInactive` if the channel is not active. */
+const execute = async (
+  ports: WithdrawalsPorts,
+  command: RequestCommand,
+  notice: Parameters<typeof executeWithNotice>[2],
+  ifInactive: 'CHANNEL.NOT_AVAILABLE' | 'STATE.CONFLICT' = 'CHANNEL.NOT_AVAILABLE',
+): Promise<Order> => {
   try {
-    return await ledger.execute(command)
+    return await executeWithNotice(ports, command, notice)
   } catch (error) {
     if (!isInactiveChannel(error)) throw error
-    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel is no longer active', cause: error })
+    throw new Refusal(ifInactive, { internal: 'the channel is no longer active', cause: error })
   }
 }
 
@@ -68,48 +106,48 @@ const holdFunds = async (
   input: WithdrawalInput,
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => {
-  const { workspace } = context
+  const { actor: accountId, workspace } = context
+  await ports.assertNotHeld({ accountId, workspaceId: workspace }, context.receivedAt)
   const terms = await readTerms(ports, input, workspace)
-  return execute(ports, {
+  const outgoing = outgoingUsage(ports.outgoing, { usageOf: 'WITHDRAWAL', amount: terms.amount }, context)
+  const command = {
     ...commandOrigin(context),
     parties: [debitedWallet(terms.wallet, terms.amount.currency, workspace)],
-    create: newWithdrawal(terms, workspace),
+    create: newWithdrawal(terms, workspace, outgoing),
     holds: [{ account: 'source', amount: terms.amount.minor }],
-  })
+  }
+  return execute(ports, command, { kind: 'WITHDRAWAL_REQUESTED', actorId: context.actor })
 }
 
-/** Creates a withdrawal and holds its amount, including the fee. Nothing is posted until the payout is completed. */
+/** Nothing is posted until the payout is completed. */
 export const createWithdrawal = (
   ports: WithdrawalsPorts,
   input: WithdrawalInput,
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => holdFunds(ports, input, context))
 
-/** Returns a withdrawal of the workspace. If the workspace is null, the withdrawal can belong to any workspace. */
+/** A null workspace selects any workspace. */
 export const readWithdrawal = (
   { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
   scope: { id: OrderId; workspace: WorkspaceId | null },
 ): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'WITHDRAWAL' })
 
-/** Ends a withdrawal and releases its funds. Also works if the wallet is frozen. */
+/** Also works for a frozen wallet. */
 const releaseFunds = ({ ledger }: WithdrawalsPorts, move: OrderMove, context: CommandContext): Promise<Order> =>
   ledger.execute({ ...commandOrigin(context), parties: [], move })
 
-/** Cancels a withdrawal before its approval. */
 export const cancelWithdrawal = (
   ports: WithdrawalsPorts,
   { id }: { id: OrderId },
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => releaseFunds(ports, cancellationMove(id, context.workspace), context)
 
-/** Rejects a withdrawal before its approval. */
 export const rejectWithdrawal = (
   ports: WithdrawalsPorts,
   { id, reason }: { id: OrderId; reason: string },
   context: CommandContext<null>,
 ): Promise<Order> => releaseFunds(ports, rejectionMove(id, reason), context)
 
-/** Marks an approved withdrawal as failed. */
 export const failWithdrawal = (
   ports: WithdrawalsPorts,
   { id, reason }: { id: OrderId; reason: string },
@@ -123,21 +161,25 @@ const startPayout = async (ports: WithdrawalsPorts, id: OrderId, context: Comman
   const channel = await ports.channelOf(workspace, withdrawalChannelBizId)
   if (order.status === 'PENDING_APPROVAL' && channel?.channelStatus !== 'ACTIVE')
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel was deactivated after the order was created' })
-  return execute(ports, {
+  const command = {
     ...commandOrigin(context),
     parties: [debitedWallet(wallet, amount.currency, workspace)],
-    move: approvalMove(id),
-  })
+    move: approvalMove(id, channel?.actors ?? []),
+  }
+  return execute(ports, command, { kind: 'WITHDRAWAL_APPROVED', actorId: null })
 }
 
-/** Approves a withdrawal. Throws CHANNEL.NOT_AVAILABLE if its channel has been deactivated. */
+/** Throws CHANNEL.NOT_AVAILABLE if the channel has been deactivated. */
 export const approveWithdrawal = (
   ports: WithdrawalsPorts,
   { id }: { id: OrderId },
   context: CommandContext<null>,
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => startPayout(ports, id, context))
 
-/** Posts a completed payout. Also works if the wallet is frozen, because the funds are already held. */
+/**
+ * Also works for a frozen wallet, because the funds are already held. Throws STATE.CONFLICT if the channel has been
+ * deactivated.
+ */
 export const completeWithdrawal = async (
   ports: WithdrawalsPorts,
   { id, externalReference }: { id: OrderId; externalReference: string | null },
@@ -146,10 +188,11 @@ export const completeWithdrawal = async (
   const order = await readWithdrawal(ports, { id, workspace: null })
   const withdrawal = toWithdrawal(order)
   const wallet = debitedWallet(withdrawal.wallet, withdrawal.amount.currency, order.workspaceBizId)
-  return ports.ledger.execute({
+  const command = {
     ...commandOrigin(context),
     parties: [{ ...wallet, active: false }, ...chargeParties(withdrawal)],
     move: completionMove(id, externalReference),
     entries: withdrawalEntries(withdrawal),
-  })
+  }
+  return execute(ports, command, { kind: 'WITHDRAWAL_COMPLETED', actorId: null }, 'STATE.CONFLICT')
 }

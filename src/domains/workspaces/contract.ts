@@ -1,12 +1,11 @@
 import * as z from 'zod'
 import { timezone } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, partialUpdate, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, line, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
 import { operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
 
-/** The description of the OpenAPI tag. */
 export const summary = 'Workspaces and the caller’s memberships.'
 
 export const permissions = {
@@ -27,7 +26,7 @@ export const Workspace = z.object({
   updatedAt: timestamp,
 })
 
-const workspaceName = text(128)
+const workspaceName = line(128)
 const workspaceTimezone = timezone.optional()
 
 /** Texts that a portal stores with a workspace. Null removes all of them. */
@@ -70,7 +69,8 @@ export const updateCurrentWorkspace = operation({
   path: '/workspaces/current/update',
   summary: 'Update fields of the current workspace',
   policy: { ...member, workspace: 'optional', permission: 'workspace:update' },
-  body: partialUpdate({
+  // Without a field, the workspace stays unchanged.
+  body: z.strictObject({
     workspaceName: workspaceName.optional(),
     workspaceTimezone,
     extraData: extraData.optional(),
@@ -89,7 +89,7 @@ export const listWorkspaces = operation({
   query: listQuery(['createdAt', 'updatedAt', 'workspaceName'], {
     workspaceStatus: codeOf(workspaceStatus).optional(),
     workspaceKind: codeOf(workspaceKind).optional(),
-    workspaceName: text(128).optional(),
+    workspaceName: line(128).optional(),
   }),
   body: 'none',
   reply: page(Workspace),
@@ -105,8 +105,12 @@ const freezing = {
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
 
+/** Numbers of orders that wait for an operator. */
+const pending = z.object({ withdrawals: z.int(), transfers: z.int(), recharges: z.int() })
+
 export const freezeWorkspace = operation({
   ...freezing,
+  reply: Workspace.extend({ pending }),
   id: 'operators.freezeWorkspace',
   path: '/workspaces/{workspace_id}/freeze',
   summary: 'Freeze a workspace',
@@ -117,4 +121,5 @@ export const unfreezeWorkspace = operation({
   id: 'operators.unfreezeWorkspace',
   path: '/workspaces/{workspace_id}/unfreeze',
   summary: 'Unfreeze a workspace',
+  policy: { ...freezing.policy, stepUp: true },
 })

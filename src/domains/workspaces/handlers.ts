@@ -26,11 +26,9 @@ import {
 } from './service.ts'
 import type { WorkspaceRow } from './store.ts'
 
-/** Returns the value of a JSON column if it is an object, else null. */
 const toRecord = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? { ...value } : null
 
-/** Returns a workspace for its members and for operators. */
 const toWorkspaceView = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> => ({
   bizId: row.id,
   institutionBizId: row.institutionId,
@@ -51,7 +49,8 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
 
   const changeStatus = async (request: StatusRequest, command: StatusCommand) => {
     const input = { id: bizId<'workspace'>(request.params.workspace_id), command, reason: request.body.reason }
-    return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, auditContextOf(request)), request.locale)
+    const { pending, ...row } = await changeWorkspaceStatus(ports, input, auditContextOf(request))
+    return { ...toWorkspaceView(words, row, request.locale), pending }
   }
 
   return createHandlerTable(contract, {

@@ -5,12 +5,13 @@ import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { type OpenedWorkspace, type Opening, openWorkspace, openWorkspaceWithWallets } from './open-workspace.ts'
+import { countPendingOrders } from './pending-orders.ts'
 import { migrations } from './schema.ts'
 import type { WorkspaceServicePorts } from './service.ts'
 import { freezeOwnWorkspace, hasWorkspace, insertRole, lockWorkspace } from './store.ts'
 
-/*
- * Creates, changes and freezes workspaces. Their members are in the domain `members`, their roles in `roles`.
+/**
+ * Creates, changes and freezes workspaces. The `members` domain manages members, and `roles` manages roles.
  * Registration and the seed open workspaces through `open-workspace.ts`. Start reading in `service.ts`.
  */
 
@@ -30,7 +31,6 @@ export interface Workspaces {
   addRole: typeof insertRole
 }
 
-/** Builds the domain. */
 export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
   handlers: createHandlers(ports),
   open: (tx, opening) => openWorkspace(ports, opening, tx),
@@ -54,6 +54,7 @@ export default domain({
       ...ports,
       members: use('members').memberships,
       openWallets: hooks.workspaceOpened,
+      countPendingOrders: (tx, id, at) => countPendingOrders(ports.ledger, tx, id, at),
     })
     const service: DomainServices['workspaces'] = {
       ...opening,

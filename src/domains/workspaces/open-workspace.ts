@@ -11,7 +11,6 @@ import {
 import type { JoinSource } from '../members/contract.ts'
 import { insertRole, insertWorkspace, readAccountDefaults } from './store.ts'
 
-/** Opens the wallets of a new workspace, one per configured currency. */
 export type OpenWallets = (
   tx: Tx,
   workspace: { workspaceId: WorkspaceId; kind: WorkspaceKind; at: Instant },
@@ -29,20 +28,19 @@ export interface OpeningPorts {
   }
 }
 
-/** The input for opening a workspace. */
 export interface Opening {
-  /** The id. By default a new one; only the seed sets it. */
+  /** Only the seed sets this field. Defaults to a new id. */
   workspaceId?: WorkspaceId
   ownerId: AccountId
   name: string
-  /** By default the owner's time zone. */
+  /** Defaults to the owner's time zone. */
   timezone?: string | undefined
   kind: WorkspaceKind
   joinSource: JoinSource
   at: Instant
 }
 
-/** `created` is false if a workspace with that id exists. Nothing is changed in that case. */
+/** The result of opening a workspace. If the id already existed, `created` is false and nothing was changed. */
 export interface OpenedWorkspace {
   workspaceId: WorkspaceId
   created: boolean
@@ -50,7 +48,6 @@ export interface OpenedWorkspace {
 
 const ownerRoleName = 'Owner'
 
-/** Opens a workspace with its OWNER role and its first owner, but without wallets. */
 export const openWorkspace = async (
   { ids, members }: Pick<OpeningPorts, 'ids' | 'members'>,
   { ownerId, at, ...opening }: Opening,

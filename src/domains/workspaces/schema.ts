@@ -1,4 +1,4 @@
-import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
+import { type Json, sqlMigration, type Timestamp, trigramIndexes } from '../../database/index.ts'
 
 import type { WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
 
@@ -21,7 +21,6 @@ declare module '../../database/tables.ts' {
   }
 }
 
-/** Workspaces, the tenants of all domains. */
 export const migrations = [
   sqlMigration('001-baseline', [
     `CREATE TABLE workspaces (
@@ -36,5 +35,14 @@ export const migrations = [
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL
     )`,
+  ]),
+  // For operators.
+  sqlMigration('002-lists', [
+    `CREATE INDEX IF NOT EXISTS workspaces_created ON workspaces (created_at, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS workspaces_changed ON workspaces (updated_at, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS workspaces_name ON workspaces (workspace_name, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS workspaces_kind ON workspaces (workspace_kind, created_at, biz_id)`,
+    `CREATE INDEX IF NOT EXISTS workspaces_frozen ON workspaces (created_at, biz_id) WHERE workspace_status = 'FROZEN'`,
+    ...trigramIndexes('workspaces', { workspaces_name_trigrams: 'lower(upper(workspace_name))' }),
   ]),
 ]

@@ -1,6 +1,7 @@
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  type Instant,
   notFound,
   type Page,
   Refusal,
@@ -10,6 +11,7 @@ import {
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type OpeningPorts, openWorkspaceWithWallets } from './open-workspace.ts'
+import type { PendingOrders } from './pending-orders.ts'
 import {
   listWorkspaces as listWorkspaceRows,
   lockWorkspace,
@@ -26,7 +28,6 @@ interface StatusChange {
   to: WorkspaceStatus
 }
 
-/** The status that each command requires, and the status that it sets. */
 export const statusChanges = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
@@ -39,36 +40,31 @@ const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void =>
 }
 
 export interface WorkspaceServicePorts extends OpeningPorts {
+  countPendingOrders(tx: Tx, id: WorkspaceId, at: Instant): Promise<PendingOrders>
   database: Database
   members: OpeningPorts['members'] & {
-    /** Refuses if the account belongs to the maximum number of workspaces. */
     assertCapacity(tx: Tx, accountId: AccountId): Promise<void>
-    /** Refuses a person who belongs to the workspace with any account. */
     assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   }
 }
 
-/**
- * Throws if the row is missing, because a membership can end after authorization. The refusal is the one of
- * authorization.
- */
+/** Throws the same refusal as authorization, after which a membership can end. */
 const assertFound = (row: WorkspaceRow | undefined): WorkspaceRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
-/** Returns the workspace of the request. */
 export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
   assertFound(await workspaceById(database, id))
 
 export interface CreateWorkspaceInput {
   name: string
-  /** By default the owner's time zone. */
+  /** Defaults to the owner's time zone. */
   timezone: string | undefined
   kind: WorkspaceKind
 }
 
-/** Creates a workspace that the caller owns. Throws if the account has the maximum number of workspaces. */
+/** Throws STATE.CONFLICT at the maximum number of workspaces. */
 export const createWorkspace = (
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
@@ -82,33 +78,30 @@ export const createWorkspace = (
     return assertFound(await workspaceById(tx, workspaceId))
   })
 
-/** Changes fields of a workspace. */
 export const updateWorkspace = (
   { database }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
   auditContext: AuditContext,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
-    const changed = await updateWorkspaceRow(tx, id, changes, auditContext.at)
+    const isChange = Object.values(changes).some((value) => value !== undefined)
+    const changed = isChange ? await updateWorkspaceRow(tx, id, changes, auditContext.at) : await lockWorkspace(tx, id)
+    if (!changed) throw notFound('no such workspace')
     await recordSuccess(tx, auditContext, { workspaceId: id, targetId: id })
     return changed
   })
 
-/** Returns one page of all workspaces, for operators. */
 export const listWorkspaces = (
   { database }: WorkspaceServicePorts,
   query: WorkspaceQuery,
 ): Promise<Page<WorkspaceRow>> => listWorkspaceRows(database, query)
 
-/**
- * Freezes or unfreezes a workspace. Operators cannot unfreeze a workspace that they belong to. Authorization checks the
- * status on each request.
- */
+/** Operators cannot unfreeze a workspace that they belong to. Authorization checks the status on each request. */
 export const changeWorkspaceStatus = (
-  { database, members }: WorkspaceServicePorts,
+  { database, members, countPendingOrders }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
   auditContext: AuditContext,
-): Promise<WorkspaceRow> =>
+): Promise<WorkspaceRow & { pending: PendingOrders }> =>
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
     if (!workspace) throw notFound('no such workspace')
@@ -116,5 +109,5 @@ export const changeWorkspaceStatus = (
     assertStatus(workspace.status, statusChanges[command])
     const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, auditContext.at)
     await recordSuccess(tx, auditContext, { workspaceId: id, targetId: id, detail: { reason } })
-    return changed
+    return { ...changed, pending: await countPendingOrders(tx, id, auditContext.at) }
   })

@@ -1,4 +1,4 @@
-import { containsText, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { containsText, type Database, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -41,18 +41,13 @@ export interface WorkspaceRow {
   updatedAt: Instant
 }
 
-/** Returns the workspace, or undefined if it does not exist. */
 export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** Whether the workspace exists. */
 export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
   (await workspaceById(store, id)) !== undefined
 
-/**
- * Locks the workspace, so that changes of its members run one after the other. Rows that reference it can still be
- * inserted.
- */
+/** Serializes changes to the members. Rows that reference the workspace can still be inserted. */
 export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
@@ -64,7 +59,7 @@ export interface NewWorkspace {
   kind: WorkspaceKind
 }
 
-/** Inserts a workspace. Returns undefined if the id exists, which only happens with the seed's fixed ids. */
+/** Returns undefined if the id already exists, which only happens with the seed's fixed ids. */
 export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
@@ -90,7 +85,7 @@ export interface WorkspaceChanges {
   extraData?: Record<string, string> | null | undefined
 }
 
-/** Updates a workspace. An undefined field is not changed. */
+/** An undefined field is not changed. */
 export const updateWorkspace = (
   tx: Tx,
   id: WorkspaceId,
@@ -117,7 +112,6 @@ export interface NewRole {
   permissionCodes: Permission[]
 }
 
-/** Inserts a role of a new workspace. */
 export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<void> => {
   await tx
     .insertInto('roles')
@@ -134,10 +128,6 @@ export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-/**
- * Returns the institution and time zone of an account's new workspaces. Returns undefined if the account no longer
- * exists.
- */
 export const readAccountDefaults = (
   store: Store,
   id: AccountId,
@@ -148,7 +138,6 @@ export const readAccountDefaults = (
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
-/** Sets the status of a workspace. */
 export const setWorkspaceStatus = (
   tx: Tx,
   id: WorkspaceId,
@@ -162,7 +151,6 @@ export const setWorkspaceStatus = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
-/** Freezes the workspace that was opened when the account registered. */
 export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Instant): Promise<void> => {
   await tx
     .updateTable('workspaces')
@@ -190,7 +178,6 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
 
-/** Returns one page of all workspaces. */
 export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
@@ -198,9 +185,15 @@ export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promi
   if (query.name) found = found.where(containsText('workspace_name', query.name))
   if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
-  const sorted = found
-    .select(columns)
-    .orderBy(sortColumns[query.sortBy], query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
+  const sortColumn = sortColumns[query.sortBy]
+  const keys = found.select('biz_id').orderBy(sortColumn, query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const sorted = readByKeys(keys, (page) =>
+    database
+      .selectFrom('workspaces')
+      .select(columns)
+      .where('biz_id', 'in', page)
+      .orderBy(sortColumn, query.sortOrder)
+      .orderBy('biz_id', query.sortOrder),
+  )
   return readPage(found, sorted, query)
 }

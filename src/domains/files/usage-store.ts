@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import type { Database, Tx } from '../../database/index.ts'
+import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
+import type { Usage } from './rules.ts'
+
+export type UsageOwner = { scope: 'ACCOUNT'; id: AccountId } | { scope: 'WORKSPACE'; id: WorkspaceId }
+
+const none: Usage = { files: 0, bytes: 0, filesToday: 0, bytesToday: 0 }
+
+export const readUsage = async (database: Database, { scope, id }: UsageOwner, day: string): Promise<Usage> => {
+  const found = await database
+    .selectFrom('file_usage')
+    .select(['files', 'bytes', 'day', 'day_files as filesToday', 'day_bytes as bytesToday'])
+    .where('scope', '=', scope)
+    .where('owner_biz_id', '=', id)
+    .executeTakeFirst()
+  if (!found) return none
+  // A clock that was set back does not start a new day.
+  return found.day >= day ? found : { ...found, filesToday: 0, bytesToday: 0 }
+}
+
+/** Locks the owner's counters until the transaction ends. */
+export const addUsage = async (tx: Tx, { scope, id }: UsageOwner, size: number, day: string): Promise<Usage> => {
+  const sameDay = sql<boolean>`file_usage.day >= excluded.day`
+  return tx
+    .insertInto('file_usage')
+    .values({ scope, owner_biz_id: id, files: 1, bytes: size, day, day_files: 1, day_bytes: size })
+    .onConflict((conflict) =>
+      conflict.columns(['scope', 'owner_biz_id']).doUpdateSet({
+        files: sql`file_usage.files + 1`,
+        bytes: sql`file_usage.bytes + excluded.bytes`,
+        day: sql`greatest(file_usage.day, excluded.day)`,
+        day_files: sql`CASE WHEN ${sameDay} THEN file_usage.day_files ELSE 0 END + 1`,
+        day_bytes: sql`CASE WHEN ${sameDay} THEN file_usage.day_bytes ELSE 0 END + excluded.day_bytes`,
+      }),
+    )
+    .returning(['files', 'bytes', 'day_files as filesToday', 'day_bytes as bytesToday'])
+    .executeTakeFirstOrThrow()
+}
+
+export const subtractUsage = async (
+  tx: Tx,
+  { scope, id }: UsageOwner,
+  { files, bytes }: { files: number; bytes: number },
+): Promise<void> => {
+  await tx
+    .updateTable('file_usage')
+    .set((row) => ({ files: row('files', '-', files), bytes: row('bytes', '-', bytes) }))
+    .where('scope', '=', scope)
+    .where('owner_biz_id', '=', id)
+    .execute()
+}

@@ -1,0 +1,35 @@
+import type { Database, Tx } from '../../database/index.ts'
+import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
+
+/** Maximum number of owners who get a notice. */
+const maxRecipients = 100
+
+export const ownersOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<AccountId[]> => {
+  const rows = await tx
+    .selectFrom('memberships as m')
+    .innerJoin('roles as r', (join) =>
+      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+    )
+    .where('m.workspace_biz_id', '=', workspaceId)
+    .where('r.role_type', '=', 'OWNER')
+    .select('m.account_biz_id as accountId')
+    .orderBy('m.created_at')
+    .orderBy('m.account_biz_id')
+    .limit(maxRecipients)
+    .execute()
+  return rows.map(({ accountId }) => accountId)
+}
+
+export const personById = (
+  database: Database,
+  id: AccountId,
+): Promise<{ email: string; language: string } | undefined> =>
+  database
+    .selectFrom('accounts')
+    .select(['email', 'default_language as language'])
+    .where('biz_id', '=', id)
+    .executeTakeFirst()
+
+export const workspaceName = async (database: Database, id: WorkspaceId): Promise<string | undefined> =>
+  (await database.selectFrom('workspaces').select('workspace_name').where('biz_id', '=', id).executeTakeFirst())
+    ?.workspace_name

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { type OwnerNotice, type OwnerNotices, ownerNoticeKinds } from '../../api/notices.ts'
+import type { Database, Tx } from '../../database/index.ts'
+import {
+  type AccountId,
+  bizId,
+  days,
+  type Ids,
+  type Instant,
+  parseLocale,
+  toInstant,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
+import type { DomainCache } from '../../platform/cache/index.ts'
+import { enqueueJobs, type JobFacts, type JobKind } from '../../platform/jobs/index.ts'
+import type { Mailer } from '../../platform/mail/index.ts'
+import { ownersOf, personById, workspaceName } from './notice-store.ts'
+
+const noticeJob = 'members.ownerNotice'
+
+const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
+
+const NoticeMail = z.object({
+  recipientId: idOf<'account'>(),
+  kind: z.enum(ownerNoticeKinds),
+  workspaceId: idOf<'workspace'>(),
+  actorId: idOf<'account'>().nullable(),
+  memberId: idOf<'account'>().nullable(),
+  about: z.string(),
+  at: z.int().transform(toInstant),
+})
+type NoticeMail = z.output<typeof NoticeMail>
+
+/** Also informs an owner who has just lost the role. */
+const queueNotice = async (tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> => {
+  const { kind, workspaceId, actorId, memberId = null, about = '', at } = notice
+  const owners = await ownersOf(tx, workspaceId)
+  const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
+  const mails = [...recipients].map(
+    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, at }),
+  )
+  await enqueueJobs(
+    tx,
+    ids,
+    mails.map((payload) => ({ kind: noticeJob, payload, at })),
+  )
+}
+
+export const createOwnerNotices = (ids: Ids): OwnerNotices => ({
+  queue: (tx, notice) => queueNotice(tx, ids, notice),
+})
+
+export interface NoticeMailPorts {
+  database: Database
+  mailer: Mailer
+  words: Words
+  cache: DomainCache
+  /** Counts notices of one kind to one owner. */
+  maxPerDay: number
+  portalUrl: string
+}
+
+/** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
+const maxAttempts = 10
+
+/** Counts the first attempt only, so that a mail server outage does not use up the limit. */
+const isWithinLimit = async (
+  { cache, maxPerDay }: NoticeMailPorts,
+  { kind, recipientId }: NoticeMail,
+  attempt: number,
+): Promise<boolean> => {
+  if (attempt > 1) return true
+  return (await cache.increment(`notice-${kind}:${recipientId}`, days(1))).count <= maxPerDay
+}
+
+const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
+
+const mailNotice = async (
+  ports: NoticeMailPorts,
+  notice: NoticeMail,
+  { attempt, drop }: Pick<JobFacts, 'attempt' | 'drop'>,
+): Promise<void> => {
+  const { database, mailer, words, portalUrl } = ports
+  const { kind, recipientId, workspaceId, actorId, memberId, about, at } = notice
+  const recipient = await personById(database, recipientId)
+  if (!recipient) return
+  if (!(await isWithinLimit(ports, notice, attempt))) return drop()
+  const locale = parseLocale(recipient.language)
+  const emailOf = async (id: AccountId): Promise<string> => (await personById(database, id))?.email ?? '-'
+  await mailer.send({
+    to: recipient.email,
+    template: 'workspace-notice',
+    locale,
+    values: {
+      event: words.text(`notice.owners.${kind}.event`, locale),
+      advice: words.text(`notice.owners.${kind}.advice`, locale),
+      about: memberId === null ? about : await emailOf(memberId),
+      workspace: (await workspaceName(database, workspaceId)) ?? '-',
+      actor: actorId === null ? words.text('notice.owners.OPERATOR', locale) : await emailOf(actorId),
+      time: toMinutesUtc(at),
+      url: portalUrl,
+    },
+  })
+}
+
+/** If the process dies before the job is marked as done, the email is sent again. */
+export const ownerNoticeJob = (ports: NoticeMailPorts): JobKind => ({
+  name: noticeJob,
+  attempts: maxAttempts,
+  work: (payload, facts) => mailNotice(ports, NoticeMail.parse(payload), facts),
+})

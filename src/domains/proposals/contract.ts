@@ -1,0 +1,149 @@
+import * as z from 'zod'
+import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
+import { operator } from '../../contract/policies.ts'
+import { accountStatus, type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const summary = 'Rights of operators and recovery of accounts, decided by two operators.'
+
+export const permissions = {
+  operator: {
+    operator: { sortOrder: 1300, actions: ['read', 'manage'] },
+    recovery: { sortOrder: 1400, actions: ['manage'] },
+  },
+} as const satisfies Permissions
+
+export const proposalKind = codedFamily('proposalKind', {
+  PERMISSIONS: 10095001,
+  RESTORE_OWNER: 10095002,
+  RESET_FACTOR: 10095003,
+})
+export type ProposalKind = CodeOf<typeof proposalKind>
+
+export const proposalStatus = codedFamily('proposalStatus', {
+  PENDING: 10095101,
+  SCHEDULED: 10095102,
+  DONE: 10095103,
+  REJECTED: 10095104,
+  CANCELLED: 10095105,
+  EXPIRED: 10095106,
+})
+export type ProposalStatus = CodeOf<typeof proposalStatus>
+
+const Operator = z.object({
+  bizId,
+  accountEmail: z.string(),
+  accountName: z.string(),
+  accountStatus: coded(accountStatus),
+  permissionCodes: z.array(z.string()),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+/**
+ * The permission codes are the complete new list, or null for other kinds. A scheduled reset takes effect at
+ * executesAt.
+ */
+const Proposal = z.object({
+  bizId,
+  proposalKind: coded(proposalKind),
+  proposalStatus: coded(proposalStatus),
+  subjectBizId: bizId,
+  subjectEmail: z.string(),
+  workspaceBizId: bizId.nullable(),
+  permissionCodes: z.array(z.string()).nullable(),
+  reason: z.string(),
+  proposedBy: bizId,
+  decidedBy: bizId.nullable(),
+  expiresAt: timestamp,
+  executesAt: timestamp.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+const reading = { ...operator, permission: 'operator:read' } as const
+const managing = { ...operator, permission: 'operator:manage', stepUp: true } as const
+const recovering = { ...operator, permission: 'recovery:manage', stepUp: true } as const
+const read = { method: 'GET', chains: ['system'], policy: reading, body: 'none', refuses: [] } as const
+const propose = {
+  method: 'POST',
+  chains: ['system'],
+  reply: Proposal,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const listOperators = operation({
+  ...read,
+  id: 'proposals.listOperators',
+  path: '/operators',
+  summary: 'List the operators with their permissions',
+  query: listQuery(['createdAt', 'accountEmail'], { accountEmail: text(320).optional() }),
+  reply: page(Operator),
+})
+
+export const listProposals = operation({
+  ...read,
+  id: 'proposals.list',
+  path: '/proposals',
+  summary: 'List proposals',
+  query: listQuery(['createdAt', 'updatedAt'], {
+    proposalStatus: codeOf(proposalStatus).optional(),
+    proposalKind: codeOf(proposalKind).optional(),
+  }),
+  reply: page(Proposal),
+})
+
+export const proposePermissions = operation({
+  ...propose,
+  id: 'proposals.proposePermissions',
+  path: '/operators/{account_id}/permissions/propose',
+  summary: 'Propose the new permissions of an operator',
+  policy: managing,
+  body: z.strictObject({ permissionCodes: permissionCodes('operatorPermissions'), reason }),
+})
+
+export const revokeOperatorPermissions = operation({
+  ...propose,
+  id: 'proposals.revokePermissions',
+  path: '/operators/{account_id}/permissions/revoke',
+  summary: 'Revoke permissions of an operator immediately',
+  policy: managing,
+  body: z.strictObject({ permissionCodes: permissionCodes('operatorPermissions', 1), reason }),
+})
+
+export const proposeOwner = operation({
+  ...propose,
+  id: 'proposals.proposeOwner',
+  path: '/workspaces/{workspace_id}/owner/propose',
+  summary: 'Propose an owner for a workspace without one',
+  policy: recovering,
+  body: z.strictObject({ userBizId: id, reason }),
+})
+
+export const resetAccountFactors = operation({
+  ...propose,
+  id: 'proposals.resetFactor',
+  path: '/accounts/{account_id}/factors/reset',
+  summary: 'Request the reset of an account’s second factors',
+  policy: recovering,
+  body: z.strictObject({ reason }),
+})
+
+export const confirmProposal = operation({
+  ...propose,
+  id: 'proposals.confirm',
+  path: '/proposals/{proposal_id}/confirm',
+  summary: 'Confirm the proposal of another operator',
+  policy: { ...reading, stepUp: true, changesRights: true },
+  body: 'none',
+})
+
+export const rejectProposal = operation({
+  ...propose,
+  id: 'proposals.reject',
+  path: '/proposals/{proposal_id}/reject',
+  summary: 'Reject or withdraw a proposal',
+  policy: { ...reading, stepUp: true },
+  body: z.strictObject({ reason }),
+})

@@ -1,0 +1,143 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { AccountId, Clock, Ids, Instant, Permission, Portal, SessionId, WorkspaceId } from '../../kernel/index.ts'
+import { insertAuditEntry } from '../../platform/audit/index.ts'
+import type { JobFacts } from '../../platform/jobs/index.ts'
+import { queueNotices } from './notices.ts'
+import { areSame, conflict, mayAct, PermissionChange, permissionOf } from './rules.ts'
+import {
+  cancelTaken,
+  listDue,
+  lockPeople,
+  type PersonRow,
+  type ProposalRow,
+  proposalById,
+  setPermissions,
+  takeScheduled,
+} from './store.ts'
+
+interface FactorOwner {
+  portal: Portal
+  id: AccountId
+}
+
+export interface EffectPorts {
+  members: {
+    lock(tx: Tx, workspaceId: WorkspaceId): Promise<unknown>
+    assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
+    assertWithoutOwner(tx: Tx, workspaceId: WorkspaceId): Promise<void>
+    restoreOwner(tx: Tx, member: { workspaceId: WorkspaceId; accountId: AccountId }, at: Instant): Promise<void>
+  }
+  factors: {
+    areSet(tx: Tx, owner: FactorOwner): Promise<boolean>
+    areUsedSince(tx: Tx, owner: FactorOwner, since: Instant): Promise<boolean>
+    reset(tx: Tx, owner: FactorOwner, at: Instant): Promise<SessionId[]>
+  }
+}
+
+/** Throws STATE.CONFLICT if the proposal could not take effect now. */
+export const assertApplicable = async (
+  { members, factors }: EffectPorts,
+  tx: Tx,
+  { kind, workspaceId, subject }: Pick<ProposalRow, 'kind' | 'workspaceId'> & { subject: PersonRow },
+): Promise<void> => {
+  if (kind === 'RESET_FACTOR' && !(await factors.areSet(tx, subject)))
+    throw conflict('the account has no factor to reset')
+  if (workspaceId === null) return
+  if (subject.portal !== 'CONSUMER' || subject.status !== 'ACTIVE') throw conflict('not an active consumer account')
+  await members.assertWithoutOwner(tx, workspaceId)
+}
+
+/** Returns the sessions that it ended. */
+export const applyProposal = async (
+  ports: EffectPorts,
+  tx: Tx,
+  proposal: ProposalRow,
+  subject: PersonRow,
+  at: Instant,
+): Promise<SessionId[]> => {
+  await assertApplicable(ports, tx, { ...proposal, subject })
+  if (proposal.workspaceId !== null)
+    await ports.members.restoreOwner(tx, { workspaceId: proposal.workspaceId, accountId: subject.id }, at)
+  if (proposal.kind === 'RESET_FACTOR') return ports.factors.reset(tx, subject, at)
+  if (proposal.kind === 'PERMISSIONS') {
+    const { from, to } = PermissionChange.parse(proposal.payload)
+    if (!areSame(subject.permissions, from)) throw conflict('the permissions have changed since the proposal')
+    // The permissions were validated when the proposal was stored.
+    await setPermissions(tx, subject.id, to as Permission[], at)
+  }
+  return []
+}
+
+export interface ScheduledPorts extends EffectPorts {
+  database: Database
+  clock: Clock
+  ids: Ids
+  onSessionsEnded(ids: readonly SessionId[]): void
+}
+
+/** Also the action of the job's audit entries. */
+export const scheduledJob = 'proposals.execute'
+
+/**
+ * Cancels the reset if the account has used a factor since the request, or if an operator who requested or confirmed it
+ * has lost the right to.
+ */
+const executeScheduled = async (
+  ports: ScheduledPorts,
+  id: ProposalRow['id'],
+  requestId: string,
+): Promise<SessionId[]> =>
+  inTransaction(ports.database, async (tx) => {
+    const at = ports.clock.now()
+    if (!(await takeScheduled(tx, id, at))) return []
+    const proposal = await proposalById(tx, id)
+    if (!proposal) return []
+    const { subjectId, proposedBy, decidedBy, kind } = proposal
+    const operators = decidedBy === null ? [proposedBy] : [proposedBy, decidedBy]
+    const people = await lockPeople(tx, [subjectId, ...operators])
+    const subject = people.find((person) => person.id === subjectId)
+    if (!subject) return []
+    const isAuthorized = operators.every((id) =>
+      people.some((person) => person.id === id && mayAct(person, permissionOf[kind])),
+    )
+    const isObsolete =
+      !isAuthorized ||
+      (await ports.factors.areUsedSince(tx, subject, proposal.createdAt)) ||
+      !(await ports.factors.areSet(tx, subject))
+    if (isObsolete) await cancelTaken(tx, id, at)
+    const ended = isObsolete ? [] : await ports.factors.reset(tx, subject, at)
+    const status = isObsolete ? 'CANCELLED' : 'DONE'
+    await insertAuditEntry(tx, {
+      at,
+      portal: 'SYSTEM',
+      actorId: null,
+      workspaceId: null,
+      action: scheduledJob,
+      targetId: id,
+      outcome: 'SUCCESS',
+      requestId,
+      clientIp: '',
+      detail: { kind: proposal.kind, subject: subject.id, status },
+    })
+    await queueNotices(tx, ports.ids, proposal, status, at)
+    return ended
+  })
+
+const batchSize = 100
+
+/** A reset that fails does not prevent the others. */
+export const runScheduled = async (
+  ports: ScheduledPorts,
+  { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,
+): Promise<void> => {
+  const errors: unknown[] = []
+  for (const id of await listDue(ports.database, ports.clock.now(), batchSize)) {
+    if (signal.aborted) break
+    try {
+      ports.onSessionsEnded(await executeScheduled(ports, id, jobId))
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} scheduled resets failed`)
+}

@@ -1,0 +1,52 @@
+import { declaredBy, domain } from '../../api/domain.ts'
+import { type HandlerTable, minutes, type Words } from '../../kernel/index.ts'
+import type { JobKind } from '../../platform/jobs/index.ts'
+import * as contract from './contract.ts'
+import { runScheduled, type ScheduledPorts, scheduledJob } from './effects.ts'
+import { createHandlers } from './handlers.ts'
+import { type NoticePorts, noticeMailJob } from './notices.ts'
+import { migrations } from './schema.ts'
+import type { ProposalPorts } from './service.ts'
+
+/*
+ * Decisions that need two operators: the permissions of operators, a new owner of a workspace without one, and the
+ * reset of second factors. Start reading in `service.ts`; `effects.ts` applies confirmed proposals.
+ */
+
+export { type CommandLinePorts, changePermissions, restoreOwner } from './command-line.ts'
+
+export interface ProposalsPorts extends ProposalPorts, ScheduledPorts, NoticePorts {
+  words: Words
+}
+
+export interface Proposals {
+  handlers: HandlerTable
+  /** Executes scheduled resets. */
+  jobs: JobKind[]
+  mailJobs: JobKind[]
+}
+
+export const createProposals = (ports: ProposalsPorts): Proposals => ({
+  handlers: createHandlers(ports),
+  jobs: [{ name: scheduledJob, attempts: 1, everyMs: minutes(1), work: (_, facts) => runScheduled(ports, facts) }],
+  mailJobs: [noticeMailJob(ports)],
+})
+
+export default domain({
+  name: 'proposals',
+  ...declaredBy(contract),
+  migrations,
+  uses: ['members'],
+  create: ({ use, sessions, catalogue, configuration, factors, ledger, ...ports }) => {
+    const { handlers, jobs, mailJobs } = createProposals({
+      ...ports,
+      factors,
+      members: use('members').memberships,
+      permissions: catalogue.operatorPermissions,
+      settings: configuration.access.proposals,
+      assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
+      onSessionsEnded: sessions.invalidate,
+    })
+    return { handlers, jobs, gatewayJobs: mailJobs }
+  },
+})

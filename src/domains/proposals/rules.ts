@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { isValidAt } from '../../database/index.ts'
+import { type AccountStatus, type Instant, type Permission, type Portal, Refusal } from '../../kernel/index.ts'
+import type { ProposalKind, ProposalStatus } from './contract.ts'
+
+/** Proposers and deciders of a kind need this permission. */
+export const permissionOf: Readonly<Record<ProposalKind, Permission>> = {
+  PERMISSIONS: 'operator:manage',
+  RESTORE_OWNER: 'recovery:manage',
+  RESET_FACTOR: 'recovery:manage',
+}
+
+/** The permissions at the time of the proposal, and the proposed ones. */
+export const PermissionChange = z.object({ from: z.array(z.string()), to: z.array(z.string()) })
+export type PermissionChange = z.output<typeof PermissionChange>
+
+export const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+
+interface OperatorFacts {
+  portal: Portal
+  status: AccountStatus
+  permissions: readonly string[]
+}
+
+export const mayAct = ({ portal, status, permissions }: OperatorFacts, permission: Permission): boolean =>
+  portal === 'SYSTEM' && status === 'ACTIVE' && permissions.includes(permission)
+
+export const assertMayAct = (actor: OperatorFacts, permission: Permission): void => {
+  if (!mayAct(actor, permission)) throw denied(`lacks ${permission}, or is not active`)
+}
+
+const addedBy = ({ from, to }: PermissionChange): string[] => to.filter((code) => !from.includes(code))
+
+/** Nobody grants what they lack. */
+export const mayGrant = (actor: OperatorFacts, change: PermissionChange): boolean =>
+  addedBy(change).every((code) => actor.permissions.includes(code))
+
+export const assertMayGrant = (actor: OperatorFacts, change: PermissionChange): void => {
+  if (!mayGrant(actor, change)) throw denied('grants a permission that the operator lacks')
+}
+
+/** Ignores the order. */
+export const areSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((code) => other.includes(code))
+
+/** A pending proposal is EXPIRED after its time limit. */
+export const statusAt = (
+  { status, createdAt, expiresAt }: { status: ProposalStatus; createdAt: Instant; expiresAt: Instant },
+  at: Instant,
+): ProposalStatus =>
+  status === 'PENDING' && !isValidAt({ from: createdAt, until: expiresAt }, at) ? 'EXPIRED' : status

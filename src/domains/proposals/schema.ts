@@ -1,0 +1,52 @@
+import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
+import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import type { ProposalKind, ProposalStatus } from './contract.ts'
+
+export interface OperatorProposalsTable {
+  biz_id: BizId<'proposal'>
+  kind: ProposalKind
+  subject_biz_id: AccountId
+  workspace_biz_id: WorkspaceId | null
+  payload: Json | null
+  reason: string
+  status: ProposalStatus
+  proposed_by: AccountId
+  decided_by: AccountId | null
+  expires_at: Timestamp
+  executes_at: NullableTimestamp
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    operator_proposals: OperatorProposalsTable
+  }
+}
+
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE operator_proposals (
+      biz_id uuid PRIMARY KEY,
+      kind text NOT NULL CHECK (kind IN ('PERMISSIONS', 'RESTORE_OWNER', 'RESET_FACTOR')),
+      subject_biz_id uuid NOT NULL REFERENCES accounts,
+      workspace_biz_id uuid REFERENCES workspaces,
+      payload jsonb,
+      reason text NOT NULL,
+      status text NOT NULL
+        CHECK (status IN ('PENDING', 'SCHEDULED', 'DONE', 'REJECTED', 'CANCELLED', 'EXPIRED')),
+      proposed_by uuid NOT NULL REFERENCES accounts,
+      decided_by uuid REFERENCES accounts,
+      expires_at timestamptz NOT NULL,
+      executes_at timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      CHECK ((kind = 'RESTORE_OWNER') = (workspace_biz_id IS NOT NULL)),
+      CHECK ((kind = 'PERMISSIONS') = (payload IS NOT NULL)),
+      CHECK (status <> 'SCHEDULED' OR executes_at IS NOT NULL)
+    )`,
+    `CREATE UNIQUE INDEX operator_proposals_open ON operator_proposals (subject_biz_id, kind, workspace_biz_id)
+      NULLS NOT DISTINCT WHERE status IN ('PENDING', 'SCHEDULED')`,
+    `CREATE INDEX operator_proposals_created ON operator_proposals (created_at)`,
+  ]),
+]

@@ -1,0 +1,297 @@
+import { sql } from 'kysely'
+import { containsEmail, type Database, readPage, type Tx, timestamptz, validAt } from '../../database/index.ts'
+import {
+  type AccountId,
+  type AccountStatus,
+  type BizId,
+  type Instant,
+  type Page,
+  type PageRequest,
+  type Permission,
+  type Portal,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import type { ProposalKind, ProposalStatus } from './contract.ts'
+import type { PermissionChange } from './rules.ts'
+
+type Store = Database | Tx
+export type ProposalId = BizId<'proposal'>
+
+const personColumns = [
+  'biz_id as id',
+  'portal',
+  'account_status as status',
+  'email',
+  'account_name as name',
+  'default_language as language',
+  'operator_permissions as permissions',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface PersonRow {
+  id: AccountId
+  portal: Portal
+  status: AccountStatus
+  email: string
+  name: string
+  language: string
+  permissions: Permission[]
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** Locks in the order of ids to prevent deadlocks. */
+export const lockPeople = (tx: Tx, ids: readonly AccountId[]): Promise<PersonRow[]> =>
+  tx
+    .selectFrom('accounts')
+    .select(personColumns)
+    .where('biz_id', 'in', ids)
+    .orderBy('biz_id')
+    .forNoKeyUpdate()
+    .execute()
+
+export const personById = (store: Store, id: AccountId): Promise<PersonRow | undefined> =>
+  store.selectFrom('accounts').select(personColumns).where('biz_id', '=', id).executeTakeFirst()
+
+export const operatorsWith = (store: Store, permission: Permission): Promise<{ id: AccountId }[]> =>
+  store
+    .selectFrom('accounts')
+    .select('biz_id as id')
+    .where('portal', '=', 'SYSTEM')
+    .where('account_status', '=', 'ACTIVE')
+    .where(sql<boolean>`${permission} = ANY (operator_permissions)`)
+    .orderBy('biz_id')
+    .execute()
+
+export const setPermissions = async (
+  tx: Tx,
+  id: AccountId,
+  permissions: readonly Permission[],
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('accounts')
+    .set({ operator_permissions: [...permissions], updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .where('portal', '=', 'SYSTEM')
+    .execute()
+}
+
+export interface OperatorQuery extends PageRequest {
+  email: string | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'accountEmail'
+  sortOrder: 'asc' | 'desc'
+}
+
+const operatorSort = { createdAt: 'created_at', accountEmail: 'email_canonical' } as const
+
+export const listOperators = (database: Database, query: OperatorQuery): Promise<Page<PersonRow>> => {
+  let found = database.selectFrom('accounts').where('portal', '=', 'SYSTEM')
+  if (query.email) found = found.where(containsEmail('email_canonical', query.email))
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  const sorted = found
+    .select(personColumns)
+    .orderBy(operatorSort[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+  return readPage(found, sorted, query)
+}
+
+const proposalColumns = [
+  'p.biz_id as id',
+  'p.kind',
+  'p.status',
+  'p.subject_biz_id as subjectId',
+  'a.email as subjectEmail',
+  'p.workspace_biz_id as workspaceId',
+  'p.payload',
+  'p.reason',
+  'p.proposed_by as proposedBy',
+  'p.decided_by as decidedBy',
+  'p.expires_at as expiresAt',
+  'p.executes_at as executesAt',
+  'p.created_at as createdAt',
+  'p.updated_at as updatedAt',
+] as const
+
+export interface ProposalRow {
+  id: ProposalId
+  kind: ProposalKind
+  status: ProposalStatus
+  subjectId: AccountId
+  subjectEmail: string
+  workspaceId: WorkspaceId | null
+  payload: unknown
+  reason: string
+  proposedBy: AccountId
+  decidedBy: AccountId | null
+  expiresAt: Instant
+  executesAt: Instant | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+const proposals = (store: Store) =>
+  store.selectFrom('operator_proposals as p').innerJoin('accounts as a', 'a.biz_id', 'p.subject_biz_id')
+
+export const proposalById = (store: Store, id: ProposalId): Promise<ProposalRow | undefined> =>
+  proposals(store).select(proposalColumns).where('p.biz_id', '=', id).executeTakeFirst()
+
+export interface NewProposal {
+  id: ProposalId
+  kind: ProposalKind
+  status: Extract<ProposalStatus, 'PENDING' | 'SCHEDULED' | 'DONE'>
+  subjectId: AccountId
+  workspaceId: WorkspaceId | null
+  payload: PermissionChange | null
+  reason: string
+  proposedBy: AccountId
+  expiresAt: Instant
+  executesAt: Instant | null
+}
+
+/** Stores the expiry of an overdue proposal first. Returns false if the account has an open proposal of this kind. */
+export const insertProposal = async (tx: Tx, proposal: NewProposal, at: Instant): Promise<boolean> => {
+  const now = toDate(at)
+  await tx
+    .updateTable('operator_proposals')
+    .set({ status: 'EXPIRED', updated_at: now })
+    .where('subject_biz_id', '=', proposal.subjectId)
+    .where('kind', '=', proposal.kind)
+    .where('status', '=', 'PENDING')
+    .where(sql<boolean>`NOT ${validAt('created_at', 'expires_at', at)}`)
+    .execute()
+  const inserted = await tx
+    .insertInto('operator_proposals')
+    .values({
+      biz_id: proposal.id,
+      kind: proposal.kind,
+      subject_biz_id: proposal.subjectId,
+      workspace_biz_id: proposal.workspaceId,
+      payload: proposal.payload && JSON.stringify(proposal.payload),
+      reason: proposal.reason,
+      status: proposal.status,
+      proposed_by: proposal.proposedBy,
+      decided_by: null,
+      expires_at: toDate(proposal.expiresAt),
+      executes_at: proposal.executesAt === null ? null : toDate(proposal.executesAt),
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('biz_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/** Returns false if the proposal is not pending or has expired. */
+export const spendProposal = async (
+  tx: Tx,
+  id: ProposalId,
+  { decidedBy, executesAt }: { decidedBy: AccountId; executesAt: Instant | null },
+  at: Instant,
+): Promise<boolean> => {
+  const spent = await tx
+    .updateTable('operator_proposals')
+    .set({
+      status: executesAt === null ? 'DONE' : 'SCHEDULED',
+      decided_by: decidedBy,
+      executes_at: executesAt === null ? null : toDate(executesAt),
+      updated_at: toDate(at),
+    })
+    .where('biz_id', '=', id)
+    .where('status', '=', 'PENDING')
+    .where(validAt('created_at', 'expires_at', at))
+    .returning('biz_id')
+    .executeTakeFirst()
+  return spent !== undefined
+}
+
+/** Returns false if the proposal is not open. */
+export const endProposal = async (
+  tx: Tx,
+  id: ProposalId,
+  { status, decidedBy }: { status: 'REJECTED' | 'CANCELLED'; decidedBy: AccountId | null },
+  at: Instant,
+): Promise<boolean> => {
+  const ended = await tx
+    .updateTable('operator_proposals')
+    .set({ status, updated_at: toDate(at), ...(decidedBy !== null && { decided_by: decidedBy }) })
+    .where('biz_id', '=', id)
+    .where((eb) =>
+      eb.or([
+        eb('status', '=', 'SCHEDULED'),
+        eb.and([eb('status', '=', 'PENDING'), eb(validAt('created_at', 'expires_at', at), '=', true)]),
+      ]),
+    )
+    .returning('biz_id')
+    .executeTakeFirst()
+  return ended !== undefined
+}
+
+/** Returns false if another replica has taken the proposal, or if it has ended. */
+export const takeScheduled = async (tx: Tx, id: ProposalId, at: Instant): Promise<boolean> => {
+  const taken = await tx
+    .updateTable('operator_proposals')
+    .set({ status: 'DONE', updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .where('status', '=', 'SCHEDULED')
+    .where('executes_at', '<=', timestamptz(at))
+    .returning('biz_id')
+    .executeTakeFirst()
+  return taken !== undefined
+}
+
+export const cancelTaken = async (tx: Tx, id: ProposalId, at: Instant): Promise<void> => {
+  await tx
+    .updateTable('operator_proposals')
+    .set({ status: 'CANCELLED', updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .where('status', '=', 'DONE')
+    .execute()
+}
+
+export const listDue = async (database: Database, at: Instant, limit: number): Promise<ProposalId[]> => {
+  const due = await database
+    .selectFrom('operator_proposals')
+    .select('biz_id as id')
+    .where('status', '=', 'SCHEDULED')
+    .where('executes_at', '<=', timestamptz(at))
+    .orderBy('executes_at')
+    .limit(limit)
+    .execute()
+  return due.map(({ id }) => id)
+}
+
+export interface ProposalQuery extends PageRequest {
+  status: ProposalStatus | undefined
+  kind: ProposalKind | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+const proposalSort = { createdAt: 'p.created_at', updatedAt: 'p.updated_at' } as const
+
+/** The status filter sees a pending proposal after its time limit as EXPIRED. */
+export const listProposals = (database: Database, query: ProposalQuery, at: Instant): Promise<Page<ProposalRow>> => {
+  let found = proposals(database)
+  const valid = validAt('p.created_at', 'p.expires_at', at)
+  if (query.status === 'EXPIRED')
+    found = found.where(sql<boolean>`(p.status = 'EXPIRED' OR (p.status = 'PENDING' AND NOT ${valid}))`)
+  else if (query.status !== undefined) found = found.where('p.status', '=', query.status)
+  if (query.status === 'PENDING') found = found.where(valid)
+  if (query.kind) found = found.where('p.kind', '=', query.kind)
+  if (query.from !== undefined) found = found.where('p.created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('p.created_at', '<=', timestamptz(query.to))
+  const sorted = found
+    .select(proposalColumns)
+    .orderBy(proposalSort[query.sortBy], query.sortOrder)
+    .orderBy('p.biz_id', query.sortOrder)
+  return readPage(found, sorted, query)
+}
