@@ -19,6 +19,7 @@ export {
   timestamp,
   uniqueList,
 } from '../contract/fields.ts'
+export type { LedgerTypes, OrderTypeDeclaration } from '../contract/ledger-types.ts'
 export { interval, listQuery, page } from '../contract/lists.ts'
 export { anonymous, decision, everyPortal, member, money, operator, own } from '../contract/policies.ts'
 export { codedFamily, operation } from '../kernel/index.ts'

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { z } from 'zod'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
+import type { LedgerTypes } from '../contract/ledger-types.ts'
 import type { Permissions } from '../contract/permissions.ts'
 import type { Database, Migration, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
 import {
@@ -20,8 +21,12 @@ import {
   operationsIn,
   type Portal,
   type Randomness,
+  type RateGroups,
+  type RecoveredAccount,
   type RequestContext,
+  recordCallSite,
   type SessionId,
+  type SuspendedCredentials,
   type Words,
   type WorkspaceAccess,
   type WorkspaceId,
@@ -30,12 +35,15 @@ import {
 } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Blobs } from '../platform/blobs/index.ts'
-import type { Cache } from '../platform/cache/index.ts'
+import type { DomainCache } from '../platform/cache/index.ts'
 import type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
-import type { Limits } from '../platform/limits/index.ts'
+import type { KeyedColumns } from '../platform/key-rotation/index.ts'
+import type { DomainLimits } from '../platform/limits/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
 import type { DomainServices } from './services.ts'
+
+export type { Configuration }
 
 /** A request of an operation whose policy sets `idempotent`. */
 export interface IdempotentRequest extends RequestContext {
@@ -46,16 +54,22 @@ export interface IdempotentRequest extends RequestContext {
 
 /** Ends and checks sessions of accounts. */
 export interface SessionsPort {
-  /** Ends the sessions of an account whose row is locked. Returns the ids of the sessions that were active. */
+  /** Returns the ids of the sessions that were active. The caller must have locked the account's row. */
   end(
     tx: Tx,
     account: { portal: Portal; id: AccountId },
     reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
     at: Instant,
   ): Promise<SessionId[]>
-  /** Removes ended sessions from the cache of this process. Call it after the commit. */
+  /**
+   * Locks the caller's account until the end of the transaction. Throws ACCESS.TOKEN_INVALID if the caller's session has
+   * ended, and for an API key. Call it before a command creates or enables what `onAccountRecovered` suspends. Lock a
+   * workspace before the account.
+   */
+  assertOpen(tx: Tx, caller: Caller): Promise<void>
+  /** Removes ended sessions from this process's cache. Call this after the commit. */
   invalidate(ids: readonly SessionId[]): void
-  /** Throws ACCESS.IP_NOT_ALLOWED if the IP whitelist of an account excludes an address. */
+  /** Throws ACCESS.IP_NOT_ALLOWED if the account's IP whitelist lacks an address. */
   assertAddressAllowed(
     account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
     clientIp: string,
@@ -69,204 +83,292 @@ export interface LockedWorkspace {
   status: WorkspaceStatus
 }
 
-/** The account of a person, for mails. */
+/** A person's account, for emails. */
 export interface Recipient {
   email: string
   name: string
-  /** The language of mails that no request causes. */
+  /** Language of emails that no request caused. */
   locale: Locale
 }
 
 export interface AccountsPort {
-  /** Returns undefined for an unknown account. */
+  /** Returns undefined if the account does not exist. */
   read(portal: Portal, id: AccountId): Promise<Recipient | undefined>
 }
 
-/** Rows of workspaces. */
+/** Second factors of accounts. */
+export interface FactorsPort {
+  /** Whether an account has an authenticator or unused backup codes. */
+  areSet(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<boolean>
+  /** Whether an account has used its authenticator or a backup code since an instant. */
+  areUsedSince(tx: Tx, account: { portal: Portal; id: AccountId }, since: Instant): Promise<boolean>
+  /**
+   * Removes the factors and ends the sessions of an account. Returns the ended sessions. The caller must have locked
+   * the account's row.
+   */
+  reset(tx: Tx, account: { portal: Portal; id: AccountId }, at: Instant): Promise<SessionId[]>
+}
+
+/** Reads and locks workspaces. */
 export interface WorkspacesPort {
-  /** Locks a workspace until the end of the transaction. Returns undefined for an unknown one. */
+  /** Locks until the end of the transaction. Returns undefined if the workspace does not exist. */
   lock(tx: Tx, id: WorkspaceId): Promise<LockedWorkspace | undefined>
   exists(id: WorkspaceId): Promise<boolean>
-  /** Freezes the workspace that was opened when the account registered. */
+  /** Freezes the workspace that was opened at the account's registration. */
   freezeOwn(tx: Tx, account: AccountId, at: Instant): Promise<void>
 }
 
-/** A workspace in the transaction that opens it. */
+/** A new workspace, in the transaction that opens it. */
 export interface OpenedWorkspace {
   workspaceId: WorkspaceId
   kind: WorkspaceKind
   at: Instant
 }
 
-/** A sandbox workspace in the transaction that resets it. */
+/** A sandbox workspace, in the transaction of its reset. */
 export interface SandboxReset {
   workspaceId: WorkspaceId
   at: Instant
 }
 
-/** Runs the hooks of all domains, in the order in which the domains were created. */
+/** Runs the hooks of all domains in the order of their creation. */
 export interface HooksPort {
   workspaceOpened(tx: Tx, workspace: OpenedWorkspace): Promise<void>
   sandboxReset(tx: Tx, reset: SandboxReset): Promise<void>
+  /** Suspends an account's credentials. The result omits domains without this hook. */
+  accountRecovered(tx: Tx, account: RecoveredAccount): Promise<SuspendedCredentials>
 }
 
-/** The ports that a domain's `create` function receives. */
+/**
+ * The ports of a domain's `create` function. Call them only in handlers, jobs and hooks: `portico config check` calls
+ * `create` without a store. If a store is unavailable, a port rejects and the request fails with 503. Do not catch that
+ * error.
+ */
 export interface DomainPorts<Settings = unknown> {
-  /** The store, as a Kysely instance. */
+  /**
+   * A Kysely instance for single statements. Every statement about a workspace's data names it with `inWorkspace`.
+   * `database.statementTimeoutMs` limits a statement of a request.
+   */
   database: Database
-  /** Runs work in a transaction. It can run twice if the transaction conflicts with another one. */
+  /**
+   * Runs work in a transaction, which rolls back if the work throws. A conflict can run the work twice, so it only uses
+   * `tx`: it sends no mail and calls no service.
+   */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** Runs a long query without the statement timeout of requests. */
+  /** Runs a long query without the statement timeout, for jobs over a whole table. */
   withoutTimeouts: OpenDatabase['withoutTimeouts']
-  /** Reads from one snapshot of the store, so that a long read sees no concurrent change. */
+  /** Reads one snapshot, so that a long read sees no concurrent change. */
   inSnapshot: ReadSnapshot
   /**
-   * Runs a command once per X-Request-Id, in a transaction. A repeated request gets the stored reply; the same id with another
-   * body throws REQUEST.ID_REUSED. The reply must be JSON. Every idempotent operation of an extension calls it: a handler
-   * that returns without it fails with 500.
+   * Runs a command once per X-Request-Id, in a transaction. A repeated request gets the stored JSON reply. The same id
+   * with another body throws REQUEST.ID_REUSED. Idempotent operations of extensions must call it, or they fail with
+   * 500. `recordSuccess` and `enqueueJob` take effect with the command.
    */
   once<Reply>(request: IdempotentRequest, work: (tx: Tx) => Promise<Reply>): Promise<Reply>
   /** Wallets, orders and postings. */
   ledger: Ledger
+  /** The time, as epoch milliseconds. `toIso` formats it, and `addMs` adds to it. */
   clock: Clock
+  /** New UUIDs of version 7, which sort by creation time. */
   ids: Ids
+  /** Cryptographically secure random values. */
   randomness: Randomness
-  /** Translated texts of codes, permissions and coded values. */
+  /**
+   * Translated texts of codes, permissions, coded values and other keys of the domain. Missing texts fall back to
+   * English.
+   */
   words: Words
+  /**
+   * Sends a mail with a template of `mails`, named `<domain>.<name>`. Throws SYSTEM.UNAVAILABLE if the mail server
+   * fails, so send it in a job of `gatewayJobs`. Throws a TypeError for an unknown template.
+   */
   mailer: Mailer
-  /** Stores files, on disk or in S3. */
+  /**
+   * Stores files, on disk or in S3, by area and id: `receipts/<uuid>`. A missing blob is undefined. Blobs are outside
+   * transactions: write before the row that names it, and delete after.
+   */
   blobs: Blobs
-  /** Counters and replay windows, in Redis or in this process. They can be lost at any time. */
-  cache: Cache
-  limits: Limits
+  /** Counters and texts with a TTL, in Redis or in this process. They can be lost at any time. */
+  cache: DomainCache
+  /** Limits beyond a rate group, such as a daily total. Exceeding one throws ACCESS.RATE_LIMITED. */
+  limits: DomainLimits
   /** Encrypts secrets for the store. */
   secretBox: SecretBox
-  /** Returns a keyed digest. Equal values have equal digests, so an encrypted value can be found by it. */
+  /** Returns a keyed digest, which can find an encrypted value. */
   digest: KeyedDigest
+  /** Addresses and names of people, for mails. */
   accounts: AccountsPort
   sessions: SessionsPort
+  factors: FactorsPort
   workspaces: WorkspacesPort
   hooks: HooksPort
+  /** Writes JSON lines with the domain's name. Never log a secret, a body or an address. */
   logger: Logger
   /** The declarations of all domains in this process. */
   catalogue: Catalogue
   /** The whole configuration. */
   configuration: Configuration
-  /** The configuration under `domains.<name>`, parsed by the `settings` schema. */
+  /** The settings in `domains.<name>` of the configuration, parsed by the `settings` schema. */
   settings: Settings
-  /** Whether a country has this ISO 3166 alpha-2 code. */
+  /** Whether an ISO 3166 alpha-2 code exists. */
   isCountry(alpha2: string): boolean
-  /** Absolute URL of the sign-in page of a portal. */
+  /** Returns the absolute URL of a portal's sign-in page. */
   signInUrl(portal: Portal): string
-  /** Returns the service of a domain that `uses` lists. */
+  /** Returns the service of a domain listed in `uses`. */
   use<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
 }
 
 /** The result of a domain's `create` function. */
 export interface DomainParts<Operations> {
-  /** A handler per operation, by the name of the operation; or a table by operation id. */
+  /** A handler per operation name, or a table by operation id. */
   handlers: HandlersOf<Operations> | HandlerTable
-  /** Background jobs. They run where the handlers run. Their names begin with the name of the domain and a dot. */
+  /**
+   * Background jobs, named `<domain>.<name>`. They run where the handlers run, on one replica at a time. `enqueueJob`
+   * adds one. A failed job is retried up to `attempts` times with growing pauses.
+   */
   jobs?: readonly JobKind[]
-  /** Background jobs that run in the gateway, because only the gateway sends mail. */
+  /** Background jobs in the gateway, the only process that sends mail. */
   gatewayJobs?: readonly JobKind[]
-  /** Functions for other domains, which get them by `use`. */
+  /** Functions for other domains, which get them with `use`. */
   service?: object
-  /** Adds the data of a new workspace, in the transaction that opens it. */
+  /** Adds a new workspace's data, in the transaction that opens it. */
   onWorkspaceOpened?(tx: Tx, workspace: OpenedWorkspace): Promise<void>
-  /** Deletes the data of a sandbox workspace, in the transaction of the reset. */
+  /** Deletes a sandbox workspace's data, in the transaction of the reset. */
   onSandboxReset?(tx: Tx, reset: SandboxReset): Promise<void>
-  /** Releases resources when the process stops. The store is still open. */
+  /**
+   * Suspends what a thief could still use: what the account created and what acts for it. Runs with the account's row
+   * locked, in the transaction of a password reset by link or of an operator's command that ends the account's
+   * sessions. Returns the number of suspended credentials.
+   */
+  onAccountRecovered?(tx: Tx, account: RecoveredAccount): Promise<number>
+  /** Releases resources at the end of the process, before the store closes. */
   close?(): void | Promise<void>
 }
 
-/** Operations that a module adds to Portico, with the declarations that they need. */
+/** The actions of a permission group. API keys cannot hold the permissions of the actions in `peopleOnly`. */
+export type PermissionActions =
+  | readonly string[]
+  | { readonly actions: readonly string[]; readonly peopleOnly?: readonly string[] }
+
+/** Operations that a module adds to Portico, with their declarations. */
 export interface DomainDefinition<Operations extends object, Settings extends z.ZodType> {
   /** The part of each operation id before the dot. */
   name: string
   /** The description of the OpenAPI tag. */
   summary: string
-  /** The operations by name, or a module that exports them. Other exports of a module are ignored. */
+  /** Operations by name, or a module that exports them. Its other exports are ignored. */
   operations: Operations
   /** The actions of each permission group. Each action is a permission `<group>:<action>`. */
   permissions?: {
-    readonly workspace?: Readonly<Record<string, readonly string[]>>
+    readonly workspace?: Readonly<Record<string, PermissionActions>>
     readonly operator?: Readonly<Record<string, readonly string[]>>
   }
+  /**
+   * Rate limit groups for `policy.rate`, with default limits. `limits.groups` and `portals.<portal>.limits.groups` of
+   * the configuration replace them.
+   */
+  rateGroups?: RateGroups
   /** Refusal codes with their HTTP status. */
   codes?: CodeTable
-  /** Numbers by family and code. */
+  /** Numbers of coded values, by family and code. */
   codedValues?: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** A module that declares summary, permissions, codes and coded values, in place of the fields above. */
+  /**
+   * Order types, flow types and house accounts. Declaration merging adds them to the commands of `ledger`: `declare
+   * global { interface PorticoLedger { loans: typeof ledgerTypes } }`.
+   */
+  ledger?: LedgerTypes
+  /**
+   * A module that declares summary, permissions, rate groups, codes, coded values and ledger types, instead of the
+   * fields above.
+   */
   contract?: object
-  /** Directory with `<locale>.yaml` files. Only `en.yaml` is required; other languages fall back to English. */
+  /** Directory with `<locale>.yaml` files. Only `en.yaml` is required. Other languages fall back to English. */
   locales?: URL
   /**
-   * The mails of the domain: `<name>/<locale>.yaml` in a directory, and the values of each mail by its name. `mailer.send`
-   * gets the template `<domain>.<name>`. Only `en.yaml` is required.
+   * The domain's mails: a directory with `<name>/<locale>.yaml`, and the names of each mail's values. `mailer.send`
+   * gets `<domain>.<name>`. Only `en.yaml` is required. Only values named `url` or `…Url` can be links.
    */
   mails?: { readonly directory: URL; readonly templates: Readonly<Record<string, readonly string[]>> }
-  /** Schema of the configuration under `domains.<name>`. */
+  /** Schema of the settings in `domains.<name>` of the configuration. */
   settings?: Settings
-  /** Numbered migrations of the tables of the domain. A released migration never changes. */
+  /** Numbered migrations. Never change a released one. */
   migrations?: readonly Migration[]
-  /** Names of the domains that must be present. They are created first. */
+  /** The columns of the domain's tables that depend on the secret key. `portico keys reseal` seals them again. */
+  keyedColumns?: KeyedColumns
+  /** Domains that must be present. They are created first. */
   uses?: readonly string[]
   create(ports: DomainPorts<z.output<Settings>>): DomainParts<Operations> | Promise<DomainParts<Operations>>
 }
 
-/** A domain of any operations and settings. */
+/** A domain with any operations and settings. */
 export type Domain = DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>
 
-/** A domain, and the place that names it, for error messages. */
 export interface LoadedDomain extends Domain {
   source: string
-  /** Whether the domain is one of Portico's own. */
   isOurs: boolean
-  /** Whether an HTTP service handles the operations, because a document declares them. */
+  /** Whether an HTTP service serves the operations, because a document declares them. */
   isRemote?: boolean
-  /** Texts by language, instead of a directory. */
+  /** Texts by language, as an alternative to `locales`. */
   texts?: Readonly<Record<string, unknown>>
 }
 
-/** Whether a value is the namespace of a module, as `import * as` creates it. */
-const isModule = (value: object): boolean => Reflect.get(value, Symbol.toStringTag) === 'Module'
+/** Whether a value is a module's namespace, as created by `import * as`. */
+const isModule = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Reflect.get(value, Symbol.toStringTag) === 'Module'
 
-/** Declares a domain and infers the types of its handlers and settings. */
+/**
+ * Declares a domain. TypeScript infers the types of its handlers and settings. Errors at start name the file and line of
+ * the call.
+ */
 export const domain = <const Operations extends object, Settings extends z.ZodType = z.ZodType<Record<string, never>>>(
   definition: DomainDefinition<Operations, Settings>,
 ): Domain => {
   const { operations } = definition
-  // `create` returns a handler per operation; the composition calls it with requests that the operation has parsed.
+  // The composition calls `create`'s handlers only with validated requests.
   const declared = definition as DomainDefinition<object, z.ZodType> as Domain
-  return isModule(operations) ? { ...declared, operations: Object.fromEntries(operationsIn(operations)) } : declared
+  const result = isModule(operations)
+    ? { ...declared, operations: Object.fromEntries(operationsIn(operations)) }
+    : declared
+  recordCallSite(result)
+  return result
 }
 
-/** Returns the fields of a domain whose declarations are the exports of one module. */
 export const declaredBy = <Contract extends object>(contract: Contract) => ({
   summary: 'summary' in contract && typeof contract.summary === 'string' ? contract.summary : '',
   operations: contract,
   contract,
 })
 
-/** Position of the first permission of an extension in the permission table, after all of Portico's own. */
+/** After Portico's own permissions. */
 const firstSortOrder = 100_000
 const sortOrdersPerDomain = 1_000
 
-const toGroups = (groups: Readonly<Record<string, readonly string[]>>, sortOrder: number) => {
+export const actionsOf = (declared: PermissionActions) =>
+  'actions' in declared ? declared : { actions: declared, peopleOnly: [] }
+
+const toGroups = (groups: Readonly<Record<string, PermissionActions>>, sortOrder: number) => {
   let next = sortOrder
   return Object.fromEntries(
-    Object.entries(groups).map(([group, actions]) => {
+    Object.entries(groups).map(([group, declared]) => {
+      const { actions, peopleOnly = [] } = actionsOf(declared)
       const first = next
       next += actions.length
-      return [group, { sortOrder: first, actions }]
+      return [group, { sortOrder: first, actions, peopleOnly }]
     }),
   )
 }
 
-/** Returns the declarations of a domain in the form of a contract file. `index` is its place among the extensions. */
 export const toContract = (
-  { contract, operations, summary, permissions = {}, codes = {}, codedValues = {} }: Domain,
+  {
+    contract,
+    operations,
+    summary,
+    permissions = {},
+    rateGroups = {},
+    codes = {},
+    codedValues = {},
+    ledger = {},
+  }: Domain,
   index: number,
 ): object => {
   if (contract) return contract
@@ -278,6 +380,8 @@ export const toContract = (
     ),
     summary,
     codes,
+    ledgerTypes: ledger,
+    rateGroups,
     permissions: {
       workspace: toGroups(permissions.workspace ?? {}, sortOrder),
       operator: toGroups(permissions.operator ?? {}, sortOrder),

@@ -1,16 +1,28 @@
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
+import { AssertionClaims } from '../backends/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
-import { type Configuration, placeOf } from '../config/index.ts'
+import { type Configuration, ConfigurationError, placeOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { Permissions } from '../contract/permissions.ts'
-import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
-import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
+import {
+  type ChainId,
+  chains,
+  domainOf,
+  fallbackLocale,
+  messageOf,
+  type Operation,
+  type Portal,
+  portalOfChain,
+  type Words,
+} from '../kernel/index.ts'
+import { type JsonObject, openApiDocument, readExamples, serviceDocument, withValues } from '../openapi/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
 import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
+import { developmentIds, developmentValues } from '../seed/development.ts'
 import { buildWith } from './extensions.ts'
 
-/** Returns the keys of the texts that a document must contain: those of its codes and permissions. */
 const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => {
   if (!isRemote) return []
   const { codes = {}, permissions = {} }: { codes?: object; permissions?: Permissions } = contract
@@ -27,9 +39,6 @@ const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => 
   ]
 }
 
-/**
- * Returns the texts of Portico and of the extensions. `codedOverrides` are the numbers that the configuration replaces.
- */
 export const wordsOf = (
   { codes, codedFamilies }: Catalogue,
   domains: readonly LoadedDomain[],
@@ -47,11 +56,7 @@ export const wordsOf = (
     }),
   )
 
-/**
- * Returns the texts of the mails of Portico and of the extensions. Rejects with all errors, each with its file and
- * field.
- */
-export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts> =>
+const readMails = (domains: readonly LoadedDomain[]): Promise<MailTexts> =>
   readMailTexts(
     inPackage('config/mail'),
     domains.flatMap(({ name, mails }) =>
@@ -59,15 +64,73 @@ export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts
     ),
   )
 
-/** Returns the OpenAPI document of this build, with the examples that the end-to-end tests recorded. */
-export const buildOpenApiDocument = (catalogue: Catalogue, words: Words): Promise<JsonObject> =>
-  openApiDocument(catalogue, {
+/** Errors of extensions are a ConfigurationError with their sources. */
+export const mailTextsOf = async (domains: readonly LoadedDomain[]): Promise<MailTexts> => {
+  try {
+    return await readMails(domains)
+  } catch (error) {
+    const errors: string[] = []
+    for (const domain of domains)
+      await readMails([domain]).catch((cause: unknown) => errors.push(`${domain.source}: ${messageOf(cause)}`))
+    // If Portico's own texts are invalid, every attempt fails.
+    if (errors.length < domains.length) throw new ConfigurationError(errors)
+    throw error
+  }
+}
+
+export const catalogueOfPortal = (catalogue: Catalogue, portal: Portal): Catalogue => {
+  const isOfPortal = (chain: ChainId): boolean => (portalOfChain(chains[chain]) ?? portal) === portal
+  const namedOperations = catalogue.namedOperations.flatMap(([name, operation]): [string, Operation][] => {
+    const [first, ...rest] = operation.chains.filter(isOfPortal)
+    return first ? [[name, { ...operation, chains: [first, ...rest] }]] : []
+  })
+  const operations = namedOperations.map(([, operation]) => operation)
+  const served = new Set(operations.map(({ id }) => domainOf(id)))
+  const { workspace, operator } = catalogue.permissionTable
+  return {
+    ...catalogue,
+    namedOperations,
+    operations,
+    summaries: new Map([...catalogue.summaries].filter(([domain]) => served.has(domain))),
+    permissionTable: portal === 'CONSUMER' ? { workspace, operator: [] } : { workspace: [], operator },
+  }
+}
+
+/**
+ * With `isSealed`, the document describes the sealed bodies of the secure channel, too. With `isDevelopment`, the
+ * examples have the ids and the password of the development seed.
+ */
+export const buildOpenApiDocument = (
+  catalogue: Catalogue,
+  words: Words,
+  { isSealed = false, isDevelopment = false }: { isSealed?: boolean; isDevelopment?: boolean } = {},
+): Promise<JsonObject> => {
+  const recorded = readExamples(inPackage('docs/examples.json'))
+  return openApiDocument(catalogue, {
+    isSealed,
     version: packageVersion(),
+    sentence: (code) => words.refusal(code, fallbackLocale),
+    ...(isDevelopment
+      ? { examples: withValues(recorded, developmentValues), workspaceId: developmentIds.workspace }
+      : { examples: recorded }),
+  })
+}
+
+/** The document that a service for these domains implements. */
+export const buildServiceDocument = (
+  catalogue: Catalogue,
+  words: Words,
+  service: { domains: readonly string[]; issuer: string; audience: string },
+): Promise<JsonObject> =>
+  serviceDocument(catalogue, {
+    ...service,
+    version: packageVersion(),
+    claims: z.toJSONSchema(AssertionClaims, { io: 'input' }),
     examples: readExamples(inPackage('docs/examples.json')),
     sentence: (code) => words.refusal(code, fallbackLocale),
   })
 
-/** Returns the operations among `unserved` that no upstream serves either. They respond with 501. */
+/** Operations that no upstream serves either respond with 501. */
 export const findUnservedOperations = (
   { isRoutable }: Pick<Catalogue, 'isRoutable'>,
   unserved: readonly string[],

@@ -1,52 +1,61 @@
 import type { Logger } from 'pino'
-import type { DomainParts, DomainPorts, IdempotentRequest, LoadedDomain } from '../api/domain.ts'
+import type { DomainParts, DomainPorts, HooksPort, IdempotentRequest, LoadedDomain } from '../api/domain.ts'
 import type { DomainServices } from '../api/services.ts'
+import type { HandlerDeadline } from '../backends/index.ts'
 import { type Configuration, ConfigurationError } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { type Database, inTransaction, type Tx } from '../database/index.ts'
-import { accountById, endSessions, type Identity } from '../identity/index.ts'
+import { type ExecutedOnce, withChecks } from '../extensions/index.ts'
 import {
-  type AnyHandler,
+  accountById,
+  areFactorsSet,
+  areFactorsUsedSince,
+  assertSessionOpen,
+  endSessions,
+  type Identity,
+  resetFactors,
+} from '../identity/index.ts'
+import {
   createHandlerTable,
   type HandlerTable,
-  type Idempotency,
+  isPassThrough,
   type Operation,
   parseLocale,
-  Refusal,
+  withCallSite,
 } from '../kernel/index.ts'
-import { Ledger } from '../ledger/index.ts'
+import { Ledger, parseSeparation, separationSetting } from '../ledger/index.ts'
+import { recordSetting } from '../platform/audit/index.ts'
+import { createDomainCache } from '../platform/cache/index.ts'
 import { isCountry } from '../platform/countries.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
+import { createDomainLimits } from '../platform/limits/index.ts'
 import { parseSettings } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 type Parts = DomainParts<Readonly<Record<string, Operation>>>
 
-/** A domain with what its `create` function returned. */
 interface BuiltDomain {
   domain: LoadedDomain
   parts: Parts
   handlers: HandlerTable
 }
 
-/** The domains of one process. */
 export interface Domains {
   ledger: Ledger
   handlers: HandlerTable
-  /** The names of the domains. */
   names: ReadonlySet<string>
-  /** The background jobs of each domain. */
+  hooks: HooksPort
   jobs: readonly { domain: string; jobs: readonly JobKind[]; gatewayJobs: readonly JobKind[] }[]
-  /** Returns the service of a domain, or undefined if the domain is off. */
+  /** Returns undefined if the domain is off. */
   service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined
-  /** Returns the service of a domain that every process has. */
+  /** Throws a ConfigurationError if the domain is missing. */
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
   /** Closes the domains in reverse order. */
   close(): Promise<void>
 }
 
-/** Orders domains so that each follows those that it uses. Throws a ConfigurationError for a missing domain or a cycle. */
+/** Each domain follows the domains that it uses. */
 const inOrderOfUse = (domains: readonly LoadedDomain[]): readonly LoadedDomain[] => {
   const ordered = new Set<LoadedDomain>()
   const visit = (domain: LoadedDomain, path: readonly string[]): void => {
@@ -64,23 +73,28 @@ const inOrderOfUse = (domains: readonly LoadedDomain[]): readonly LoadedDomain[]
   return [...ordered]
 }
 
-const partErrors = ({ name, source, operations }: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts) => [
-  ...(handlers instanceof Map
-    ? []
-    : [
-        ...Object.keys(operations)
-          .filter((key) => typeof Reflect.get(handlers, key) !== 'function')
-          .map((key) => `${source}: ${key} has no handler`),
-        ...Object.keys(handlers)
-          .filter((key) => !Object.hasOwn(operations, key))
-          .map((key) => `${source}: the handler ${key} has no operation`),
-      ]),
-  ...[...jobs, ...gatewayJobs]
-    .filter((job) => !job.name.startsWith(`${name}.`))
-    .map((job) => `${source}: the name of job ${job.name} must begin with ${name}.`),
-]
+/** Each error names the file and line of the domain's declaration. */
+export const partErrors = (domain: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts): string[] => {
+  const { name, source, operations, isOurs, isRemote } = domain
+  const isHandled = ([key, { id }]: [string, Operation]): boolean =>
+    handlers instanceof Map
+      ? isOurs || isRemote === true || handlers.has(id)
+      : typeof Reflect.get(handlers, key) === 'function'
+  const errors = [
+    ...Object.entries(operations)
+      .filter((entry) => !isPassThrough(entry[1]) && !isHandled(entry))
+      .map(([key]) => `${key} has no handler`),
+    ...(handlers instanceof Map ? [] : Object.keys(handlers))
+      .filter((key) => !Object.hasOwn(operations, key))
+      .map((key) => `the handler ${key} has no operation`),
+    ...[...jobs, ...gatewayJobs]
+      .filter((job) => !job.name.startsWith(`${name}.`))
+      .map((job) => `the name of job ${job.name} must begin with ${name}.`),
+  ]
+  return errors.map((error) => withCallSite(`${source}: ${error}`, domain))
+}
 
-/** Runs a command once per request id and stores its reply, both in one transaction. */
+/** The command and its stored reply share one transaction. */
 const runOnce = <Reply>(
   database: Database,
   ledger: Ledger,
@@ -96,50 +110,49 @@ const runOnce = <Reply>(
       ...idempotency,
     }
     const stored = await within.findStoredResult(key)
-    // The stored reply belongs to the same operation and the same body, so it has the same type.
+    // A stored reply of the same operation and body has the same type.
     if (stored) return stored.result as Reply
     const reply = await work(tx)
     await within.storeResult(key, reply)
     return reply
   })
 
-/** The idempotency keys of requests that were passed to `once`. */
-type ExecutedOnce = WeakSet<Idempotency>
+export interface DomainParents {
+  catalogue: Catalogue
+  settings: Configuration
+  infrastructure: Infrastructure
+  logger: Logger
+  identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>
+  deadline: HandlerDeadline
+}
 
-/**
- * Wraps a handler of an extension. Two mistakes become errors: a refusal with a code that no domain declares, and an
- * idempotent operation that does not call `once`.
- */
-const withChecks =
-  (id: string, handler: AnyHandler, { isCode }: Pick<Catalogue, 'isCode'>, executed: ExecutedOnce): AnyHandler =>
-  async (request) => {
-    try {
-      const reply = await handler(request)
-      if (request.idempotency && !executed.has(request.idempotency)) throw new Error(`${id} did not call once`)
-      return reply
-    } catch (error) {
-      if (error instanceof Refusal && !isCode(error.code))
-        throw new Error(`${id} refused with ${error.code}, which no owner declares`, { cause: error })
-      throw error
-    }
-  }
-
-/** Builds one domain after the other, and the ports that they share. */
 class DomainBuilder {
   readonly #built = new Map<string, BuiltDomain>()
   readonly #executed: ExecutedOnce = new WeakSet()
-  readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use'>
+  readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use' | 'cache' | 'limits'>
+  readonly #infrastructure: Infrastructure
+  readonly #deadline: HandlerDeadline
 
   constructor(
-    catalogue: Catalogue,
-    configuration: Configuration,
-    infrastructure: Infrastructure,
+    { catalogue, settings: configuration, infrastructure, identity, deadline }: DomainParents,
     ledger: Ledger,
-    identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
   ) {
     const { database } = infrastructure
+    this.#deadline = deadline
+    this.#infrastructure = infrastructure
     this.#shared = {
-      ...infrastructure,
+      // Name each port, so that a domain gets no other part of the process.
+      database,
+      withoutTimeouts: infrastructure.withoutTimeouts,
+      inSnapshot: infrastructure.inSnapshot,
+      clock: infrastructure.clock,
+      ids: infrastructure.ids,
+      randomness: infrastructure.randomness,
+      words: infrastructure.words,
+      mailer: infrastructure.mailer,
+      blobs: infrastructure.blobs,
+      secretBox: infrastructure.secretBox,
+      digest: infrastructure.digest,
       transaction: (work) => inTransaction(database, work),
       once: (request, work) => {
         this.#executed.add(request.idempotency)
@@ -154,9 +167,11 @@ class DomainBuilder {
       },
       sessions: {
         end: endSessions,
+        assertOpen: assertSessionOpen,
         invalidate: identity.invalidateSessions,
         assertAddressAllowed: identity.assertAddressAllowed,
       },
+      factors: { areSet: areFactorsSet, areUsedSince: areFactorsUsedSince, reset: resetFactors },
       workspaces: {
         lock: (tx, id) => this.requireService('workspaces').lock(tx, id),
         exists: (id) => this.requireService('workspaces').exists(id),
@@ -169,6 +184,13 @@ class DomainBuilder {
         sandboxReset: async (tx, reset) => {
           for (const { parts } of this.domains()) await parts.onSandboxReset?.(tx, reset)
         },
+        accountRecovered: async (tx, account) => {
+          const suspended: Record<string, number> = {}
+          for (const { domain, parts } of this.domains()) {
+            if (parts.onAccountRecovered) suspended[domain.name] = await parts.onAccountRecovered(tx, account)
+          }
+          return suspended
+        },
       },
       catalogue,
       configuration,
@@ -177,17 +199,19 @@ class DomainBuilder {
     }
   }
 
+  get hooks(): HooksPort {
+    return this.#shared.hooks
+  }
+
   domains(): Iterable<BuiltDomain> {
     return this.#built.values()
   }
 
-  /** Returns the service of a built domain. */
   service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined {
-    // `DomainServices` declares the type of each service next to the domain that returns it.
+    // Each domain declares the type of its service in `DomainServices`.
     return this.#built.get(name)?.parts.service as DomainServices[Name] | undefined
   }
 
-  /** Returns the service of a domain that every process has. */
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name] {
     const found = this.service(name)
     if (!found) throw new ConfigurationError([`domains: ${name} is missing`])
@@ -202,10 +226,11 @@ class DomainBuilder {
     }
   }
 
-  /** Creates a domain. Throws a ConfigurationError that lists every error of its parts. */
   async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {
     const parts = await domain.create({
       ...this.#shared,
+      cache: createDomainCache(this.#infrastructure.cache, domain.name),
+      limits: createDomainLimits(this.#infrastructure.limits, domain.name),
       logger: logger.child({ domain: domain.name }),
       settings,
       use: this.#use(domain),
@@ -213,33 +238,26 @@ class DomainBuilder {
     const errors = partErrors(domain, parts)
     if (errors.length > 0) throw new ConfigurationError(errors)
     const { catalogue } = this.#shared
-    // A contract pairs operations and handlers by export name, and `domain` keeps these names.
+    // Handlers are paired by export name, which `domain` does not change.
     const table =
       parts.handlers instanceof Map
         ? parts.handlers
         : createHandlerTable(domain.contract ?? domain.operations, parts.handlers)
-    const handlers = domain.isOurs
-      ? table
-      : new Map([...table].map(([id, handler]) => [id, withChecks(id, handler, catalogue, this.#executed)]))
+    const handlers = domain.isOurs ? table : withChecks(table, catalogue, this.#executed, this.#deadline)
     this.#built.set(domain.name, { domain, parts, handlers })
   }
 }
 
-/**
- * Builds the ledger and every domain. A domain reaches another one only through the ports that this function passes.
- */
-export const composeDomains = async (
-  domains: readonly LoadedDomain[],
-  catalogue: Catalogue,
-  configuration: Configuration,
-  infrastructure: Infrastructure,
-  logger: Logger,
-  identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
-): Promise<Domains> => {
+/** A domain reaches other domains only through the ports that this function passes. */
+export const composeDomains = async (domains: readonly LoadedDomain[], parents: DomainParents): Promise<Domains> => {
+  const { catalogue, settings: configuration, infrastructure, logger } = parents
   const settings = parseSettings(domains, configuration)
-  const ledger = new Ledger(infrastructure)
+  const separationOfDuties = parseSeparation(configuration.money.separationOfDuties)
+  const ledger = new Ledger({ ...infrastructure, types: catalogue.ledgerTypes, separationOfDuties })
+  await ledger.registerTypes()
+  await recordSetting(infrastructure, separationSetting(configuration.money.separationOfDuties))
   await ledger.ensureHouseAccounts(configuration.money.currencies)
-  const builder = new DomainBuilder(catalogue, configuration, infrastructure, ledger, identity)
+  const builder = new DomainBuilder(parents, ledger)
   await using closing = new AsyncDisposableStack()
   for (const domain of inOrderOfUse(domains)) await builder.build(domain, settings.get(domain.name), logger)
   const built = [...builder.domains()]
@@ -249,6 +267,7 @@ export const composeDomains = async (
     ledger,
     handlers: new Map(built.flatMap(({ handlers }) => [...handlers])),
     names: new Set(domains.map(({ name }) => name)),
+    hooks: builder.hooks,
     jobs: built.map(({ domain, parts: { jobs = [], gatewayJobs = [] } }) => ({
       domain: domain.name,
       jobs,

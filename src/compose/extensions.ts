@@ -1,14 +1,18 @@
-import { type LoadedDomain, toContract } from '../api/domain.ts'
-import { type Configuration, ConfigurationError, placeOf } from '../config/index.ts'
-import { type Catalogue, catalogueWith, identityContracts } from '../contract/index.ts'
+import { type Domain, type LoadedDomain, toContract } from '../api/domain.ts'
+import { type Configuration, ConfigurationError, placeOf, rateGroupErrors, withRateGroups } from '../config/index.ts'
+import { type Catalogue, CatalogueError, catalogueWith, identityContracts } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
-import { messageOf } from '../kernel/index.ts'
+import { bankingDomains } from '../domains/index.ts'
+import { loadDomains } from '../extensions/index.ts'
+import { identityColumns } from '../identity/index.ts'
+import { isPassThrough, messageOf, rateGroups } from '../kernel/index.ts'
+import type { KeyedColumns } from '../platform/key-rotation/index.ts'
 import { orderOwners, sharedOwners } from './migrations.ts'
 
-/**
- * Calls `build` with the domains. If it fails because of an extension, throws a ConfigurationError with the source of the
- * first one that causes the failure.
- */
+const errorsOf = (error: unknown): readonly string[] =>
+  error instanceof CatalogueError ? error.errors : [messageOf(error)]
+
+/** If `build` fails because of extensions, throws a ConfigurationError with the errors of each one and its source. */
 export const buildWith = <Built>(
   domains: readonly LoadedDomain[],
   build: (domains: readonly LoadedDomain[]) => Built,
@@ -16,23 +20,21 @@ export const buildWith = <Built>(
   try {
     return build(domains)
   } catch (error) {
-    const known = domains.filter(({ isOurs }) => isOurs)
-    build(known)
+    const sound = domains.filter(({ isOurs }) => isOurs)
+    build(sound)
+    const errors: string[] = []
     for (const domain of domains.filter(({ isOurs }) => !isOurs))
       try {
-        known.push(domain)
-        build(known)
+        build([...sound, domain])
+        sound.push(domain)
       } catch (cause) {
-        throw new ConfigurationError([`${domain.source}: ${messageOf(cause)}`])
+        errors.push(...errorsOf(cause).map((message) => `${domain.source}: ${message}`))
       }
+    if (errors.length > 0) throw new ConfigurationError(errors)
     throw error
   }
 }
 
-/**
- * Returns the catalogue of a process with these domains. Throws a ConfigurationError if two owners declare the same
- * name.
- */
 export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue =>
   buildWith(domains, (each) => {
     const names = new Set<string>([...Object.keys(identityContracts), ...sharedOwners])
@@ -43,14 +45,26 @@ export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue =>
     return catalogueWith(Object.fromEntries(each.map((domain, index) => [domain.name, toContract(domain, index)])))
   })
 
-/** Returns the name of the owner of a domain's tables, in kebab case. */
+export const withDomainLimits = <Settings extends Pick<Configuration, 'limits' | 'portals'>>(
+  settings: Settings,
+  { rateGroups: declared }: Pick<Catalogue, 'rateGroups'>,
+): Settings => {
+  const errors = rateGroupErrors(settings, new Set([...rateGroups, ...declared.keys()]))
+  if (errors.length > 0) throw new ConfigurationError(errors)
+  return withRateGroups(settings, Object.fromEntries(declared))
+}
+
 const ownerOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-/** Returns all owners of tables in the order of their migrations. */
 export const schemaOwnersOf = (domains: readonly LoadedDomain[]): readonly SchemaOwner[] =>
   orderOwners(domains.flatMap(({ name, migrations }) => (migrations ? [{ owner: ownerOf(name), migrations }] : [])))
 
-/** Parses the `domains` section by the schemas of the domains. Throws a ConfigurationError that lists every error. */
+export const keyedColumnsOf = (domains: readonly LoadedDomain[]): KeyedColumns => {
+  const all = [identityColumns, ...domains.flatMap(({ keyedColumns }) => keyedColumns ?? [])]
+  return { sealed: all.flatMap(({ sealed }) => sealed), digests: all.flatMap(({ digests }) => digests) }
+}
+
+/** Throws a ConfigurationError that lists every error. */
 export const parseSettings = (
   domains: readonly LoadedDomain[],
   { domains: configured }: Pick<Configuration, 'domains'>,
@@ -70,10 +84,6 @@ export const parseSettings = (
   return settings
 }
 
-/**
- * Throws a ConfigurationError that lists the entries of `backends` without a domain, and the domains of documents
- * without a service.
- */
 export const assertBackends = (
   domains: readonly LoadedDomain[],
   { routableDomains }: Pick<Catalogue, 'routableDomains'>,
@@ -84,17 +94,17 @@ export const assertBackends = (
       .filter((name) => name !== 'default' && !routableDomains.includes(name))
       .map((name) => `backends.${name}: no domain has this name`),
     ...domains
-      .filter(({ name, isRemote }) => isRemote && placeOf(settings, name) === 'in-process')
+      .filter(({ operations, isRemote }) => isRemote || Object.values(operations).some(isPassThrough))
+      .filter(({ name }) => placeOf(settings, name) === 'in-process')
       .map(({ name, source }) => `${source}: the domain ${name} needs backends.${name} with a url`),
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)
 }
 
-/** Domains that identity and the gateway need in every process. */
+/** Identity and the gateway need these domains in every process. */
 const requiredDomains = ['members', 'workspaces', 'operators']
 
-/** Removes the domains that are off. Throws a ConfigurationError if a remaining domain needs one of them. */
-export const switchOff = (
+const switchOff = (
   domains: readonly LoadedDomain[],
   { domains: configured }: Pick<Configuration, 'domains'>,
 ): readonly LoadedDomain[] => {
@@ -112,4 +122,22 @@ export const switchOff = (
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)
   return domains.filter(({ name }) => !isOff(name))
+}
+
+export interface Loaded {
+  /** The enabled domains. */
+  domains: readonly LoadedDomain[]
+  /** Includes domains that are off, because other tables reference theirs. */
+  owners: readonly SchemaOwner[]
+  keyedColumns: KeyedColumns
+}
+
+const ours: ReadonlySet<Domain> = new Set(bankingDomains)
+
+export const loadConfigured = async (
+  domains: readonly Domain[],
+  settings: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
+): Promise<Loaded> => {
+  const all = await loadDomains(domains, ours, settings)
+  return { domains: switchOff(all, settings), owners: schemaOwnersOf(all), keyedColumns: keyedColumnsOf(all) }
 }

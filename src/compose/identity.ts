@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { DomainServices } from '../api/services.ts'
 import {
   type Configuration,
   ConfigurationError,
@@ -6,23 +7,25 @@ import {
   limitsOf,
   type PortalConfiguration,
 } from '../config/index.ts'
+import type { Catalogue } from '../contract/index.ts'
 import {
   createIdentity,
   fixedSettings,
   type Identity,
+  type IdentityHooks,
   type IdentitySettings,
-  type OpenOwnWorkspace,
+  type PurposeDetails,
+  type PurposePorts,
 } from '../identity/index.ts'
-import type { Portal, RateGroup } from '../kernel/index.ts'
+import { money, type OrderId, type Portal, type RateGroup } from '../kernel/index.ts'
+import type { Ledger, Order } from '../ledger/index.ts'
 import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
 import { isCountry } from '../platform/countries.ts'
 import { scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/**
- * Returns absolute links for mails. They come from the configuration only, and never from the Host header of a request.
- */
+/** Links never use the Host header of a request, which a client can choose. */
 export const linksOf = (
   { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
   portal: Portal,
@@ -37,10 +40,9 @@ const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
   limit: scaledLimit(rule.limit, scale),
 })
 
-/** Returns the account rule of a limit group at a portal, multiplied by the scale of all limits. */
 const accountRule = (settings: Configuration, portal: Portal, group: RateGroup): LimitRule => {
   const { groups } = limitsOf(settings, portal)
-  // A group without an account rule uses the general one.
+  // A group without an account rule uses that of `general`.
   const rule = groups.get(group)?.account ?? groups.get('general')?.account
   if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
   return scaled(rule, settings.limits.scale)
@@ -50,9 +52,12 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
   const { limits, portals, passwords, login } = settings
   const portal = (each: Portal) => ({
     selfRegistration: portals[each].selfRegistration,
+    refusedDomains: portals[each].refusedDomains,
     links: linksOf(settings, each),
+    mfa: portals[each].mfa,
     codeSends: accountRule(settings, each, 'mfaSend'),
     forgot: accountRule(settings, each, 'forgot'),
+    registrationMails: accountRule(settings, each, 'registration'),
   })
   return {
     tokens: { ...fixedSettings.tokens, ...settings.tokens, assertionTtlMs: settings.assertion.ttlMs },
@@ -60,6 +65,7 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
     secureChannel: { ...fixedSettings.secureChannel, ...settings.secureChannel },
     portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },
     mfa: settings.mfa,
+    notices: settings.notices,
     passwords,
     login: { ...login, failures: scaled(login.failures, limits.scale) },
   }
@@ -70,17 +76,56 @@ export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): Bre
     ? createBreachCheck({ ...passwords.breachCheck, url: passwords.breachCheck.url.reveal() }, logger)
     : noBreachCheck
 
-/** Builds identity with the captcha and breach check that the configuration selects. */
+const payeeOf = async (order: Order, purposes: PurposePorts): Promise<string | undefined> => {
+  const { withdrawalChannelBizId: channel } = order.data
+  if (channel) return purposes.maskedAccountOf(order.workspaceBizId, channel)
+  return order.targetWalletBizId ?? undefined
+}
+
+/** Orders of extensions may have neither an amount nor a payee. */
+const readPurposeOfOrder = async (
+  ledger: Ledger,
+  id: OrderId,
+  purposes: PurposePorts,
+): Promise<PurposeDetails | undefined> => {
+  const type = await ledger.readOrderType(id)
+  if (!type) return undefined
+  const order = await ledger.readOrder({ id, type, workspace: null })
+  const { amount, currency } = order.data
+  const isMoney = amount && currency && /^\d+$/.test(amount)
+  return { amount: isMoney ? money(BigInt(amount), currency) : undefined, payee: await payeeOf(order, purposes) }
+}
+
+interface PurposeSources {
+  ledger: Ledger
+  service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined
+  requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
+}
+
+/** Calls `domains` only after they are built. */
+export const purposePorts = ({ operations }: Catalogue, domains: () => PurposeSources): PurposePorts => {
+  const byId = new Map(operations.map((operation) => [operation.id, operation]))
+  const ports: PurposePorts = {
+    findOperation: (id) => byId.get(id),
+    enter: (caller, workspace) => domains().requireService('members').enter(caller, workspace),
+    readWallet: (wallet) => domains().ledger.readWallet({ wallet, workspace: null }),
+    readOrder: (id) => readPurposeOfOrder(domains().ledger, id, ports),
+    maskedAccountOf: async (workspace, channel) =>
+      domains().service('withdrawalChannels')?.maskedAccountOf(workspace, channel),
+  }
+  return ports
+}
+
 export const composeIdentity = (
   settings: Configuration,
   infrastructure: Infrastructure,
   logger: Logger,
-  openWorkspace: OpenOwnWorkspace,
+  hooks: IdentityHooks,
 ): Promise<Identity> => {
   const { secret, verifyUrl, timeoutMs } = settings.turnstile
   const ports = {
     ...infrastructure,
-    openWorkspace,
+    ...hooks,
     isCountry,
     captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
     breachedPasswords: breachCheckOf(settings, logger),

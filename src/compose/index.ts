@@ -1,11 +1,11 @@
 /*
- * The composition: builds every part of a process once and wires them together. Start with `compose` at the end of this
- * file. `infrastructure.ts` opens the stores, `domains.ts` and `identity.ts` build the handlers, `jobs.ts` starts the
+ * Builds every part of a process once and connects the parts. Start with `compose` at the end of this file.
+ * `infrastructure.ts` opens the stores, `domains.ts` and `identity.ts` build the handlers, `jobs.ts` starts the
  * background work. Nothing else chooses implementations.
  */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createBackends, createUpstreamMetrics } from '../backends/index.ts'
+import { createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import {
   buildSecurityHeaders,
@@ -14,24 +14,29 @@ import {
   createOperationsApp,
   createParseErrorLog,
   loadTracing,
+  OpenStreams,
 } from '../gateway/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
 import {
   createApprovalMetrics,
   createBackgroundMetrics,
+  createExchangeMetrics,
   createLedgerMetrics,
   createMetrics,
   createPerimeterMetrics,
   createQueueMetrics,
+  createRedisMetrics,
+  createStreamMetrics,
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
-import { assertBackends, catalogueOf } from './extensions.ts'
-import { composeIdentity } from './identity.ts'
+import type { Loaded } from './extensions.ts'
+import { assertBackends, catalogueOf, withDomainLimits } from './extensions.ts'
+import { composeIdentity, purposePorts } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
-import { watchLedger } from './ledger-readiness.ts'
-import type { Loaded } from './loading.ts'
+import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
+import { passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
 
@@ -39,29 +44,37 @@ const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
 export const isRole = (value: unknown): value is Role => roles.some((role) => role === value)
 
-/** A composed process that does not listen yet. */
+/** Does not listen yet. */
 export interface Deployment {
   portal: Server
   operations: Server
   /** Operations without a handler in this process. */
   unserved: string[]
-  /** Moves the domains to the backends of the changed configuration. */
   replaceBackends(settings: Configuration): Promise<void>
-  /** Fails readiness and sends `Connection: close` from now on. */
+  /** From now on, readiness fails and responses contain `Connection: close`. */
   startDraining(): void
-  /** Resolves with the reason once the embedded store has failed and the process must restart. */
+  /** Ends open streams and refuses new ones. */
+  endStreams(): void
+  /** Resolves with the reason once the embedded store has failed. The process must then restart. */
   onFatal: Promise<Error>
   close(): Promise<void>
 }
 
-/** Registers the metrics that read their value from a part when they are scraped. */
 const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
     count: domains.requireService('operators').countPendingApprovals,
     clock: infrastructure.clock,
     onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
   })
-  createBackgroundMetrics(metrics.registry, infrastructure.background.dropped)
+  const exchanges = domains.service('exchanges')
+  if (exchanges)
+    createExchangeMetrics(metrics.registry, {
+      triangleGain: exchanges.triangleGain,
+      clock: infrastructure.clock,
+      onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
+    })
+  createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
+  createRedisMetrics(metrics.registry, infrastructure.redisMemory)
   createQueueMetrics(metrics.registry, {
     ...identity.queueLengths,
     'password-hash': infrastructure.passwords.waiting,
@@ -69,10 +82,7 @@ const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domai
   })
 }
 
-/**
- * Returns the settings of the process. A domain service uses the configuration file of the gateways, but serves all
- * domains itself.
- */
+/** A domain service shares the configuration file of the gateways, but serves all domains itself. */
 const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
@@ -85,6 +95,7 @@ const buildBackends = ({
   perimeter,
   identity,
   domains,
+  passThrough,
 }: Parts) =>
   createBackends({
     identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
@@ -94,11 +105,9 @@ const buildBackends = ({
     clock: infrastructure.clock,
     metrics: createUpstreamMetrics(metrics.registry),
     catalogue,
+    prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),
   })
 
-/**
- * Returns the operations without a handler in this process. Logs a warning for those that no upstream serves either.
- */
 const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domains }: Parts): string[] => {
   const unserved = catalogue.operations
     .map(({ id }) => id)
@@ -108,50 +117,84 @@ const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domain
   return unserved
 }
 
-/** Opens the infrastructure and builds identity and the domains; `building` disposes of them in reverse order. */
+/** The gateway cannot know whether a service uses the same database. */
+const warnOfSplitLedger = (
+  { domains }: Pick<Loaded, 'domains'>,
+  settings: Pick<Configuration, 'backends'>,
+  logger: Logger,
+): void => {
+  const places = findSplitLedger(domains, settings)
+  if (places) logger.warn({ places }, splitLedgerWarning)
+}
+
+/** The open streams, with their metrics. */
+const createStreams = ({ settings, infrastructure, metrics, perimeter }: Parts): OpenStreams =>
+  new OpenStreams({
+    settings: settings.streams,
+    addressKey: (address) => infrastructure.limits.addressKey(address, settings.limits.ipv6Prefix),
+    metrics: {
+      ...createStreamMetrics(metrics.registry),
+      countRefused: () => perimeter.limitHit('open-streams'),
+    },
+  })
+
+/** `building` disposes of the parts in reverse order. */
 const composeParts = async (
   loaded: Loaded,
-  settings: Configuration,
+  configured: Configuration,
   role: Role,
   logger: Logger,
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
   const catalogue = catalogueOf(loaded.domains)
+  const settings = withDomainLimits(configured, catalogue)
   if (isGateway) assertBackends(loaded.domains, catalogue, settings)
+  const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
-  // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
-  const identity = await composeIdentity(settings, infrastructure, logger, (tx, opening) =>
-    domains.requireService('workspaces').openWithWallets(tx, opening),
-  )
-  const domains = await composeDomains(loaded.domains, catalogue, settings, infrastructure, logger, identity)
+  // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
+  const identity = await composeIdentity(settings, infrastructure, logger, {
+    openWorkspace: (tx, opening) => domains.requireService('workspaces').openWithWallets(tx, opening),
+    purposes: purposePorts(catalogue, () => domains),
+    suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
+  })
+  const domains = await composeDomains(loaded.domains, {
+    catalogue,
+    settings,
+    infrastructure,
+    logger,
+    identity,
+    deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, logger, metrics.registry),
+  })
   building.defer(() => domains.close())
-  return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains }
+  return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains, passThrough }
 }
 
-/** Builds every part once, in order; `close` disposes of them in reverse order. A failed start disposes of what it built. */
+/** If the start fails, disposes of the parts that were already built. */
 export const compose = async (
   loaded: Loaded,
-  settings: Configuration,
+  configured: Configuration,
   role: Role,
   logger: Logger,
 ): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
-  const parts = await composeParts(loaded, settings, role, logger, building)
-  const { isGateway, catalogue, infrastructure, metrics, perimeter, identity, domains } = parts
+  const parts = await composeParts(loaded, configured, role, logger, building)
+  const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') await assertNoSeededAccounts(infrastructure)
   else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
   const backends = await buildBackends(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null
-  const pipeline = buildPipeline(parts, backends, tracing)
+  const streams = createStreams(parts)
+  const pipeline = buildPipeline(parts, backends, streams, tracing)
   const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain)
   building.defer(() => explain.close())
-  const app = portalApp(parts, pipeline, explain, tracing)
+  const { app, upgrades } = portalApp(parts, pipeline, explain, tracing)
   const unserved = findUnserved(parts)
+  if (isGateway) warnOfSplitLedger(loaded, settings, logger)
   const ledgerReadiness = watchLedger({
     ledger: domains.ledger,
     logger,
@@ -167,6 +210,7 @@ export const compose = async (
     jwks: identity.jwks,
     outbox: infrastructure.outbox && outboxPage(infrastructure.outbox),
     securityHeaders: buildSecurityHeaders(),
+    allowedHosts: settings.listen.operationsAllowedHosts,
     logger,
   })
   await startJobs(
@@ -181,14 +225,16 @@ export const compose = async (
   }
   const built = building.move()
   return {
-    portal: createHttpServer({ app, ...listening }),
-    operations: createHttpServer({ app: operations, ...listening }),
+    portal: createHttpServer({ app, upgrades, ...listening }),
+    operations: createHttpServer({ app: operations, upgrades: null, ...listening }),
     unserved,
     replaceBackends: async (changed) => {
       if (isGateway) assertBackends(loaded.domains, catalogue, changed)
       await backends.replace(withLocalBackends(isGateway, changed))
+      if (isGateway) warnOfSplitLedger(loaded, changed, logger)
     },
     startDraining: draining.start,
+    endStreams: () => streams.close(),
     onFatal: infrastructure.storeFailure,
     close: () => built.disposeAsync(),
   }

@@ -24,9 +24,11 @@ import {
 } from '../platform/crypto/index.ts'
 import { createLimits, type Limits } from '../platform/limits/index.ts'
 import {
+  createMailQueue,
   createOutbox,
   createSharedOutbox,
   type Mailer,
+  type MailQueue,
   type MailTexts,
   openSmtpMailer,
   type ReadableOutbox,
@@ -34,49 +36,49 @@ import {
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
-import type { Loaded } from './loading.ts'
+import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
-/**
- * Creates the mailer: SMTP, or the development outbox. The outbox is in memory for the embedded store, and in the
- * database for several replicas.
- */
-const createMailer = async (settings: Configuration, texts: MailTexts, database: Database) => {
+/** Several replicas share an outbox in the database, which needs no queue. */
+const createMailer = async (settings: Configuration, texts: MailTexts, database: Database, logger: Logger) => {
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
     const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
-    return { mailer, outbox: null }
+    // Separate from other background work, which must not delay codes.
+    const queue = createBackgroundWork({ ...settings.background, spreadMs: 0 }, logger, systemRandomness)
+    return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }
   }
   const outbox = settings.databaseUrl
     ? createSharedOutbox(texts, systemClock, outboxSize, database)
     : createOutbox(texts, systemClock, outboxSize)
-  return { mailer: outbox, outbox }
+  return { mailer: outbox, codeMails: outbox, queue: null, outbox }
 }
 
-/** If the clocks differ by more than this, a replica rejects tokens that another one has just issued. */
+/** Above this, one replica may reject tokens that another one has just issued. */
 const warnSkewMs = 1_000
 
-/** If a clock is a day ahead, every session and key expires, and the limits of another day apply. */
+/** With a clock that is a day ahead, sessions and keys expire too early. */
 const maxSkewMs = hours(12)
 
-/** The stores, mail, caches and other ports of one process. */
 export interface Infrastructure {
   database: Database
   waitingForDatabase: OpenDatabase['waiting']
   withoutTimeouts: OpenDatabase['withoutTimeouts']
-  /** Resolves with the reason once the embedded store has failed. */
   storeFailure: OpenDatabase['fatal']
   inSnapshot: ReadSnapshot
   blobs: Blobs
-  probes: SharedState['probes']
+  probes: (SharedState['probes'][number] & { isReadOnly?(): boolean })[]
+  redisMemory: SharedState['redisMemory']
   cache: Cache
   pubsub: PubSub
   limits: Limits
   mailer: Mailer
-  /** The development outbox. Null if mail is sent over SMTP. */
+  codeMails: MailQueue
+  /** Null if mail is sent by SMTP. */
   outbox: ReadableOutbox | null
   background: BackgroundWork
+  droppedTasks(): number
   words: Words
   clock: Clock
   ids: Ids
@@ -86,10 +88,7 @@ export interface Infrastructure {
   passwords: PasswordHasher
 }
 
-/**
- * Opens the stores, mail and caches behind their ports; `stack` closes them in reverse order. `allowReplicas` allows
- * other processes of this kind without Redis.
- */
+/** With `allowReplicas`, other processes of this kind can run without Redis. */
 export const openInfrastructure = async (
   settings: Configuration,
   catalogue: Catalogue,
@@ -99,10 +98,12 @@ export const openInfrastructure = async (
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> => {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
-  const onDiskFull = (isFull: boolean) =>
-    isFull
-      ? logger.error('disk full: the embedded store is read-only')
-      : logger.info('disk space available again: the embedded store is writable')
+  let isDiskFull = false
+  const onDiskFull = (isFull: boolean): void => {
+    isDiskFull = isFull
+    if (isFull) logger.error('disk full: the embedded store is read-only')
+    else logger.info('disk space available again: the embedded store is writable')
+  }
   const texts = await mailTextsOf(domains)
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
@@ -117,11 +118,11 @@ export const openInfrastructure = async (
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
   stack.defer(() => blobs.close())
-  const { mailer, outbox } = await createMailer(settings, texts, store.database)
-  stack.defer(() => mailer.close())
+  const { queue, ...mail } = await createMailer(settings, texts, store.database, logger)
+  stack.defer(() => mail.mailer.close())
   const background = createBackgroundWork(settings.background, logger, systemRandomness)
-  stack.defer(() => background.close())
-  const key = settings.secretKey.reveal()
+  stack.defer(async () => void (await Promise.all([background.close(), queue?.close()])))
+  const keys = settings.secretKeys.reveal()
   return {
     database: store.database,
     waitingForDatabase: store.waiting,
@@ -129,19 +130,20 @@ export const openInfrastructure = async (
     storeFailure: store.fatal,
     inSnapshot: createSnapshotReader(store, systemClock),
     blobs,
-    probes: [{ name: 'store', check: store.check }, ...shared.probes],
+    probes: [{ name: 'store', check: store.check, isReadOnly: () => isDiskFull }, ...shared.probes],
+    redisMemory: shared.redisMemory,
     cache: shared.cache,
     pubsub: shared.pubsub,
     limits,
-    mailer,
-    outbox,
+    ...mail,
     background,
+    droppedTasks: () => background.dropped() + (queue?.dropped() ?? 0),
     words: wordsOf(catalogue, domains, settings.codedValues),
     clock: systemClock,
     ids: systemIds,
     randomness: systemRandomness,
-    secretBox: createSecretBox(key, systemRandomness),
-    digest: createKeyedDigest(key),
+    secretBox: createSecretBox(keys, systemRandomness),
+    digest: createKeyedDigest(keys),
     passwords: createPasswordHasher(
       { concurrency: settings.passwords.concurrency, waiting: settings.passwords.queue },
       systemRandomness,

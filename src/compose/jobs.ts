@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
 import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
-import { ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
+import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, failedJobCleanup, type JobKind, queueFailureKind } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
@@ -21,8 +21,8 @@ interface Parts {
 }
 
 /**
- * Returns the jobs of this process. The jobs of a domain run where its handlers run, because both need the same blobs
- * and settings. Jobs that send mail run in the gateway.
+ * A domain's jobs run in the process of its handlers, because both need the same blobs and settings. Jobs that send
+ * mail run in the gateway.
  */
 const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domains }: Parts): JobKind[] => {
   const isHere = (domain: string): boolean => !isGateway || placeOf(settings, domain) === 'in-process'
@@ -43,19 +43,24 @@ const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domain
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]
       : []),
     ...domains.jobs.flatMap(({ domain, jobs }) => (isHere(domain) ? jobs : [])),
-    resultCleanupJob(domains.ledger, settings.money.background.expiryMs),
+    ...cleanupJobs(domains.ledger, settings.money.background.expiryMs),
     ledgerCheckJob({
       ledger: domains.ledger,
       clock: infrastructure.clock,
       everyMs: settings.money.background.ledgerCheckMs,
-      verifyLedger: (signal) => infrastructure.withoutTimeouts(verifyLedger, signal),
+      wholeEveryMs: settings.money.background.wholeLedgerCheckMs,
+      verifyLedger: (signal, since) =>
+        infrastructure.withoutTimeouts(
+          (database) => (since === null ? verifyLedger(database) : verifyRecentChanges(database, since)),
+          signal,
+        ),
       onBroken: (broken) => logger.error(broken, 'ledger check failed'),
     }),
     ...(isGateway ? [...identity.jobs, ...domains.jobs.flatMap(({ gatewayJobs }) => gatewayJobs)] : []),
   ]
 }
 
-/** Starts the background jobs; `stack` stops them before it closes what they use. */
+/** `stack` stops the jobs before it closes the parts that they use. */
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
   const { infrastructure, settings, logger, registry } = parts
   const kinds = kindsOf(parts)
@@ -67,6 +72,10 @@ export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Prom
     onFailure: ({ error, ...failure }) => {
       metrics.failed(failure.kind)
       logger.warn({ ...failure, err: error }, 'job failed')
+    },
+    onDropped: ({ reason, ...job }) => {
+      metrics.dropped(job.kind, reason)
+      logger.warn({ ...job, reason }, 'job dropped')
     },
   })
   stack.defer(() => runner.stop())

@@ -14,16 +14,12 @@ const platformOwners: readonly SchemaOwner[] = [
   { owner: 'identity', migrations: identity },
 ]
 
-/** Names of the owners of tables that are not domains. */
 export const sharedOwners: readonly string[] = [...platformOwners.map(({ owner }) => owner), 'ledger']
 
-/** The owners whose tables the ledger references, in the order of their references. */
+/** The ledger references the tables of these owners, in this order. */
 const beforeLedger = ['workspaces', 'roles', 'members']
 
-/**
- * Returns all owners of tables. An owner comes after those whose tables it references by foreign keys or by triggers on
- * `orders`.
- */
+/** An owner follows those whose tables it references, by foreign keys or by triggers on `orders`. */
 export const orderOwners = (domains: readonly SchemaOwner[]): readonly SchemaOwner[] => [
   ...platformOwners,
   ...beforeLedger.flatMap((name) => domains.filter(({ owner }) => owner === name)),

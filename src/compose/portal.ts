@@ -6,6 +6,7 @@ import type { Catalogue } from '../contract/index.ts'
 import { isDatabaseUnavailable } from '../database/index.ts'
 import {
   buildSecurityHeaders,
+  type ClosedSocket,
   createAccessCache,
   createErrorHandler,
   createPageLog,
@@ -14,21 +15,25 @@ import {
   createRequestLog,
   createResponseWriter,
   createRouter,
+  createSocketLog,
   type FinishedRequest,
+  type OpenStreams,
   type Tracing,
 } from '../gateway/index.ts'
+import type { Call } from '../gateway/pipeline/call.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
-import { type AnyHandler, type HandlerTable, isBizId, Refusal, thenSync } from '../kernel/index.ts'
+import { type AnyHandler, type Code, type HandlerTable, isBizId, Refusal, thenSync } from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
-import type { Metrics, PerimeterMetrics } from '../platform/telemetry/index.ts'
-import { buildOpenApiDocument } from './catalogue.ts'
+import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../platform/telemetry/index.ts'
+import { buildOpenApiDocument, catalogueOfPortal } from './catalogue.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
+import type { PassThrough } from './pass-through.ts'
+import { demoSignIn } from './seed.ts'
 
-/** The parts of a process before it listens. */
 export interface Parts {
   catalogue: Catalogue
   isGateway: boolean
@@ -39,17 +44,26 @@ export interface Parts {
   perimeter: PerimeterMetrics
   identity: Identity
   domains: Domains
+  passThrough: readonly PassThrough[]
 }
 
-/** Rejects every API key, because the domain apiKeys is off. */
 const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
   throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
 }
 
-/** Returns the pipeline of the gateway, or of a domain service behind one. */
+const createSocketReport = (logger: Logger, { registry }: Metrics): ((closed: ClosedSocket) => void) => {
+  const log = createSocketLog(logger)
+  const countBytes = createSocketMetrics(registry)
+  return (closed) => {
+    log(closed)
+    countBytes(closed.call.operation.id, closed)
+  }
+}
+
 export const buildPipeline = (
-  { isGateway, settings, infrastructure, perimeter, identity, domains }: Parts,
+  { isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }: Parts,
   backends: Backends,
+  streams: OpenStreams,
   tracing: Tracing | null,
 ): Pipeline =>
   isGateway
@@ -67,6 +81,9 @@ export const buildPipeline = (
           shared: settings.databaseUrl !== null,
         }),
         backends,
+        streams,
+        onSocketClosed: createSocketReport(logger, metrics),
+        onTransferRefused: () => perimeter.limitHit('open-transfers'),
       })
     : servicePipeline({
         settings,
@@ -78,7 +95,6 @@ export const buildPipeline = (
         ),
       })
 
-/** Whether the process is shutting down. Draining starts once and never ends. */
 export function createDraining(): { start(): void; isDraining(): boolean } {
   let draining = false
   return {
@@ -89,25 +105,44 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
   }
 }
 
-/** Returns the app of the portal listener: the chains, the request log, and the public pages of a gateway. */
+const referencePages = ({
+  catalogue,
+  settings,
+  infrastructure,
+}: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure'>) => {
+  const { enabled, portal } = settings.reference
+  if (!enabled) return null
+  const isDevelopment = settings.profile === 'development'
+  const described = portal === null ? catalogue : catalogueOfPortal(catalogue, portal)
+  const build = (isSealed: boolean) =>
+    buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment })
+  return createReferencePages(build, {
+    redirectsRoot: isDevelopment,
+    demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
+  })
+}
+
 export function portalApp(
-  { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains }: Parts,
+  { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains, passThrough }: Parts,
   pipeline: Pipeline,
   explain: { record(finished: FinishedRequest): void },
   tracing: Tracing | null,
 ) {
   const { clock, ids, words } = infrastructure
+  const { downloadStallMs, downloadBytesPerSecond } = settings.requests
   const responses = createResponseWriter({
     clock,
     words,
     catalogue,
     securityHeaders: buildSecurityHeaders(),
     includesField: !isGateway,
-    // The gateway in front of a service detects slow clients.
-    stallMs: isGateway ? settings.requests.downloadStallMs : 0,
+    includesHint: isGateway && settings.profile === 'development',
+    // The gateway detects slow clients of a domain service.
+    downloadPace: isGateway ? { stallMs: downloadStallMs, bytesPerSecond: downloadBytesPerSecond } : null,
   })
   const router = createRouter(
     isGateway ? catalogue.operations : catalogue.operations.filter(({ id }) => domains.handlers.has(id)),
+    passThrough.map(({ route }) => route),
   )
   const stages = Object.values(pipeline)
   const logRequest = createRequestLog(logger, catalogue)
@@ -119,10 +154,10 @@ export function portalApp(
   }
   const isUnavailable = (error: unknown): boolean =>
     isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
-  const requestHandler = createRequestHandler({
+  const { upgrades, ...requestHandler } = createRequestHandler({
     router,
     stages,
-    // The gateway in front of a service has already counted the address.
+    // The gateway has already counted the requests of a domain service.
     limitUnmatched: isGateway
       ? unmatchedLimit({ settings, limits: withLimitMetrics(infrastructure.limits, perimeter) })
       : () => undefined,
@@ -133,30 +168,36 @@ export function portalApp(
     log,
     isUnavailable,
   })
-  const pages = isGateway ? createReferencePages(() => buildOpenApiDocument(catalogue, words)) : null
-  return createApp({
+  const pages = isGateway ? referencePages({ catalogue, settings, infrastructure }) : null
+  const app = createApp({
     ...requestHandler,
     pageLog: createPageLog(logger),
     pages,
     errorHandler: createErrorHandler(responses, logger),
   })
+  return { app, upgrades }
 }
 
-/** Returns the id in the path of a command, which is the target of the command. Returns null if it is not a UUID. */
+/** Null if the id in the path is not a UUID. */
 const targetIn = (params: Record<string, string>): string | null => {
   const [id = ''] = Object.values(params)
   return isBizId(id) ? id : null
 }
 
-/**
- * Writes a command that was refused for lack of a permission to the audit log, in the background. Refused reads are in the
- * request log only.
- */
+/** The refusals that `auditsRefusals` adds. */
+const auditedOnDemand: ReadonlySet<Code> = new Set<Code>(['ACCESS.STEP_UP_REQUIRED', 'ACCESS.RATE_LIMITED'])
+
+/** Refused reads appear only in the request log. */
+const isAudited = ({ method, operation }: Call, code: Code): boolean =>
+  code === 'ACCESS.PERMISSION_DENIED'
+    ? method !== 'GET' && method !== 'HEAD'
+    : operation.auditsRefusals === true && auditedOnDemand.has(code)
+
 function auditDenial(
   { database, background }: Pick<Infrastructure, 'database' | 'background'>,
   { requestId, call, refusal }: FinishedRequest,
 ): void {
-  if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
+  if (!refusal || !call?.caller || !isAudited(call, refusal.code)) return
   const { accountId, portal, apiKeyId } = call.caller
   const operationId = call.operation.id
   const auditContext = {
@@ -176,18 +217,17 @@ function auditDenial(
   background.run('audit-refused', () => recordRefusal(database, auditContext, on))
 }
 
-/** Counts every rejected request by the name of the limit. */
 export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
   addressKey: limits.addressKey,
   networkKey: limits.networkKey,
-  spend: (name, key, rule) =>
-    thenSync(limits.spend(name, key, rule), (spent) => {
-      if (!spent.allowed) metrics.limitHit(name)
-      return spent
+  sharesRoundTrip: limits.sharesRoundTrip,
+  spendAll: (spends) =>
+    thenSync(limits.spendAll(spends), (results) => {
+      for (const [index, { allowed }] of results.entries()) if (!allowed) metrics.limitHit(spends[index]?.name ?? '')
+      return results
     }),
 })
 
-/** Counts the bodies that the secure channel opens or refuses. */
 export const withChannelMetrics = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
   sealer: channel.sealer,
   open: (sealed) =>
@@ -197,7 +237,6 @@ export const withChannelMetrics = (channel: ChannelPort, metrics: PerimeterMetri
     }),
 })
 
-/** Counts the channel sessions that are opened, refused and closed. */
 export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: PerimeterMetrics): HandlerTable => {
   const counted =
     (handler: AnyHandler, done: 'opened' | 'closed'): AnyHandler =>

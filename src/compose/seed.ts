@@ -1,11 +1,12 @@
-import { ConfigurationError } from '../config/index.ts'
+import { type Configuration, ConfigurationError } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
+import type { DemoSignIn } from '../gateway/index.ts'
 import { accountByEmail, type Identity } from '../identity/index.ts'
+import { mailedSignInCodes, type ReadableOutbox } from '../platform/mail/index.ts'
 import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** Runs the development seed with the functions that registration and the domains use. */
 export const composeSeed = (
   { operatorPermissions, workspacePermissions }: Catalogue,
   infrastructure: Infrastructure,
@@ -29,10 +30,23 @@ export const composeSeed = (
   })
 }
 
-/**
- * Prevents the start of production on a store whose development accounts can still sign in with the documented
- * password.
- */
+/** Null if emails are sent, because the page cannot read their codes. */
+export const demoSignIn = (
+  { reference, listen }: Pick<Configuration, 'reference' | 'listen'>,
+  outbox: ReadableOutbox | null,
+): DemoSignIn | null => {
+  if (!outbox) return null
+  const accounts = developmentAccounts.filter(({ portal }) => portal === (reference.portal ?? portal))
+  const addresses = accounts.map(({ email }) => email)
+  return {
+    accounts,
+    password: developmentPassword,
+    mailedCodes: () => mailedSignInCodes(outbox, addresses),
+    allowedHosts: listen.operationsAllowedHosts,
+  }
+}
+
+/** Throws if the documented password of a development account works. */
 export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {
   const errors: string[] = []
   for (const { portal, email } of developmentAccounts) {

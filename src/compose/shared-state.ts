@@ -3,24 +3,23 @@ import type { Configuration } from '../config/index.ts'
 import { acquireSingletonLock } from '../database/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import { type Cache, createMemoryCache, createRedisCache } from '../platform/cache/index.ts'
-import { createRedisLimitStores, type StoreFactory } from '../platform/limits/index.ts'
+import { createRedisCounters, type SharedCounters } from '../platform/limits/index.ts'
 
 import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/pubsub.ts'
 import { openRedis } from '../platform/redis/index.ts'
+import type { RedisMemory } from '../platform/telemetry/index.ts'
 
-/** State that replicas share through Redis, or that a single process has in memory. */
 export interface SharedState {
   cache: Cache
   pubsub: PubSub
   /** Undefined if the counters are in memory. */
-  counters: StoreFactory | undefined
+  counters: SharedCounters | undefined
   probes: { name: string; check(): Promise<unknown> }[]
+  /** In bytes; 0 without Redis. */
+  redisMemory(): Promise<RedisMemory>
 }
 
-/**
- * Maximum number of entries in the memory cache: counters, and groups of replay windows, whose number
- * `secureChannel.maxSessions` limits.
- */
+/** Counters and groups of replay windows. `secureChannel.maxSessions` limits the number of groups. */
 const cacheEntries = 200_000
 
 const lockMessages = {
@@ -38,7 +37,8 @@ const openLocalState = async (
 ): Promise<SharedState> => {
   const cache = createMemoryCache(clock, cacheEntries)
   stack.defer(() => cache.close())
-  const shared = { cache, pubsub: createLocalPubSub(), counters: undefined }
+  const redisMemory = async () => ({ used: 0, max: 0 })
+  const shared = { cache, pubsub: createLocalPubSub(), counters: undefined, redisMemory }
   // Only one process can use an embedded store.
   if (!databaseUrl || allowReplicas) return { ...shared, probes: [] }
   const lock = await acquireSingletonLock({
@@ -51,8 +51,8 @@ const openLocalState = async (
 }
 
 /**
- * Opens Redis if REDIS_URL is set, and memory otherwise. Without Redis, a gateway must be the only one on its database
- * and does not start next to another one. `allowReplicas` is for domain services, which have no such state.
+ * Without REDIS_URL, a gateway starts only if no other one runs on its database. Domain services share no state and set
+ * `allowReplicas`.
  */
 export const openSharedState = async (
   settings: Configuration,
@@ -85,7 +85,8 @@ export const openSharedState = async (
   return {
     cache: createRedisCache(redis),
     pubsub: createRedisPubSub(redis),
-    counters: createRedisLimitStores(redis),
+    counters: createRedisCounters(redis, clock, settings.redis),
+    redisMemory: redis.memory,
     probes: [{ name: 'cache', check: redis.check }],
   }
 }

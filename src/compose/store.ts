@@ -1,7 +1,6 @@
 import type { Configuration } from '../config/index.ts'
 import type { DatabaseTarget } from '../database/index.ts'
 
-/** Returns the store that the configuration names: a PostgreSQL server, or the embedded one. */
 export const databaseTarget = (
   settings: Configuration,
   onConnectionBroken: (error: Error) => void,
@@ -17,13 +16,25 @@ export const databaseTarget = (
         onDiskFull,
       }
 
-/**
- * Returns the name of the store for logs, without credentials: `postgresql db:5432/portico`, or `embedded
- * /var/lib/portico`.
- */
+/** Contains no credentials: `postgresql db:5432/portico`, or `embedded /var/lib/portico`. */
 export const storeName = ({ databaseUrl, dataDirectory }: Configuration): string => {
   if (!databaseUrl) return `embedded ${dataDirectory}`
   const { hostname, port, pathname, searchParams } = new URL(databaseUrl.reveal())
   const host = searchParams.get('host') || hostname || 'localhost'
   return `postgresql ${host}:${searchParams.get('port') || port || '5432'}${pathname}`
 }
+
+const hostOf = (url: { reveal(): string }): string => new URL(url.reveal()).host
+
+/** Where this process keeps and sends its data, without credentials. */
+export const placesOf = (settings: Configuration) => ({
+  store: storeName(settings),
+  redis: settings.redisUrl ? hostOf(settings.redisUrl) : 'none',
+  mail: settings.smtpUrl ? hostOf(settings.smtpUrl) : 'development outbox',
+  domains: Object.fromEntries(
+    Object.entries(settings.backends).map(([name, backend]) => [
+      name,
+      backend === 'in-process' ? backend : new URL(backend.url).origin,
+    ]),
+  ),
+})

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
 
-/** The metadata under which a converted schema keeps its source, so that OpenAPI shows the schema as it was written. */
+/** OpenAPI shows this source of a converted schema. */
 export const sourceKey = 'x-json-schema'
 
 type Json = Record<string, unknown>
@@ -19,10 +19,18 @@ const resolveReference = (document: Json, reference: string): unknown => {
   return value
 }
 
-/** The name under which zod, and with it our OpenAPI document, keeps the definition of a recursive schema. */
+/** Returns the target of a schema that is a reference. */
+export const followReference = (document: Json, schema: unknown): unknown => {
+  let target = schema
+  for (let steps = 0; isRecord(target) && typeof target.$ref === 'string' && steps < 100; steps++)
+    target = resolveReference(document, target.$ref)
+  return target
+}
+
+/** Zod stores the definition of a recursive schema under this name. */
 const recursiveName = '__schema0'
 
-/** Inlines references. A recursive one becomes a reference to `$defs`, and `found` gets its target. */
+/** Inlines references. A recursive reference becomes a reference to `$defs`, and its target is added to `found`. */
 const inline = (document: Json, value: unknown, path: readonly string[], found: Set<string>): unknown => {
   if (Array.isArray(value)) return value.map((each) => inline(document, each, path, found))
   if (!isRecord(value)) return value
@@ -35,7 +43,7 @@ const inline = (document: Json, value: unknown, path: readonly string[], found: 
   return { $ref: `#/$defs/${recursiveName}` }
 }
 
-/** Replaces all references by their targets. A recursive schema gets one definition in `$defs`. */
+/** Replaces all references with their targets. A recursive schema gets one definition in `$defs`. */
 export const inlineReferences = (document: Json, value: unknown): unknown => {
   const found = new Set<string>()
   const inlined = inline(document, value, [], found)
@@ -43,7 +51,7 @@ export const inlineReferences = (document: Json, value: unknown): unknown => {
   if (recursive === undefined) return inlined
   if (second !== undefined) throw new TypeError(`${second}: a schema can contain one recursive schema only`)
   const definition = inline(document, resolveReference(document, recursive), [recursive], new Set())
-  // The first occurrence becomes a reference, too, so that the definition exists once.
+  // The first occurrence, too, so that the schema is defined once.
   const compact = inline(document, value, [recursive], new Set())
   return isRecord(compact) ? { ...compact, $defs: { [recursiveName]: definition } } : compact
 }
@@ -58,7 +66,7 @@ const withStrictObjects = (value: unknown): unknown => {
     : members
 }
 
-/** Rewrites `not: { pattern }`, which zod cannot convert, as a pattern with a negative lookahead. Drops annotations. */
+/** Rewrites `not: { pattern }`, which zod cannot convert, to a pattern with a negative lookahead. Drops annotations. */
 const toConvertible = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(toConvertible)
   if (!isRecord(value)) return value
@@ -75,7 +83,7 @@ const toConvertible = (value: unknown): unknown => {
   return { allOf: [members, excluded] }
 }
 
-/** Converts a JSON Schema without references to zod. Throws for a keyword that zod cannot express. */
+/** Throws for a keyword that zod cannot express. */
 export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
   if (!isRecord(source)) throw new TypeError('must be a JSON Schema object')
   const schema = io === 'input' ? withStrictObjects(source) : source
@@ -84,7 +92,7 @@ export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
   return z.fromJSONSchema(converted).meta({ [sourceKey]: schema })
 }
 
-/** Converts the schema of a query parameter. Its value is text, so numbers and booleans are parsed first. */
+/** A query parameter is text, so numbers and booleans are parsed first. */
 export const toQueryZod = (source: unknown): z.ZodType => {
   const schema = toZod(source, 'input')
   const type = isRecord(source) ? source.type : undefined

@@ -1,35 +1,33 @@
 import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
-import { chainIds, type Operation, type Policy, rateGroups } from '../kernel/index.ts'
+import { PolicyShape, RateGroupsShape } from '../contract/policy-shape.ts'
+import {
+  chainIds,
+  isPassThrough,
+  type Operation,
+  passThroughReplies,
+  type RateRule,
+  type RateRules,
+} from '../kernel/index.ts'
 
-/** The shape of a policy. Every key is required. */
-export const PolicyShape = z.strictObject({
-  caller: z.enum(['anonymous', 'account']),
-  workspace: z.enum(['none', 'optional', 'required']),
-  permission: z
-    .templateLiteral([z.string(), ':', z.string()], 'must be a permission such as loan:create')
-    .refine((text) => /^[a-z][a-z-]*:[a-z][a-z-]*$/.test(text), 'must be a permission such as loan:create')
-    .nullable(),
-  stepUp: z.boolean(),
-  channel: z.enum(['none', 'optional']),
-  rate: z.enum(rateGroups),
-  idempotent: z.boolean(),
-  changesRights: z.boolean(),
-}) satisfies z.ZodType<Policy>
-
-/** `x-portico` of an operation. */
+/** The value of `x-portico` in an operation. */
 export const OperationMarks = z.strictObject({
-  /** `<domain>.<name>`. */
   id: z.string().regex(/^[a-z][A-Za-z0-9]*\.[A-Za-z0-9]+$/, 'must be a domain and a name, such as loans.apply'),
-  /** The name of the method in the typed client. */
+  /** Method name in the typed client. */
   name: z.string().regex(/^[a-z][A-Za-z0-9]*$/, 'must be a name such as applyForLoan'),
-  /** The path below the prefix of the chain. By default the path of the document. */
+  /** Below the chain's prefix. Default: the path in the document. */
   path: z.string().startsWith('/').optional(),
   chains: z.array(z.enum(chainIds)).min(1),
   policy: PolicyShape,
   refuses: z.array(z.string()).default([]),
   malformedParam: z.string().optional(),
   malformedBody: z.string().optional(),
+  /** Names of path parameters on the machine chain, by their name in `path`. */
+  machineParams: z.record(z.string(), z.string()).optional(),
+  withoutEntry: z.literal(true).optional(),
+  auditsRefusals: z.literal(true).optional(),
+  /** Default: the responses determine it. */
+  reply: z.enum(passThroughReplies).optional(),
 })
 export type OperationMarks = z.output<typeof OperationMarks>
 
@@ -38,22 +36,24 @@ const PermissionGroups = z.record(
   z.strictObject({ actions: z.array(z.string()).min(1), peopleOnly: z.array(z.string()).optional() }),
 )
 
-/** `x-portico` of a document. */
+/** The value of `x-portico` in the root of a document. */
 export const RootMarks = z.strictObject({
-  /** The description of each domain, by its name. */
+  /** Descriptions of the domains. */
   domains: z.record(z.string(), z.string().min(1)),
   permissions: z
     .strictObject({ workspace: PermissionGroups.optional(), operator: PermissionGroups.optional() })
     .default({}),
+  rateGroups: RateGroupsShape.default({}),
   codes: z.record(z.string(), z.strictObject({ status: z.int() })).default({}),
   /** Texts by language, with the keys of config/locales. Only `en` is required. */
   texts: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
 })
 export type RootMarks = z.output<typeof RootMarks>
 
-/** Returns `x-portico` of an operation. */
+/** Returns the value of `x-portico` for an operation. */
 export const operationMarks = (operation: Operation, name: string) => {
   const { id, path, chains: ids, policy, refuses, malformedParam, malformedBody } = operation
+  const { machineParams, withoutEntry, auditsRefusals, reply } = operation
   return {
     id,
     name,
@@ -63,6 +63,10 @@ export const operationMarks = (operation: Operation, name: string) => {
     refuses: [...refuses],
     ...(malformedParam === undefined ? {} : { malformedParam }),
     ...(malformedBody === undefined ? {} : { malformedBody }),
+    ...(machineParams && { machineParams: { ...machineParams } }),
+    ...(withoutEntry && { withoutEntry }),
+    ...(auditsRefusals && { auditsRefusals }),
+    ...(isPassThrough(operation) && typeof reply === 'string' && { reply }),
   }
 }
 
@@ -77,9 +81,19 @@ const toGroups = (rows: Catalogue['permissionTable']['workspace']) => {
   return groups
 }
 
+const toRateRules = (rules: RateRules) =>
+  Object.fromEntries(
+    Object.entries(rules).flatMap(([scope, rule]: [string, RateRule | undefined]) =>
+      rule ? [[scope, { limit: rule.limit, windowMs: rule.windowMs }]] : [],
+    ),
+  )
+
 /** Returns `x-portico` of the document of a catalogue. Texts are left out: every gateway has its own. */
-export const rootMarks = ({ summaries, permissionTable, codes, statusOf }: Catalogue) => ({
+export const rootMarks = ({ summaries, permissionTable, rateGroups, codes, statusOf }: Catalogue) => ({
   domains: Object.fromEntries([...summaries].filter(([, summary]) => summary !== '')),
   permissions: { workspace: toGroups(permissionTable.workspace), operator: toGroups(permissionTable.operator) },
+  ...(rateGroups.size > 0 && {
+    rateGroups: Object.fromEntries([...rateGroups].map(([name, rules]) => [name, toRateRules(rules)])),
+  }),
   codes: Object.fromEntries(codes.map((code) => [code, { status: statusOf(code) }])),
 })

@@ -14,12 +14,12 @@ import {
   pipelineCodes,
 } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
-import { inlineReferences, sourceKey, toQueryZod, toZod } from './json-schema.ts'
+import { followReference, inlineReferences, sourceKey, toQueryZod, toZod } from './json-schema.ts'
 import { OperationMarks, RootMarks } from './marks.ts'
 
 type Json = Record<string, unknown>
 
-/** The operations of identity and the codes of the pipeline, identity and the ledger, which every gateway has. */
+/** Operations and codes that every gateway has. */
 const identityOperations = new Set(
   Object.values(identityContracts).flatMap((contract) => operationsIn(contract).map(([, { id }]) => id)),
 )
@@ -29,7 +29,6 @@ const sharedCodes = new Set(
   ),
 )
 
-/** An operation of a document, before its schemas are converted. */
 interface DocumentedOperation {
   path: string
   method: string
@@ -41,20 +40,26 @@ const lineOf = ({ path, message }: z.core.$ZodIssue): string => [...path, messag
 
 const sealedNames = new Set(['#/components/schemas/SealedBody', '#/components/schemas/SealedReply'])
 
-/** Returns the plain alternative of a schema that the secure channel can also carry in sealed form. */
+/** Skips the alternative that the secure channel seals. */
 const withoutSealed = (schema: unknown): unknown => {
   if (!isRecord(schema) || !Array.isArray(schema.anyOf)) return schema
   const plain = schema.anyOf.filter((each) => !isRecord(each) || !sealedNames.has(String(each.$ref)))
   return plain.length === 1 && plain.length < schema.anyOf.length ? plain[0] : schema
 }
 
-/** Returns the schema of the envelope's `data`, or the schema itself if it describes the data without an envelope. */
-const dataOf = (schema: unknown): unknown => {
-  if (!isRecord(schema)) return schema
-  const parts = Array.isArray(schema.allOf) ? schema.allOf : [schema]
-  const withData = parts.find(
-    (part) => isRecord(part) && isRecord(part.properties) && Object.keys(part.properties).join() === 'data',
-  )
+const envelopeMembers = ['version', 'timestamp', 'success', 'code', 'message', 'data']
+
+/** A separate part of `allOf` can narrow `data`. */
+const isEnvelope = (properties: Json): boolean =>
+  Object.keys(properties).join() === 'data' || envelopeMembers.every((name) => name in properties)
+
+/** Returns the schema itself if it describes the data without an envelope. */
+const dataOf = (document: Json, schema: unknown): unknown => {
+  const target = followReference(document, schema)
+  if (!isRecord(target)) return schema
+  // The last part is the narrowest.
+  const parts = (Array.isArray(target.allOf) ? target.allOf : [target]).toReversed()
+  const withData = parts.find((part) => isRecord(part) && isRecord(part.properties) && isEnvelope(part.properties))
   return isRecord(withData) && isRecord(withData.properties) ? withData.properties.data : schema
 }
 
@@ -68,19 +73,22 @@ const bodyOf = (document: Json, source: Json): Operation['body'] => {
   const content = member(source, 'requestBody', 'content')
   if (content === undefined) return 'none'
   if (member(content, 'multipart/form-data') !== undefined) return 'multipart'
+  if (member(content, 'application/json') === undefined) return 'raw'
   const schema = withoutSealed(member(content, 'application/json', 'schema'))
   const body = toZod(inlineReferences(document, schema), 'input')
   return member(source, 'requestBody', 'required') === true ? body : body.optional()
 }
 
 const replyOf = (document: Json, source: Json): Operation['reply'] => {
+  if (member(source, 'responses', '101') !== undefined) return 'socket'
   const content = member(inlineReferences(document, member(source, 'responses', '200')), 'content')
+  if (member(content, 'text/event-stream') !== undefined) return 'events'
   if (member(content, 'application/json') === undefined) return 'stream'
   const schema = member(source, 'responses', '200', 'content', 'application/json', 'schema')
-  return toZod(inlineReferences(document, withoutSealed(dataOf(schema))), 'output')
+  return toZod(inlineReferences(document, withoutSealed(dataOf(document, schema))), 'output')
 }
 
-/** Returns the schema of a parameter with its description and example, which the parameter has next to the schema. */
+/** In a document, these are next to the schema. */
 const schemaOf = ({ schema, description, example }: Json): unknown =>
   isRecord(schema)
     ? {
@@ -115,13 +123,12 @@ const paramsOf = (document: Json, source: Json, path: string): Operation['params
   const names = pathParamNames(path)
   const missing = names.find((name) => !declared.has(name))
   if (missing !== undefined) throw new TypeError(`parameters: the path parameter ${missing} is missing`)
-  // A UUID is what the gateway expects of a parameter without a schema.
+  // A path parameter without a schema is a UUID.
   const special = names.filter((name) => !isUuid(declared.get(name)))
   if (special.length === 0) return undefined
   return Object.fromEntries(special.map((name) => [name, toParameter(declared.get(name))]))
 }
 
-/** Returns the schema of a path parameter, whose value is text. */
 const toParameter = (source: unknown): z.ZodType<string> => {
   const schema = toZod(source, 'input')
   return z
@@ -145,7 +152,7 @@ const toOperation = (document: Json, { path, method, marks, source }: Documented
   const operationPath = marks.path ?? withoutPrefix(path, marks.chains)
   const params = paramsOf(document, source, operationPath)
   const query = queryOf(document, source)
-  // Codes are checked against the catalogue when it is built.
+  // The catalogue checks these codes.
   const codes = { refuses: marks.refuses, malformedParam: marks.malformedParam, malformedBody: marks.malformedBody }
   return {
     id: marks.id,
@@ -154,15 +161,18 @@ const toOperation = (document: Json, { path, method, marks, source }: Documented
     chains: [first, ...others],
     summary,
     policy: marks.policy,
+    ...(marks.withoutEntry && { withoutEntry: marks.withoutEntry }),
+    ...(marks.auditsRefusals && { auditsRefusals: marks.auditsRefusals }),
     ...(params && { params }),
+    ...(marks.machineParams && { machineParams: marks.machineParams }),
     ...(query && { query }),
     body: bodyOf(document, source),
-    reply: replyOf(document, source),
+    reply: marks.reply ?? replyOf(document, source),
     ...(codes as Pick<Operation, 'refuses' | 'malformedParam' | 'malformedBody'>),
   }
 }
 
-/** Collects the operations of a document. One that several chains offer is listed once. */
+/** Lists an operation of several chains once. */
 const listOperations = (document: Json, errors: string[]): DocumentedOperation[] => {
   const found = new Map<string, DocumentedOperation>()
   for (const [path, item] of Object.entries(isRecord(document.paths) ? document.paths : {}))
@@ -181,7 +191,7 @@ const listOperations = (document: Json, errors: string[]): DocumentedOperation[]
   return [...found.values()]
 }
 
-/** Position of the first permission of a document in the permission table, after those of extensions. */
+/** After the permissions of extensions. */
 const firstSortOrder = 1_000_000
 
 const toPermissionGroups = (groups: RootMarks['permissions']['workspace'] = {}) => {
@@ -195,7 +205,7 @@ const toPermissionGroups = (groups: RootMarks['permissions']['workspace'] = {}) 
   )
 }
 
-/** Returns the domains of a document. The first one declares the permissions and codes of all. */
+/** The first domain declares the permissions, rate groups and codes of all. */
 const toDomains = (source: string, root: RootMarks, operations: readonly (readonly [string, Operation])[]) => {
   const names = [...new Set(operations.map(([, { id }]) => domainOf(id)))]
   const codes = Object.fromEntries(Object.entries(root.codes).filter(([code]) => !sharedCodes.has(code)))
@@ -210,7 +220,7 @@ const toDomains = (source: string, root: RootMarks, operations: readonly (readon
       name,
       summary,
       operations: own,
-      contract: { ...own, summary, ...(index === 0 && { codes, permissions }) },
+      contract: { ...own, summary, ...(index === 0 && { codes, permissions, rateGroups: root.rateGroups }) },
       ...(index === 0 && { texts: root.texts }),
       create: () => ({ handlers: new Map() }),
       source,
@@ -220,10 +230,7 @@ const toDomains = (source: string, root: RootMarks, operations: readonly (readon
   })
 }
 
-/**
- * Returns the domains that an OpenAPI 3.1 document declares, or every error with its operation and field. Operations of
- * identity and codes of the pipeline are skipped, because every gateway has them.
- */
+/** Returns every error with its operation and field. */
 export const readDocument = (file: string): { domains: LoadedDomain[] } | { errors: string[] } => {
   const errors: string[] = []
   try {

@@ -1,6 +1,6 @@
 import { isRecord } from '../kernel/index.ts'
 
-/** A decision that the author of a document still has to make. */
+/** The policy fields of an operation that the author of the document still has to decide. */
 export interface OpenDecision {
   operation: string
   missing: readonly string[]
@@ -16,7 +16,7 @@ const camelCase = (text: string): string =>
 const nameOf = (method: string, path: string, operationId: unknown): string =>
   camelCase(typeof operationId === 'string' ? operationId : `${method} ${path}`)
 
-/** The safest policy. `null` marks what the author has to decide. */
+/** The most restrictive policy. `null` marks the fields that the author has to decide. */
 const undecidedPolicy = (method: string) => ({
   caller: 'account',
   workspace: null,
@@ -29,8 +29,7 @@ const undecidedPolicy = (method: string) => ({
 })
 
 /**
- * Adds `x-portico` to the operations of an OpenAPI document that have none. Returns the document and the decisions that
- * its author has to make; the gateway rejects the document until they are made.
+ * Adds missing `x-portico` members. The gateway rejects the document until its author has made the returned decisions.
  */
 export const skeletonOf = (
   document: Record<string, unknown>,

@@ -2,15 +2,36 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import type { Domain } from '../api/domain.ts'
+import { actionsOf, type Domain } from '../api/domain.ts'
+import type { LedgerTypes } from '../contract/ledger-types.ts'
+import { passThroughErrors } from '../contract/pass-through.ts'
+import { PolicyShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { assertNumbered } from '../database/index.ts'
-import { PolicyShape } from '../documents/marks.ts'
-import { chains, isRecord, messageOf, type Operation } from '../kernel/index.ts'
+import {
+  callSiteOf,
+  chains,
+  fallbackLocale,
+  isRecord,
+  type Locale,
+  locales,
+  messageOf,
+  type Operation,
+  passThroughReplies,
+  withCallSite,
+} from '../kernel/index.ts'
+import { endedStatuses } from '../ledger/index.ts'
 import { readTexts } from '../platform/i18n/index.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
-const groups = z.record(named(/^[a-z][a-z-]*$/, 'loan'), z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1))
+const actions = z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1)
+const groupsOf = <Shape extends z.ZodType>(shape: Shape) => z.record(named(/^[a-z][a-z-]*$/, 'loan'), shape)
+const actionsWithPeopleOnly = z
+  .strictObject({ actions, peopleOnly: z.array(z.string()).optional() })
+  .refine(
+    ({ actions: all, peopleOnly = [] }) => peopleOnly.every((action) => all.includes(action)),
+    'peopleOnly: must list only names in `actions`',
+  )
 const code = named(/^[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*$/, 'LOAN.NOT_ELIGIBLE')
 
 const OperationShape = z.strictObject({
@@ -23,18 +44,40 @@ const OperationShape = z.strictObject({
   params: z.record(z.string(), zodSchema).optional(),
   malformedParam: code.optional(),
   query: zodSchema.optional(),
-  body: z.union([zodSchema, z.literal('none')], { error: "must be a zod schema of portico/contract, or 'none'" }),
+  body: z.union([zodSchema, z.enum(['none', 'raw'])], {
+    error: "must be a zod schema of portico/contract, 'none' or 'raw'",
+  }),
+  withoutEntry: z.literal(true).optional(),
+  auditsRefusals: z.literal(true).optional(),
   malformedBody: code.optional(),
-  reply: zodSchema,
+  machineParams: z.record(z.string(), z.string().regex(/^\w+$/, 'must be a name such as loanBizId')).optional(),
+  reply: z.union([zodSchema, z.enum(passThroughReplies)], {
+    error: `must be a zod schema of portico/contract, or ${passThroughReplies.map((kind) => `'${kind}'`).join(', ')}`,
+  }),
   refuses: z.array(code),
 })
 
-/** Keys of a contract file that are not operations. */
-const reservedNames: readonly string[] = ['summary', 'codes', 'permissions']
+const reservedNames: readonly string[] = ['summary', 'codes', 'permissions', 'rateGroups', 'ledgerTypes']
 const operationName = named(/^[a-z][A-Za-z0-9]*$/, 'applyForLoan').refine(
   (name) => !reservedNames.includes(name),
   'is reserved',
 )
+
+const typeName = named(/^[A-Z][A-Z0-9_]{1,31}$/, 'LOAN_PAYOUT')
+const LedgerShape = z.strictObject({
+  orders: z
+    .record(
+      typeName,
+      z.strictObject({
+        prefix: named(/^[A-Z]{3}$/, 'LON'),
+        open: z.array(typeName),
+        final: z.array(typeName).min(1),
+      }),
+    )
+    .optional(),
+  flowTypes: z.record(typeName, z.int().positive()).optional(),
+  houseAccounts: z.array(typeName.refine((name) => name !== 'WALLET', 'is reserved')).optional(),
+})
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
@@ -42,11 +85,18 @@ const Definition = z.strictObject({
   name: named(/^[a-z][A-Za-z0-9]{1,31}$/, 'loans'),
   summary: z.string().min(1),
   operations: z.record(operationName, OperationShape),
-  permissions: z.strictObject({ workspace: groups.optional(), operator: groups.optional() }).optional(),
+  permissions: z
+    .strictObject({
+      workspace: groupsOf(z.union([actions, actionsWithPeopleOnly])).optional(),
+      operator: groupsOf(actions).optional(),
+    })
+    .optional(),
+  rateGroups: RateGroupsShape.optional(),
   codes: z.record(code, z.strictObject({ status: z.int().min(400).max(499) })).optional(),
   codedValues: z
     .record(named(/^[a-z][A-Za-z0-9]*$/, 'loanStatus'), z.record(named(/^[A-Z][A-Z0-9_]*$/, 'PAID_OUT'), z.int()))
     .optional(),
+  ledger: LedgerShape.optional(),
   locales: z.instanceof(URL).optional(),
   mails: z
     .strictObject({
@@ -56,40 +106,62 @@ const Definition = z.strictObject({
     .optional(),
   settings: zodSchema.optional(),
   migrations: z.array(z.strictObject({ name: z.string(), up: z.custom(isFunction, 'must be a function') })).optional(),
+  keyedColumns: z
+    .strictObject({ sealed: z.array(z.custom<object>(isRecord)), digests: z.array(z.custom<object>(isRecord)) })
+    .optional(),
   uses: z.array(z.string()).optional(),
   contract: z.custom<object>(isRecord, 'must be a module').optional(),
   create: z.custom(isFunction, 'must be a function'),
 })
 
 /** Returns the keys of `en.yaml` that the declarations of a domain require. */
-const requiredTexts = ({ codes = {}, permissions = {}, codedValues = {} }: Domain): string[] => [
+const requiredTexts = ({ codes = {}, permissions = {}, codedValues = {}, ledger = {} }: Domain): string[] => [
   ...Object.keys(codes).map((name) => `refusal.${name}`),
   ...Object.values(permissions).flatMap((scope = {}) =>
-    Object.entries(scope).flatMap(([group, actions]) =>
-      actions.flatMap((action) => [`permission.${group}:${action}.name`, `permission.${group}:${action}.description`]),
+    Object.entries(scope).flatMap(([group, declared]) =>
+      actionsOf(declared).actions.flatMap((action) => [
+        `permission.${group}:${action}.name`,
+        `permission.${group}:${action}.description`,
+      ]),
     ),
   ),
-  ...Object.entries(codedValues).flatMap(([family, values]) =>
-    Object.keys(values).flatMap((name) => [`coded.${family}.${name}.label`, `coded.${family}.${name}.description`]),
+  ...Object.entries({ ...codedValues, ...(ledger.flowTypes && { flowType: ledger.flowTypes }) }).flatMap(
+    ([family, values]) =>
+      Object.keys(values).flatMap((name) => [`coded.${family}.${name}.label`, `coded.${family}.${name}.description`]),
   ),
 ]
 
+/** Keys of declarations. Handlers can use any other text by its key. */
+const declared = /^(refusal|permission|coded)\./
+
+/** A text without a declaration has a misspelt key. */
+const unusedTexts = (directory: string, locale: Locale, used: ReadonlySet<string>): string[] => {
+  const file = join(directory, `${locale}.yaml`)
+  if (!existsSync(file)) return []
+  return Object.keys(readTexts(directory, locale))
+    .filter((key) => declared.test(key) && !used.has(key.replace(/_field$/, '')))
+    .map((key) => `locales: ${file} has the text ${key}, which belongs to no declaration`)
+}
+
 const textErrors = (domain: Domain): string[] => {
   const required = requiredTexts(domain)
-  if (required.length === 0) return []
-  if (!domain.locales) return [`locales: is missing, but ${required[0]} needs a text`]
+  if (!domain.locales) return required.length === 0 ? [] : [`locales: is missing, but ${required[0]} needs a text`]
   const directory = fileURLToPath(domain.locales)
   const file = join(directory, 'en.yaml')
   if (!existsSync(file)) return [`locales: ${file} does not exist`]
   try {
-    const texts = readTexts(directory, 'en')
-    return required.filter((key) => !Object.hasOwn(texts, key)).map((key) => `locales: ${file} has no text ${key}`)
+    const texts = readTexts(directory, fallbackLocale)
+    // `contract` declares what `requiredTexts` reads from the fields.
+    const unused = domain.contract ? [] : locales.flatMap((each) => unusedTexts(directory, each, new Set(required)))
+    return [
+      ...required.filter((key) => !Object.hasOwn(texts, key)).map((key) => `locales: ${file} has no text ${key}`),
+      ...unused,
+    ]
   } catch (error) {
     return [`locales: ${messageOf(error)}`]
   }
 }
 
-/** Whether a JSON Schema contains an object that accepts undeclared fields. */
 const acceptsUnknownFields = (schema: unknown): boolean => {
   if (Array.isArray(schema)) return schema.some(acceptsUnknownFields)
   if (!isRecord(schema)) return false
@@ -97,10 +169,7 @@ const acceptsUnknownFields = (schema: unknown): boolean => {
   return isOpen || Object.values(schema).some(acceptsUnknownFields)
 }
 
-/**
- * Returns the error of a schema, or undefined. The schema must have a JSON Schema for OpenAPI, and requests must be
- * strict.
- */
+/** OpenAPI needs a JSON Schema, and request schemas must be strict. */
 const schemaError = (schema: z.ZodType, io: 'input' | 'output'): string | undefined => {
   try {
     const json = z.toJSONSchema(schema, { io })
@@ -119,10 +188,6 @@ const schemaErrors = (key: string, { query, body, reply, params = {} }: Operatio
   })
 }
 
-/**
- * Returns the errors of a policy without a caller: without a token, nobody can have a workspace, a permission or a
- * second factor.
- */
 const policyErrors = (key: string, { policy }: Operation): string[] => {
   if (policy.caller === 'account') return []
   const forbidden = {
@@ -145,28 +210,52 @@ const migrationErrors = ({ name, migrations = [] }: Domain): string[] => {
   }
 }
 
+const ledgerErrors = ({ orders = {} }: LedgerTypes = {}): string[] =>
+  Object.entries(orders).flatMap(([name, { open, final }]) => {
+    const field = `ledger.orders.${name}`
+    return [
+      ...open.filter((status) => final.includes(status)).map((status) => `${field}.final: ${status} is open, too`),
+      ...open
+        .filter((status) => endedStatuses.some((ended) => ended === status))
+        .map((status) => `${field}.open: ${status} is always final`),
+      ...(open.length > 0 && !final.includes('CANCELLED')
+        ? [`${field}.final: CANCELLED is missing; the reset of a sandbox needs it, because the type has open statuses`]
+        : []),
+    ]
+  })
+
 const prefixErrors = ({ name, operations }: Domain): string[] =>
   Object.entries(operations)
     .filter(([, { id }]) => !/^[A-Za-z0-9]+$/.test(id.slice(name.length + 1)) || !id.startsWith(`${name}.`))
     .map(([key]) => `operations.${key}.id: must be ${name}. and a name, such as ${name}.create`)
 
-/** Returns the domain that a module exports, or every error of its definition, each with the path of the field. */
+/** Appends the place of the operation that an error begins with, or else of the domain. */
+const withPlace = (error: string, exported: unknown): string => {
+  const [, name = ''] = /^operations\.(\w+)/.exec(error) ?? []
+  const operations = isRecord(exported) ? exported.operations : undefined
+  const place = isRecord(operations) ? operations[name] : undefined
+  return callSiteOf(place) === undefined ? withCallSite(error, exported) : withCallSite(error, place)
+}
+
+/** Each error names the field, and the file and line of its declaration. */
 export const checkDomain = (exported: unknown): { domain: Domain } | { errors: string[] } => {
   const parsed = Definition.safeParse(exported)
-  if (!parsed.success)
-    return {
-      errors: parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'default export'}: ${message}`),
-    }
-  // The schema has checked each field; the type adds what it derives from `operations`.
+  if (!parsed.success) {
+    const errors = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'default export'}: ${message}`)
+    return { errors: errors.map((error) => withPlace(error, exported)) }
+  }
+  // The schema has checked each field. The cast adds the types that derive from `operations`.
   const domain = exported as Domain
   const errors = [
     ...prefixErrors(domain),
     ...Object.entries(domain.operations).flatMap(([key, operation]) => [
       ...policyErrors(key, operation),
       ...schemaErrors(key, operation),
+      ...passThroughErrors(operation).map(([field, message]) => `operations.${key}.${field}: ${message}`),
     ]),
+    ...ledgerErrors(domain.ledger),
     ...migrationErrors(domain),
     ...textErrors(domain),
   ]
-  return errors.length > 0 ? { errors } : { domain }
+  return errors.length > 0 ? { errors: errors.map((error) => withPlace(error, exported)) } : { domain }
 }

@@ -1,6 +1,7 @@
 /**
- * Extensions: domains that a deployment adds without a fork. Start reading with `load.ts`, which imports the modules that the
- * configuration names. check.ts verifies their definitions; modules.ts provides `portico` and `portico/contract` to them.
- * compose/domains.ts builds the handlers.
+ * Domains that a deployment adds without a fork. Start reading with `load.ts`, which imports the configured modules.
+ * check.ts and package-version.ts verify them, and modules.ts provides Portico's modules to them. handlers.ts wraps the
+ * handlers.
  */
+export { type ExecutedOnce, withChecks } from './handlers.ts'
 export { loadDomains } from './load.ts'

@@ -1,11 +1,12 @@
 import { registerHooks } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import * as contract from '../api/contract.ts'
 import * as portico from '../api/index.ts'
 
-/** The modules that extensions import by name. They belong to the running program, so there is one copy of each. */
+/** The process has only one copy of each. */
 const modules: Readonly<Record<string, object>> = { portico, 'portico/contract': contract }
 
-/** The key of the global that the generated modules read. */
 const registry = 'portico.modules'
 
 const sourceOf = (name: string): string =>
@@ -15,18 +16,25 @@ const sourceOf = (name: string): string =>
   ].join('\n')
 
 const scheme = 'portico-module:'
+const packageScheme = 'portico-package:'
+
+/** Returns the URL that imports a package from node_modules of the working directory, once `provideModules` was called. */
+export const packageUrl = (name: string): string => packageScheme + name
+
 let isRegistered = false
 
-/** Makes `import 'portico'` and `import 'portico/contract'` in an extension resolve to the running program. */
 export const provideModules = (): void => {
   if (isRegistered) return
   isRegistered = true
   Reflect.set(globalThis, Symbol.for(registry), modules)
   registerHooks({
-    resolve: (specifier, context, nextResolve) =>
-      Object.hasOwn(modules, specifier)
-        ? { url: scheme + specifier, format: 'module', shortCircuit: true }
-        : nextResolve(specifier, context),
+    resolve: (specifier, context, nextResolve) => {
+      if (Object.hasOwn(modules, specifier)) return { url: scheme + specifier, format: 'module', shortCircuit: true }
+      if (!specifier.startsWith(packageScheme)) return nextResolve(specifier, context)
+      // Node searches from the folder of the importing module.
+      const parentURL = pathToFileURL(resolve('portico.yaml')).href
+      return nextResolve(specifier.slice(packageScheme.length), { ...context, parentURL })
+    },
     load: (url, context, nextLoad) =>
       url.startsWith(scheme)
         ? { format: 'module', source: sourceOf(url.slice(scheme.length)), shortCircuit: true }

@@ -1,6 +1,8 @@
 /*
- * The module `portico/testing`: a gateway for tests, and the tests that the policies of a domain imply. Start reading with
- * `start.ts`; `promises.ts` lists what is checked.
+ * The module `portico/testing`: a gateway for tests, and the tests that the policies of a domain imply. Start reading
+ * with `start.ts`; `promises.ts` lists the checks in `suites/`.
  */
-export { promises, type TestFunctions } from './promises.ts'
+export { type PromiseOptions, promises } from './promises.ts'
+export type { NodeTestFunctions, TestFunctions, VitestFunctions } from './runner.ts'
 export { type StartOptions, startPortico, type TestMail, type TestPortico } from './start.ts'
+export type { Place, Sample, Samples } from './world.ts'

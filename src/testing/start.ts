@@ -11,13 +11,14 @@ import type { Portal } from '../kernel/index.ts'
 import { startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
+import { accessCodes } from './http.ts'
 
 export interface StartOptions<Added extends readonly object[] = []> {
-  /** The domains of the gateway. Default: `bankingDomains`. */
+  /** Default: `bankingDomains`. */
   domains?: readonly Domain[]
   /** Configuration that overrides the defaults, such as `{ domains: { loans: { maxAmount: '5.00' } } }`. */
   settings?: object
-  /** Contract modules of the domains, for the methods of the typed clients. */
+  /** Contract modules of the domains, for the typed clients. */
   contract?: Added
 }
 
@@ -28,35 +29,31 @@ export interface TestMail {
   text: string
 }
 
-/** A running gateway on an embedded store with the development accounts. */
+/** A gateway on an embedded store with the development accounts. */
 export interface TestPortico<Added extends readonly object[] = []> {
   /** URL of the portal listener. */
   url: string
   /** URL of the operations listener. */
   operationsUrl: string
-  /** Returns the newest mail to an address whose text matches. Waits up to ten seconds for one. */
+  /** Returns the newest matching mail to an address. Waits up to ten seconds. */
   mailTo(address: string, matches?: RegExp): Promise<TestMail>
-  /** Creates a typed client of a portal. Nobody is signed in. */
+  /** Creates a typed client without a sign-in. */
   clientOf<const P extends Portal>(portal: P): Client<P, Added>
-  /** Signs in a consumer, such as `owner@demo.test` or `member@demo.test`. */
+  /** Signs in and steps up a consumer, such as `owner@demo.test`. */
   signInConsumer(email: string): Promise<Client<'CONSUMER', Added>>
-  /** Signs in an operator, such as `operator@demo.test` or `checker@demo.test`. */
+  /** Signs in and steps up an operator, such as `operator@demo.test`. */
   signInOperator(email: string): Promise<Client<'SYSTEM', Added>>
   /** Stops the gateway and deletes its store. */
   stop(): Promise<void>
 }
 
-/** The access codes of the development profile. */
-export const accessCodes: Readonly<Record<Portal, string>> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
-
-const Mails = z.array(z.object({ to: z.string(), subject: z.string(), text: z.string() }))
+const Mail = z.object({ to: z.string(), subject: z.string(), text: z.string(), template: z.string() })
 
 const maxWaitMs = 10_000
 const pollMs = 20
 
 /**
- * Starts a gateway like `portico serve`, in this process, on an embedded store in a temporary folder. It listens on free
- * ports, and its rate limits are multiplied by 1,000.
+ * Starts a gateway in this process, on a temporary embedded store and free ports. Rate limits are multiplied by 1,000.
  */
 export const startPortico = async <const Added extends readonly object[] = []>({
   domains = bankingDomains,
@@ -65,7 +62,7 @@ export const startPortico = async <const Added extends readonly object[] = []>({
 }: StartOptions<Added> = {}): Promise<TestPortico<Added>> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-testing-'))
   const file = join(folder, 'portico.yaml')
-  // JSON is YAML.
+  // JSON is valid YAML.
   await writeFile(file, JSON.stringify({ shutdown: { delayMs: 0 }, ...settings }))
   const configuration = loadConfiguration({
     PORTICO_CONFIG: file,
@@ -83,15 +80,17 @@ export const startPortico = async <const Added extends readonly object[] = []>({
   const url = `http://127.0.0.1:${running.port}`
   const operationsUrl = `http://127.0.0.1:${running.operationsPort}`
 
-  const mailTo = async (address: string, matches = /(?:)/): Promise<TestMail> => {
+  const newestMail = async (matches: (mail: z.output<typeof Mail>) => boolean, wanted: string): Promise<TestMail> => {
     for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += pollMs) {
-      const mails = Mails.parse(await (await fetch(`${operationsUrl}/mail.json`)).json())
-      const found = mails.find(({ to, text }) => to === address && matches.test(text))
+      const mails = z.array(Mail).parse(await (await fetch(`${operationsUrl}/mail.json`)).json())
+      const found = mails.find(matches)
       if (found) return found
       await pause(pollMs)
     }
-    throw new Error(`no mail to ${address} matches ${matches}`)
+    throw new Error(`no mail ${wanted}`)
   }
+  const mailTo = (address: string, matches = /(?:)/): Promise<TestMail> =>
+    newestMail(({ to, text }) => to === address && matches.test(text), `to ${address} matches ${matches}`)
   const clientOf = <const P extends Portal>(portal: P): Client<P, Added> =>
     createClient({
       baseUrl: url,
@@ -100,8 +99,15 @@ export const startPortico = async <const Added extends readonly object[] = []>({
       edgeHeaders: true,
       ...(contract && { contract }),
     })
-  const code = (email: string) => async (): Promise<string> =>
-    /\b\d{6}\b/.exec((await mailTo(email, /\b\d{6}\b/)).text)?.[0] ?? ''
+  const codeFor = async (email: string, wanted: 'login-code' | 'step-up-code'): Promise<string> => {
+    const mail = await newestMail(({ to, template }) => to === email && template === wanted, `${wanted} to ${email}`)
+    return /\b\d{6}\b/.exec(mail.text)?.[0] ?? ''
+  }
+  const enter = async (client: Pick<Client<Portal>, 'signIn' | 'sendStepUpCode' | 'stepUp'>, email: string) => {
+    await client.signIn({ email, password: developmentPassword, code: () => codeFor(email, 'login-code') })
+    await client.sendStepUpCode({ body: { mfaMethod: 'EMAIL' } })
+    await client.stepUp({ body: { mfaMethod: 'EMAIL', code: await codeFor(email, 'step-up-code') } })
+  }
 
   return {
     url,
@@ -110,12 +116,12 @@ export const startPortico = async <const Added extends readonly object[] = []>({
     clientOf,
     signInConsumer: async (email) => {
       const client = clientOf('CONSUMER')
-      await client.signIn({ email, password: developmentPassword, code: code(email) })
+      await enter(client, email)
       return client
     },
     signInOperator: async (email) => {
       const client = clientOf('SYSTEM')
-      await client.signIn({ email, password: developmentPassword, code: code(email) })
+      await enter(client, email)
       return client
     },
     stop: async () => {

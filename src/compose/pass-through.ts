@@ -1,0 +1,100 @@
+import { type Configuration, ConfigurationError, type PassThroughPrefix } from '../config/index.ts'
+import type { Catalogue } from '../contract/index.ts'
+import type { PrefixRoute } from '../gateway/index.ts'
+import { type ChainId, chains, findChain, type Operation, rateGroups } from '../kernel/index.ts'
+
+export interface PassThrough {
+  route: PrefixRoute
+  place: PassThroughPrefix
+}
+
+const camelCase = (path: string): string =>
+  path
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean)
+    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('')
+
+const segmentsOf = (path: string): string[] => path.split('/').slice(1)
+
+/** A parameter matches every segment. */
+const isBelow = (prefix: string, path: string): boolean => {
+  const segments = segmentsOf(path)
+  return segmentsOf(prefix).every((each, at) => segments[at] === each || segments[at]?.startsWith('{'))
+}
+
+const chainOf = (prefix: string): ChainId | undefined => {
+  const chainId = findChain(prefix)
+  return prefix.startsWith(`${chains[chainId].prefix}/`) ? chainId : undefined
+}
+
+/** Stands for every request below the prefix in logs, metrics and the pipeline. */
+const toOperation = ({ prefix, name, policy }: PassThroughPrefix, chainId: ChainId): Operation => {
+  const path = prefix.slice(chains[chainId].prefix.length)
+  return {
+    id: `passThrough.${name ?? camelCase(path)}`,
+    method: 'GET',
+    path,
+    chains: [chainId],
+    summary: `Requests below ${prefix}`,
+    policy,
+    body: 'raw',
+    reply: 'raw',
+    refuses: [],
+  }
+}
+
+const permissionErrors = ({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] => {
+  const { permission, workspace } = policy
+  if (permission === null) return []
+  const known = workspace === 'none' ? catalogue.operatorPermissions : catalogue.workspacePermissions
+  return known.includes(permission) ? [] : [`policy.permission: ${permission} is not declared`]
+}
+
+const rateErrors = ({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] =>
+  [...rateGroups, ...catalogue.rateGroups.keys()].includes(policy.rate)
+    ? []
+    : [`policy.rate: no rate limit group has the name ${policy.rate}`]
+
+const prefixErrors = (place: PassThroughPrefix, others: readonly PassThroughPrefix[], catalogue: Catalogue) => {
+  const { prefix } = place
+  if (!chainOf(prefix)) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
+  const shadowed = catalogue.operations.flatMap(({ id, method, path, chains: ids }) =>
+    ids
+      .map((chainId) => chains[chainId].prefix + path)
+      .filter((whole) => isBelow(prefix, whole))
+      .map((whole) => `prefix: contains ${method} ${whole} (${id})`),
+  )
+  const chain = Object.values(chains).find((each) => each.prefix.startsWith(`${prefix}/`) || each.prefix === prefix)
+  return [
+    ...(chain ? [`prefix: contains the chain ${chain.prefix}`] : []),
+    ...shadowed.slice(0, 1),
+    ...others.filter((each) => isBelow(each.prefix, prefix)).map((each) => `prefix: is below ${each.prefix}`),
+    ...permissionErrors(place, catalogue),
+    ...rateErrors(place, catalogue),
+  ]
+}
+
+export const passThroughOf = (
+  { passThrough }: Pick<Configuration, 'passThrough'>,
+  catalogue: Catalogue,
+): PassThrough[] => {
+  const errors = passThrough.flatMap((place, index) => {
+    const others = passThrough.filter((_, at) => at !== index)
+    return prefixErrors(place, others, catalogue).map((error) => `passThrough.${index}.${error}`)
+  })
+  if (errors.length > 0) throw new ConfigurationError(errors)
+  const prefixes = passThrough.map((place): PassThrough => {
+    const { prefix, methods, requestHeaders, responseHeaders } = place
+    const chainId = findChain(prefix)
+    const accepted = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    const operation = toOperation(place, chainId)
+    return { place, route: { prefix, requestHeaders, responseHeaders, operation, chainId, methods: new Set(accepted) } }
+  })
+  const ids = prefixes.map(({ route }) => route.operation.id)
+  const repeated = ids.findIndex(
+    (id, index) => ids.indexOf(id) !== index || catalogue.operations.some((o) => o.id === id),
+  )
+  if (repeated >= 0) throw new ConfigurationError([`passThrough.${repeated}.name: ${ids[repeated]} is used twice`])
+  return prefixes
+}

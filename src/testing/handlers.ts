@@ -1,0 +1,63 @@
+import type { Domain } from '../api/domain.ts'
+import { type AnyHandler, createHandlerTable, isRecord, keepCallSite } from '../kernel/index.ts'
+
+export class WatchedHandlers {
+  readonly #changes = new Map<string, (handler: () => Promise<unknown>) => Promise<unknown>>()
+  readonly #replies = new Map<string, unknown>()
+
+  watch(domain: Domain): Domain {
+    return keepCallSite(domain, {
+      ...domain,
+      create: async (ports) => {
+        const parts = await domain.create(ports)
+        const table =
+          parts.handlers instanceof Map
+            ? parts.handlers
+            : createHandlerTable(domain.contract ?? domain.operations, parts.handlers)
+        const watched = [...table].map(([id, handler]): [string, AnyHandler] => [id, this.#watchHandler(id, handler)])
+        return { ...parts, handlers: new Map(watched) }
+      },
+    })
+  }
+
+  #watchHandler(id: string, handler: AnyHandler): AnyHandler {
+    return async (request) => {
+      const run = async () => {
+        const reply = await handler(request)
+        this.#replies.set(id, reply)
+        return reply
+      }
+      const change = this.#changes.get(id)
+      return change ? change(run) : run()
+    }
+  }
+
+  /** The handler does not run. */
+  async withReply<T>(id: string, reply: unknown, work: () => Promise<T>): Promise<T> {
+    return this.#withChange(id, async () => reply, work)
+  }
+
+  /** Adds a field to a reply that is an object. `replies` contains the handler's own reply, if any. */
+  async withField<T>(id: string, field: object, work: () => Promise<T>): Promise<{ result: T; replies: unknown[] }> {
+    this.#replies.delete(id)
+    const addField = async (run: () => Promise<unknown>) => {
+      const reply = await run()
+      return isRecord(reply) ? { ...reply, ...field } : reply
+    }
+    const result = await this.#withChange(id, addField, work)
+    return { result, replies: this.#replies.has(id) ? [this.#replies.get(id)] : [] }
+  }
+
+  async #withChange<T>(
+    id: string,
+    change: (handler: () => Promise<unknown>) => Promise<unknown>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    this.#changes.set(id, change)
+    try {
+      return await work()
+    } finally {
+      this.#changes.delete(id)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { isRecord, type Operation } from '../../kernel/index.ts'
+import { systemIds } from '../../platform/runtime/index.ts'
+import type { Reply } from '../http.ts'
+import { otherValid } from '../inputs.ts'
+import { hasJsonBody, type Route } from '../routes.ts'
+import type { Sample } from '../world.ts'
+import { correctSample, outcomeOf, type Suite } from './suite.ts'
+
+const dataOf = ({ body }: Reply): unknown => (isRecord(body) ? body.data : undefined)
+
+/** Throws if the sample allows no other body. The error names what to add. */
+const otherBody = ({ body, id }: Operation, sample: Sample): Sample => {
+  if (typeof body === 'string') return sample
+  const other = otherValid(body, sample.body ?? {})
+  if (!other) throw new Error(`add a body with a field that can change for '${id}' to \`samples\` of promises()`)
+  return { ...sample, body: { ...other } }
+}
+
+/** Equal requests with one X-Request-Id have one effect and one reply, also concurrently. Another input is refused. */
+export const registerIdempotency = (routes: readonly Route[], { runner, world }: Suite): void => {
+  const { test, assertEqual } = runner
+  for (const route of routes.filter(({ operation, chainId }) => operation.policy.idempotent && chainId !== 'api'))
+    test(`${route.name}: takes effect once per X-Request-Id; another input is 422 REQUEST.ID_REUSED`, async () => {
+      const place = await world().openPlace()
+      const sample = await world().sampleIn(place, route)
+      const headers = { ...world().headersFor(route, place.workspaceId), 'x-request-id': systemIds.next() }
+      const send = (input: Sample) => world().send(route, headers, input)
+
+      const together = await Promise.all([send(sample), send(sample)])
+      const [done] = together.filter(({ status }) => status === 200)
+      const refused = together.filter(({ status }) => status !== 200)
+      assertEqual(
+        refused.map((reply) => [reply.status, outcomeOf(reply)[1], reply.headers.get('retry-after')]),
+        done ? refused.map(() => [409, 'REQUEST.IN_PROGRESS', '1']) : [],
+        'requests sent together',
+      )
+      const repeated = await send(sample)
+      assertEqual(outcomeOf(repeated), [200], correctSample(route.operation.id, repeated))
+      for (const reply of together.filter(({ status }) => status === 200))
+        assertEqual(dataOf(reply), dataOf(repeated), 'reply of a repeated request')
+
+      // Without a body, another id in the path is another input.
+      const other = hasJsonBody(route) ? otherBody(route.operation, sample) : await world().sampleIn(place, route)
+      assertEqual(outcomeOf(await send(other)), [422, 'REQUEST.ID_REUSED'], 'another input')
+      assertEqual(dataOf(await send(sample)), dataOf(repeated), 'reply after the refusal')
+    })
+}

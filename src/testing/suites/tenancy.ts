@@ -1,0 +1,90 @@
+import { domainOf, pathParamNames } from '../../kernel/index.ts'
+import { idFieldsOf } from '../inputs.ts'
+import { isInWorkspace, isPlainRead, type Route, unknownId } from '../routes.ts'
+import type { Place } from '../world.ts'
+import { correctSample, distinctionsOf, type Suite } from './suite.ts'
+
+const withPathIds = (routes: readonly Route[]): Route[] =>
+  routes.filter(
+    (route) => isInWorkspace(route) && route.chainId !== 'system' && pathParamNames(route.operation.path).length > 0,
+  )
+
+const withBodyIds = (routes: readonly Route[]): { route: Route; field: string }[] =>
+  routes
+    .filter((route) => isInWorkspace(route) && route.chainId === 'consumer')
+    .flatMap((route) => idFieldsOf(route.operation).map((field) => ({ route, field })))
+
+/** An id of another workspace gets the response of an unknown id, in the path and the body. No list contains it. */
+export const registerTenancy = (routes: readonly Route[], { runner, world }: Suite): void => {
+  const { test, beforeAll, assertEqual } = runner
+  const inPaths = withPathIds(routes)
+  const inBodies = withBodyIds(routes)
+  const lists = routes.filter(isPlainRead)
+  if (inPaths.length + inBodies.length + lists.length === 0) return
+
+  let local: Place
+  let foreign: Place
+  let apiKey = ''
+  beforeAll(async () => {
+    local = await world().openPlace()
+    foreign = await world().openPlace()
+    const needed = inPaths.flatMap(({ chainId, operation }) => (chainId === 'api' ? [operation.policy.permission] : []))
+    const permissions = [...new Set(needed)].filter((permission) => permission !== null)
+    if (permissions.length > 0) apiKey = await world().createApiKey(local.workspaceId, permissions)
+  })
+
+  const headersOf = (route: Route): Record<string, string> =>
+    route.chainId === 'api' ? { authorization: `Bearer ${apiKey}` } : world().headersFor(route, local.workspaceId)
+
+  for (const route of inPaths)
+    test(`${route.name}: an id of another workspace has the same response as an unknown id`, async () => {
+      const { params = {} } = await world().sampleIn(foreign, route)
+      const { query, body } = await world().sampleIn(local, route)
+      const input = { ...(query && { query }), ...(body && { body }) }
+      const unknown = await world().send(route, headersOf(route), input)
+      const theirs = await world().send(route, headersOf(route), { ...input, params })
+      assertEqual(distinctionsOf(theirs), distinctionsOf(unknown))
+      const ids = pathParamNames(route.operation.path).map((name) => params[name] ?? '')
+      assertEqual(
+        ids.filter((id) => theirs.text.includes(id)),
+        [],
+        'ids in the response',
+      )
+      // If the body is rejected, the id was not looked up.
+      assertEqual([200, 404].includes(theirs.status), true, correctSample(route.operation.id, theirs))
+    })
+
+  for (const { route, field } of inBodies)
+    test(`${route.name} ${field}: an id of another workspace has the same response as an unknown id`, async () => {
+      const { crossWorkspace, ...input } = await world().sampleIn(local, route)
+      const theirId = (await world().sampleIn(foreign, route)).body?.[field]
+      assertEqual(
+        typeof theirId,
+        'string',
+        `add ${field} to the body of '${route.operation.id}' in \`samples\` of promises()`,
+      )
+      const sendWith = (id: unknown) =>
+        world().send(route, headersOf(route), { ...input, body: { ...input.body, [field]: id } })
+      const unknown = await sendWith(unknownId)
+      assertEqual(unknown.status, 404, unknown.text)
+      if (crossWorkspace?.includes(field)) return
+      const theirs = await sendWith(theirId)
+      const hint = `look ${field} up in the workspace of the request; if it may be an id of another workspace, list it in \`crossWorkspace\` of the sample '${route.operation.id}'`
+      assertEqual(distinctionsOf(theirs), distinctionsOf(unknown), hint)
+      // The other workspace's id is the only reason for the refusal.
+      const own = await world().send(route, headersOf(route), input)
+      assertEqual(own.status === 404, false, correctSample(route.operation.id, own))
+    })
+
+  for (const route of lists)
+    test(`${route.name}: contains nothing of another workspace`, async () => {
+      const ids = await world().idsIn(foreign, domainOf(route.operation.id))
+      const { status, text } = await world().send(route, headersOf(route))
+      assertEqual(status, 200, text)
+      assertEqual(
+        ids.filter((id) => text.includes(id)),
+        [],
+        'ids of another workspace',
+      )
+    })
+}
