@@ -1,3 +1,4 @@
+import type { Operation } from '../kernel/index.ts'
 import { anySignal, attemptTimeout } from './abort.ts'
 import type { Channel } from './channel/channel.ts'
 import { type SealedRequest, sealRequest } from './channel/sealed-request.ts'
@@ -9,7 +10,7 @@ import type { Settings } from './options.ts'
 import { buildPath, buildQuery, type Route } from './routes.ts'
 import type { Transport, WireRequest } from './transport.ts'
 
-/** One attempt of a call, with everything that can change between attempts. */
+/** The parts of a call that can change between attempts. */
 export interface Attempt {
   route: Route
   args: AnyArgs
@@ -24,7 +25,7 @@ interface PreparedRequest {
   /** Path and query below the base URL. */
   target: string
   open: SealedRequest['open']
-  /** Whether the timeout has passed. Browsers use different errors for an aborted request. */
+  /** Browsers throw different errors for an aborted request, so the error does not show a timeout. */
   hasTimedOut(): boolean
 }
 
@@ -33,17 +34,18 @@ interface AttemptPorts {
   transport: Transport
 }
 
-const serializeBody = (body: unknown): string | FormData | null => {
+const serializeBody = (kind: Operation['body'], body: unknown): string | Blob | FormData | null => {
   if (body === undefined) return null
-  return body instanceof FormData ? body : JSON.stringify(body)
+  if (body instanceof FormData || body instanceof Blob || (kind === 'raw' && typeof body === 'string')) return body
+  return JSON.stringify(body)
 }
 
 const buildRequest = async (settings: Settings, attempt: Attempt): Promise<PreparedRequest> => {
-  const { route, args, channel } = attempt
+  const { route, args, channel, requestId } = attempt
   const { method } = route.operation
   const path = buildPath(route, args.params)
   const target = path + buildQuery(args.query)
-  const sealed = await sealRequest(channel, method, path, serializeBody(args.body))
+  const sealed = await sealRequest(channel, { method, path, requestId }, serializeBody(route.operation.body, args.body))
   const timeout = attemptTimeout(route.operation, settings.timeoutMs)
   const request = {
     method,
@@ -56,10 +58,7 @@ const buildRequest = async (settings: Settings, attempt: Attempt): Promise<Prepa
   return { request, target, open: sealed.open, hasTimedOut: () => timeout?.aborted === true }
 }
 
-/**
- * Returns the error of a request without a response. If the caller aborted the call, `withAbort` has rejected it
- * already.
- */
+/** If the caller aborted the call, `withAbort` has already rejected it. */
 const noResponse = (cause: unknown, requestId: string, timedOut: boolean): PorticoError => {
   const message = timedOut ? 'no response before the timeout' : 'no response'
   return new PorticoError({
@@ -74,24 +73,24 @@ const noResponse = (cause: unknown, requestId: string, timedOut: boolean): Porti
 const invalidReply = (requestId: string, status: number, message: string, cause: unknown): PorticoError =>
   new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message, requestId, cause })
 
-/**
- * Whether the response of a stream operation contains its bytes: an attachment or a 304, and not the page of a proxy.
- */
-const isDownload = ({ status, headers }: Response): boolean =>
-  status === 304 || (status < 300 && /^attachment\b/i.test(headers.get('content-disposition') ?? ''))
+/** Distinguishes an operation's bytes from a proxy's page. */
+const hasBytes = (reply: Operation['reply'], { status, headers }: Response): boolean => {
+  if (typeof reply !== 'string') return false
+  if (reply === 'events') return status === 200 && /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+  if (status === 304 || reply === 'raw') return status < 400
+  return status < 300 && /^attachment\b/i.test(headers.get('content-disposition') ?? '')
+}
 
 const send = async (transport: Transport, { request, hasTimedOut }: PreparedRequest, attempt: Attempt) => {
-  const isStream = attempt.route.operation.reply === 'stream'
   try {
     const response = await transport(request)
-    const isBytes = isStream && isDownload(response)
+    const isBytes = hasBytes(attempt.route.operation.reply, response)
     return { response, isBytes, json: isBytes ? null : await readJson(response) }
   } catch (error) {
     throw noResponse(error, attempt.requestId, hasTimedOut())
   }
 }
 
-/** Sends one attempt and returns its reply, decrypted and validated by the operation's schema. */
 export const sendAttempt = async (
   { settings, transport }: AttemptPorts,
   attempt: Attempt,
@@ -108,7 +107,7 @@ export const sendAttempt = async (
   }
   if (isBytes) {
     report(null)
-    return { data: response, timestamp: null }
+    return { data: response, timestamp: null, isTotalEstimated: false }
   }
   if (!response.ok) report(json)
   const envelope = readEnvelope(response, json, requestId)
@@ -116,7 +115,8 @@ export const sendAttempt = async (
     throw invalidReply(requestId, status, 'the sealed reply cannot be decrypted', cause)
   })
   report({ ...envelope.json, data })
-  const parsed = reply === 'stream' ? undefined : reply.safeParse(data)
-  if (parsed?.success) return { data: parsed.data, timestamp: envelope.timestamp }
+  const parsed = typeof reply === 'string' ? undefined : reply.safeParse(data)
+  const isTotalEstimated = response.headers.get('x-total-estimated') === 'true'
+  if (parsed?.success) return { data: parsed.data, timestamp: envelope.timestamp, isTotalEstimated }
   throw invalidReply(requestId, status, `the reply does not match the schema of ${operationId}`, parsed?.error)
 }

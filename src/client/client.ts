@@ -4,36 +4,51 @@ import { refreshToken } from '../identity/login/contract.ts'
 import type { Portal } from '../kernel/index.ts'
 import { createChannelCache } from './channel/channel.ts'
 import { closeChannel, openChannel } from './channel/handshake.ts'
+import { buildSocketProtocols, type SocketOptions } from './headers.ts'
+import type { ApiMethods, ConsumerMethods, SystemMethods } from './methods.ts'
 import { createMethods, GatewayCaller } from './operation-caller.ts'
-import type { Module, OperationCaller, Operations, OperationsOf } from './operation-types.ts'
+import type { OperationCaller, OperationsOf } from './operation-types.ts'
 import { type ApiClientOptions, type ClientOptions, resolveOptions } from './options.ts'
 import { listRoutes, portalChains } from './routes.ts'
 import { createClientHash, createTokenStore } from './session/credentials.ts'
-import { createSession, type Session } from './session/session.ts'
+import { type ClientSession, createSession } from './session/session.ts'
 import { type SignedIn, type SignIn, signIn, signOut } from './session/sign-in.ts'
 import { memoryStorage, withMemoryFallback } from './session/storage.ts'
 import { createTabLock } from './session/tab-lock.ts'
 import { createTransport } from './transport.ts'
 
 export interface ClientFrame {
-  /** Signs in by email, password and second factor. The client keeps the tokens and renews them. */
+  /** Signs in and stores the tokens. The client renews them. */
   signIn(input: SignIn): Promise<SignedIn>
   signOut(): Promise<void>
-  /** Closes the secure-channel session if one is open. The user stays signed in. */
+  /** Closes the secure channel. The user remains signed in. */
   close(): Promise<void>
-  readonly session: Session
-  /** The X-Client-Hash to which tokens and channel sessions are bound. */
+  readonly session: ClientSession
+  /** Tokens and channel sessions are bound to this X-Client-Hash. */
   clientHash(): Promise<string>
-  /** Calls any operation of the portal by its declaration, for code that iterates over the catalogue. */
+  /**
+   * Returns the protocols for `new WebSocket(url, protocols)`, which carry headers and a fresh token. Call it for each
+   * handshake.
+   */
+  socketProtocols(options?: SocketOptions): Promise<string[]>
+  /** Calls an operation by its declaration. */
   readonly answer: OperationCaller['answer']
 }
+
+interface MethodsByPortal {
+  CONSUMER: ConsumerMethods
+  SYSTEM: SystemMethods
+}
+
+/** The methods of a portal and of additional contract modules. */
+export type Operations<P extends Portal, Added extends readonly object[] = []> = MethodsByPortal[P] &
+  OperationsOf<(typeof portalChains)[P][number], Added[number]>
 
 export type Client<P extends Portal, Added extends readonly object[] = []> = Operations<P, Added> & ClientFrame
 
 /**
- * Creates the client of one portal: a method per operation, named as in the contract, and the sign-in. A call rejects with
- * a PorticoError, with the reason of its aborted signal, or with a TypeError if the request could not be built.
- * A client holds one sign-in. A server that calls on behalf of several users creates one client for each.
+ * Creates the client of one portal. A call rejects with a PorticoError, its signal's reason, or a TypeError for an
+ * invalid request. A client has one sign-in, so servers create one per user.
  */
 export const createClient = <const P extends Portal, const Added extends readonly object[] = []>(
   options: ClientOptions<P, Added>,
@@ -77,22 +92,27 @@ export const createClient = <const P extends Portal, const Added extends readonl
     },
     session,
     clientHash,
+    socketProtocols: async (socket = {}) => {
+      const accessToken = (await session.fresh())?.accessToken ?? null
+      return buildSocketProtocols(settings, { clientHash: await clientHash(), accessToken }, socket)
+    },
     answer: caller.answer,
   }
   return Object.assign(createMethods<Operations<P, Added>>(routes, caller), frame)
 }
 
-/** A method per operation of the api chain, and `answer` as in a portal's client. */
-export type ApiClient<Added extends readonly object[] = []> = OperationsOf<'api', Module | Added[number]> &
-  Pick<OperationCaller, 'answer'>
+/** The methods of the api chain, and `answer`. */
+export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
+  OperationsOf<'api', Added[number]> &
+  OperationCaller<'api'>
 
-/** Creates the client of the api chain for machines: an API key, no sign-in, no secure channel. */
+/** Creates the client of the api chain, for machines with an API key. */
 export const createApiClient = <const Added extends readonly object[] = []>(
   options: ApiClientOptions<Added>,
 ): ApiClient<Added> => {
   const settings = resolveOptions({ ...options, seal: 'none' })
   const routes = listRoutes(['api'], options.contract)
-  const caller: OperationCaller = new GatewayCaller({
+  const caller: OperationCaller<'api'> = new GatewayCaller<'api'>({
     settings,
     routes,
     transport: createTransport(settings.fetch),
@@ -100,7 +120,7 @@ export const createApiClient = <const Added extends readonly object[] = []>(
     tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
     channels: () => null,
   })
-  return Object.assign(createMethods<OperationsOf<'api', Module | Added[number]>>(routes, caller), {
+  return Object.assign(createMethods<ApiMethods & OperationsOf<'api', Added[number]>>(routes, caller), {
     answer: caller.answer,
   })
 }

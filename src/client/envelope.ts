@@ -1,15 +1,14 @@
 import { isRecord } from '../kernel/index.ts'
 import { PorticoError } from './errors.ts'
 
-/** The envelope of a response. */
 export interface Envelope {
   success: boolean
   code: string
   message: string
-  /** Epoch milliseconds by the gateway's clock. Null in the 401 of users/self, which has no timestamp. */
+  /** Epoch milliseconds by the gateway's clock. Null in a 401 of users/self. */
   timestamp: number | null
   data: unknown
-  /** The whole envelope as received. */
+  /** The envelope as received. */
   json: object
 }
 
@@ -21,13 +20,13 @@ const parseEnvelope = (value: unknown): Envelope | null => {
   return { success, code, message, timestamp: at, data: data ?? null, json: value }
 }
 
-/** Returns Retry-After in seconds. The gateway never sends the other form, a date. */
+/** In seconds. The gateway never sends a date. */
 const parseRetryAfter = (headers: Headers): number | null => {
   const text = headers.get('retry-after')
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null
 }
 
-/** Returns the response body as JSON, or undefined if it is not JSON. */
+/** Undefined if the body is not JSON. */
 export const readJson = async (response: Response): Promise<unknown> => {
   const text = await response.text()
   try {
@@ -38,8 +37,7 @@ export const readJson = async (response: Response): Promise<unknown> => {
 }
 
 /**
- * Returns the envelope of a successful response. Throws a PorticoError with the code of a refusal. For any other
- * response, such as a 503 of a proxy, throws CLIENT.INVALID_REPLY with its status.
+ * Throws a PorticoError with the refusal's code, or CLIENT.INVALID_REPLY for other responses, such as a proxy's 503.
  */
 export const readEnvelope = (response: Response, json: unknown, sentId: string): Envelope => {
   const { status, headers, ok } = response

@@ -1,4 +1,5 @@
-import type { Chain } from '../kernel/index.ts'
+import { credentialProtocol, fallbackProtocol } from '../contract/sockets.ts'
+import type { Chain, Operation } from '../kernel/index.ts'
 import type { CallOptions } from './operation-types.ts'
 import type { Settings } from './options.ts'
 import type { Route } from './routes.ts'
@@ -11,10 +12,7 @@ export interface HeaderFacts {
   accessToken: string | null
 }
 
-/**
- * Returns a random UUID (RFC 9562, 5.4). crypto.randomUUID needs a secure context, and a page such as
- * http://192.168.0.10 is none.
- */
+/** A random UUID (RFC 9562, 5.4). Pages such as http://192.168.0.10 lack crypto.randomUUID. */
 export const newRequestId = (): string => {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const view = new DataView(bytes.buffer)
@@ -26,7 +24,6 @@ export const newRequestId = (): string => {
 
 const rayOf = (requestId: string): string => requestId.replaceAll(/[^0-9a-f]/gi, '').slice(0, 16) || '0'
 
-/** Returns the headers that the edge proxy would add. */
 const edgeHeaders = ({ edge }: Settings, requestId: string): Record<string, string> =>
   edge
     ? {
@@ -37,31 +34,38 @@ const edgeHeaders = ({ edge }: Settings, requestId: string): Record<string, stri
       }
     : {}
 
-/** Returns the headers for access code and language. The language has another header on some chains. */
+/** The language header depends on the chain. */
 const chainHeaders = ({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> => {
   if (perimeter === 'self') return { 'accept-language': locale }
   return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
 }
 
-/** Throws a TypeError for an invalid value. The error of fetch would look like a lost response and would be retried. */
+/** Throws a TypeError. fetch's own error would look like a lost response and cause retries. */
 const assertHeaders = (id: string, fields: Record<string, string>): Record<string, string> => {
   for (const [name, value] of Object.entries(fields))
     try {
       new Headers([[name, value]])
     } catch {
-      // Name only the header, because its value can be a secret.
+      // The value may be secret, so the message omits it.
       throw new TypeError(`${id}: the value of header '${name}' is invalid`)
     }
   return fields
 }
 
-/** Returns the request headers of a call. fetch sets the content type of a form, because it chooses the boundary. */
+const acceptHeader = ({ reply }: Operation): Record<string, string> => {
+  if (reply === 'events') return { accept: 'text/event-stream' }
+  return typeof reply === 'string' ? {} : { accept: 'application/json' }
+}
+
+/** fetch sets the content type of a form, because it chooses the boundary. */
 export const buildHeaders = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
   const { route, args, requestId, clientHash, accessToken } = facts
   return assertHeaders(route.operation.id, {
     ...chainHeaders(settings, route.chain),
-    ...(route.operation.reply === 'stream' ? {} : { accept: 'application/json' }),
-    ...(route.operation.body === 'multipart' ? {} : { 'content-type': 'application/json' }),
+    ...acceptHeader(route.operation),
+    ...(route.operation.body === 'multipart' || route.operation.body === 'raw'
+      ? {}
+      : { 'content-type': 'application/json' }),
     'x-request-id': requestId,
     ...(clientHash === null ? {} : { 'x-client-hash': clientHash }),
     ...edgeHeaders(settings, requestId),
@@ -69,4 +73,38 @@ export const buildHeaders = (settings: Settings, facts: HeaderFacts): Record<str
     ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),
     ...Object.fromEntries(Object.entries(args.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
   })
+}
+
+/** Options of a WebSocket handshake. */
+export interface SocketOptions {
+  /** X-Workspace-Id. */
+  workspaceId?: string
+  /** The application's subprotocols, in order of preference. */
+  protocols?: readonly string[]
+}
+
+interface SocketFacts {
+  clientHash: string
+  accessToken: string | null
+}
+
+/**
+ * Carries the headers and the token of a handshake (docs/guides/websockets.md). Create it for each handshake and never
+ * log it.
+ */
+export const buildSocketProtocols = (
+  { accessCode, locale }: Settings,
+  { clientHash, accessToken }: SocketFacts,
+  { workspaceId, protocols = [] }: SocketOptions,
+): string[] => {
+  const headers = {
+    'x-portal-access-code': accessCode,
+    'x-request-id': newRequestId(),
+    'x-client-hash': clientHash,
+    'x-locale': locale,
+    ...(workspaceId === undefined ? {} : { 'x-workspace-id': workspaceId }),
+    ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
+  }
+  const carried = Object.entries(headers).map(([name, value]) => credentialProtocol.format(name, value))
+  return [...protocols, fallbackProtocol, ...carried]
 }

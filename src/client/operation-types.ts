@@ -1,9 +1,7 @@
 import type { z } from 'zod'
-import type { resources } from '../contract/index.ts'
-import type { ChainId, Operation, OperationTypes, Portal } from '../kernel/index.ts'
-import type { portalChains } from './routes.ts'
+import type { ChainId, Operation, OperationTypes } from '../kernel/index.ts'
 
-/** Number of sent bytes of an upload. `total` is 0 if it is unknown. */
+/** Progress of an upload in bytes. `total` is 0 if unknown. */
 export interface Progress {
   loaded: number
   total: number
@@ -11,63 +9,105 @@ export interface Progress {
 
 /** Options of every call. */
 export interface CallOptions {
-  /** The X-Workspace-Id header. By default, the account's default workspace, if the operation allows that. */
+  /** The X-Workspace-Id header. Default: the account's default workspace, if the operation allows that. */
   workspaceId?: string
-  /** The X-Request-Id header, the idempotency key of a money command. By default a new UUID. */
+  /** The X-Request-Id header, a money command's idempotency key. Default: a new UUID. */
   requestId?: string
-  /** Whether body and reply use the secure channel. By default the client's `seal` rule decides. */
+  /** Overrides the client's `seal` rule. */
   seal?: boolean
   signal?: AbortSignal
-  /** Additional headers, such as Range. They override the client's own, except those of the secure channel. */
+  /** Additional headers, such as Range, but none of the secure channel. */
   headers?: Record<string, string>
 }
 
-/** A query parameter is text on the wire; the client also accepts numbers. */
-type QueryValue<V> = string extends V ? V | number : V
-type Query<T> = { [K in keyof T]: QueryValue<T[K]> }
+/** Options of a call that must name its workspace. */
+export interface WorkspaceCallOptions extends CallOptions {
+  /** The X-Workspace-Id header. */
+  workspaceId: string
+}
 
-type ParamsPart<O extends Operation> = [keyof OperationTypes<O>['params']] extends [never]
+/** Replaces the brand of a coded value by the union of its codes (`coded` in contract/fields.ts). */
+type Plain<T> = T extends string & z.core.$brand<infer C extends string>
+  ? C
+  : T extends object
+    ? { [K in keyof T]: Plain<T[K]> }
+    : T
+
+/** Numbers are text on the wire, but the client also accepts numbers. */
+type Query<S extends z.ZodType, In = Plain<z.input<S>>, Out = z.output<S>> = {
+  [K in keyof In]: K extends keyof Out ? (number extends Out[K] ? In[K] | number : In[K]) : In[K]
+}
+
+type ParamName<O extends Operation, N, C extends ChainId> = C extends 'api'
+  ? O['machineParams'] extends Readonly<Record<string, string>>
+    ? N extends keyof O['machineParams']
+      ? O['machineParams'][N]
+      : N
+    : N
+  : N
+type Params<O extends Operation, C extends ChainId> = {
+  [N in keyof OperationTypes<O>['params'] as ParamName<O, N, C> & string]: string
+}
+type ParamsPart<O extends Operation, C extends ChainId> = [keyof OperationTypes<O>['params']] extends [never]
   ? unknown
-  : { params: OperationTypes<O>['params'] }
-type QueryPart<O extends Operation> = O['query'] extends z.ZodType ? { query?: Query<z.input<O['query']>> } : unknown
+  : { params: Params<O, C> }
+/** An API key determines the workspace. */
+type WorkspacePart<O extends Operation, C extends ChainId> = C extends 'api'
+  ? unknown
+  : [O['policy']['workspace']] extends ['required']
+    ? WorkspaceCallOptions
+    : unknown
+type QueryPart<O extends Operation> = O['query'] extends z.ZodType
+  ? Partial<z.input<O['query']>> extends z.input<O['query']>
+    ? { query?: Query<O['query']> }
+    : { query: Query<O['query']> }
+  : unknown
 type BodyPart<O extends Operation> = O['body'] extends z.ZodType
   ? undefined extends z.input<O['body']>
-    ? { body?: z.input<O['body']> }
-    : { body: z.input<O['body']> }
+    ? { body?: Plain<z.input<O['body']>> }
+    : { body: Plain<z.input<O['body']>> }
   : O['body'] extends 'multipart'
     ? {
         body: FormData
-        /** Called in browsers only, and not if a service worker forwards the page's requests. */
+        /** Called only in browsers, unless a service worker forwards the page's requests. */
         onProgress?: (progress: Progress) => void
       }
-    : unknown
+    : O['body'] extends 'raw'
+      ? { body?: string | Blob | FormData }
+      : unknown
 
-/** The arguments of an operation: its parameters, query and body, and the options. */
-export type Args<O extends Operation> = CallOptions & ParamsPart<O> & QueryPart<O> & BodyPart<O>
+/** The parameters, query, body and options of an operation. */
+export type Args<O extends Operation, C extends ChainId = 'consumer'> = CallOptions &
+  WorkspacePart<O, C> &
+  ParamsPart<O, C> &
+  QueryPart<O> &
+  BodyPart<O>
 
-/** The data of a reply. For a stream, the response with its unread body. */
-export type Result<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : Response
+/** The data of a reply. For streams, events and raw replies, the response with its unread body. */
+export type Result<O extends Operation> = O['reply'] extends z.ZodType ? Plain<z.output<O['reply']>> : Response
 
-type Method<O extends Operation> =
-  Partial<Args<O>> extends Args<O> ? (args?: Args<O>) => Promise<Result<O>> : (args: Args<O>) => Promise<Result<O>>
+type Method<O extends Operation, C extends ChainId> =
+  Partial<Args<O, C>> extends Args<O, C>
+    ? (args?: Args<O, C>) => Promise<Result<O>>
+    : (args: Args<O, C>) => Promise<Result<O>>
 
-export type Module = (typeof resources)[keyof typeof resources]
 type Entry<M> = M extends unknown
   ? { [K in keyof M & string]: M[K] extends Operation ? [name: K, operation: M[K]] : never }[keyof M & string]
   : never
 
-/** A method for each operation of these chains, by its export name. `M` are the contract modules. */
-export type OperationsOf<C extends ChainId, M = Module> = {
-  readonly [E in Entry<M> as [Extract<E[1]['chains'][number], C>] extends [never] ? never : E[0]]: Method<E[1]>
+type Served<E extends readonly [string, Operation], C extends ChainId> = [Extract<E[1]['chains'][number], C>] extends [
+  never,
+]
+  ? never
+  : E[1]['reply'] extends 'socket'
+    ? never
+    : E[0]
+
+/** A method per operation of contract module `M` on these chains, except WebSockets. */
+export type OperationsOf<C extends ChainId, M> = {
+  readonly [E in Entry<M> as Served<E, C>]: Method<E[1], C>
 }
 
-/** The methods of a portal's operations: Portico's own, and those of additional contract modules. */
-export type Operations<P extends Portal, Added extends readonly object[] = []> = OperationsOf<
-  (typeof portalChains)[P][number],
-  Module | Added[number]
->
-
-/** The arguments of any operation. */
 export interface AnyArgs extends CallOptions {
   params?: Record<string, string>
   query?: object
@@ -75,13 +115,15 @@ export interface AnyArgs extends CallOptions {
   onProgress?: (progress: Progress) => void
 }
 
-/** A reply's data and the gateway's time in epoch milliseconds; null if the reply has none. */
+/** A reply's data and the gateway's time in epoch milliseconds, or null. */
 export interface Answer<T> {
   data: T
   timestamp: number | null
+  /** Whether the total of a list is an estimate. Totals up to 10,000 are exact. */
+  isTotalEstimated: boolean
 }
 
-/** Calls any operation of the client's portal, with channel, tokens and retries. */
-export interface OperationCaller {
-  answer<O extends Operation>(operation: O, args: Args<O>): Promise<Answer<Result<O>>>
+/** Calls any operation of the client's portal, or of the api chain. */
+export interface OperationCaller<C extends ChainId = 'consumer'> {
+  answer<O extends Operation>(operation: O, args: Args<O, C>): Promise<Answer<Result<O>>>
 }

@@ -1,31 +1,31 @@
 import type { Locale, Portal } from '../kernel/index.ts'
 import type { Storage } from './session/storage.ts'
 
-/** The edge proxy's headers, for development and tests without an edge. */
+/** The edge's headers, for development and tests without an edge. */
 export interface EdgeHeaders {
-  /** The CF-Connecting-IP header. Default: 127.0.0.1. */
+  /** CF-Connecting-IP. Default: 127.0.0.1. */
   clientIp?: string
-  /** The cf-ipcountry header (ISO 3166 alpha-2). Default: XX. */
+  /** cf-ipcountry (ISO 3166 alpha-2). Default: XX. */
   country?: string
-  /** The Cf-Ray header. By default a new one per request. */
+  /** Cf-Ray. Default: a new value per request. */
   ray?: string
 }
 
 /**
- * Rules for retries of money commands and token renewals, which use the same request id. A call is retried if there is
- * no response, if the status is 502 or higher, and for `REQUEST.IN_PROGRESS`. Other calls are never retried.
+ * Retries of money commands and token renewals after a connection error, a status of 502 or higher, or
+ * `REQUEST.IN_PROGRESS`. Retries have the same request id.
  */
 export interface RetryRule {
-  /** Maximum number of attempts, including the first. Default 5; 1 disables retries. */
+  /** Maximum number of attempts, including the first. Default: 5. */
   attempts: number
-  /** Delay before the second attempt, doubled for each further one, with jitter. Default 250 ms. */
+  /** Milliseconds before the second attempt, with jitter. Doubles each time. Default: 250. */
   firstDelayMs: number
-  /** Maximum delay. If the gateway's Retry-After is longer, the error is thrown. Default 10 s. */
+  /** Maximum delay in milliseconds. A longer Retry-After throws the error. Default: 10,000. */
   maxDelayMs: number
 }
 
-/** A request before sealing and its response after opening. Both can contain secrets. */
-export interface Exchange {
+/** A request before sealing and its response after opening. Both may contain secrets. */
+export interface HttpExchange {
   operationId: string
   requestId: string
   method: string
@@ -34,90 +34,81 @@ export interface Exchange {
   sealed: boolean
   request: unknown
   status: number
-  /** The envelope. Null for a stream. */
+  /** The response envelope. Null for a stream. */
   reply: unknown
 }
 
 /**
- * Which calls use the secure channel. `sensitive`: calls with a body before sign-in, and calls that verify or change a
- * secret (passwords, codes, keys). `all`: every call that the interface allows. `none`: only calls with `seal: true`.
+ * `sensitive` seals bodies before sign-in, and calls that verify or change a secret. `all` seals every call that the
+ * interface allows. `none` seals only calls with `seal: true`.
  */
 export type SealRule = 'sensitive' | 'all' | 'none'
 
 /** Options of every client. */
 interface CommonOptions {
-  /** The http(s) URL of the gateway, or a path on the page's own origin. It can include the path of a proxy. */
+  /** The gateway's http(s) URL, or a path on the page's origin. May include a proxy's path. */
   baseUrl: string
-  /** X-LOCALE. Default en. */
+  /** The X-LOCALE header. Default: en. */
   locale?: Locale
   retry?: Partial<RetryRule>
   /**
-   * Timeout of one attempt of a JSON call; at most 10 s for a token renewal. Default 30 s; Infinity disables it. Uploads and
-   * downloads have no timeout.
+   * Timeout of one attempt of a JSON call in milliseconds. Default: 30 s. Infinity disables it. A token renewal uses at
+   * most 10 s.
    */
   timeoutMs?: number
-  /**
-   * Called for every attempt with a response, for recording and debugging. If it throws, the call rejects with that
-   * error.
-   */
-  onExchange?: (exchange: Exchange) => void
-  /** By default the global fetch. An upload with `onProgress` uses XMLHttpRequest instead. */
+  /** Called for every attempt with a response. An error that it throws rejects the call. */
+  onExchange?: (exchange: HttpExchange) => void
+  /** Default: the global fetch. An upload with `onProgress` uses XMLHttpRequest. */
   fetch?: typeof globalThis.fetch
 }
 
 export interface ClientOptions<P extends Portal, Added extends readonly object[] = []> extends CommonOptions {
-  /** Contract modules of domains that the gateway has in addition to Portico's own. */
+  /** Contract modules of additional domains. */
   contract?: Added
-  /** The portal whose operations the client has. Each portal has its own storage keys. */
+  /** The portal. Storage keys are separate for each portal. */
   portal: P
-  /** X-PORTAL-ACCESS-CODE. */
+  /** The X-PORTAL-ACCESS-CODE header. */
   accessCode: string
-  /**
-   * The X-Client-Hash header, to which tokens are bound. By default the stored one, or a random one that is then
-   * stored.
-   */
+  /** The X-Client-Hash header, to which tokens are bound. Default: the stored hash, or a new random one. */
   clientHash?: string
-  /** Headers of the edge; `true` for the defaults. Do not set this in production, where the edge adds these headers. */
+  /** `true` sends the defaults. Do not set this behind an edge. */
   edgeHeaders?: boolean | EdgeHeaders
   /**
-   * Where tokens and client hash are stored. By default, and for values that the storage rejects, in this client's
-   * memory.
+   * Default: memory, which also keeps values that the storage rejects.
    *
-   * localStorage shares a sign-in between tabs. After a sign-in in one tab, all other tabs use the new account from
-   * their next call on, without a notification. A page that shows the account should reload it when the page becomes
-   * visible.
+   * localStorage shares a sign-in between tabs. After another tab has signed in a different account, calls fail with
+   * `CLIENT.SIGNED_IN_ELSEWHERE` until the page is reloaded.
    *
-   * sessionStorage is not shared, but a duplicated tab starts with a copy. Both tabs then have the same refresh token.
-   * If they use it more than 30 s apart, the gateway assumes a theft and ends both sessions.
+   * A duplicated tab copies sessionStorage. If both tabs use its refresh token more than 30 s apart, the gateway
+   * assumes a theft and ends both sessions.
    */
   storage?: Storage
-  /** Default `sensitive`. */
+  /** Default: `sensitive`. */
   seal?: SealRule
-  /** Called once the session has ended. If another tab signs out, this is called at the next call. */
+  /** Called once after the session has ended. After another tab's sign-out, called at the next call. */
   onSignedOut?: () => void
   /** Returns the current time in epoch milliseconds. */
   now?: () => number
 }
 
-/** Options for machines, which use the api chain, `/api/v1/consumer`. */
+/** Options for machines, which use `/api/v1/consumer`. */
 export interface ApiClientOptions<Added extends readonly object[] = []> extends CommonOptions {
-  /** Contract modules of domains that the gateway has in addition to Portico's own. */
+  /** Contract modules of additional domains. */
   contract?: Added
-  /** A workspace's API key. It determines the workspace. */
+  /** An API key, which determines the workspace of each call. */
   apiKey: string
 }
 
-/** The options with their defaults. */
 export interface Settings {
   baseUrl: string
-  /** Empty on the api chain, which requires none. */
+  /** Empty on the api chain. */
   accessCode: string
   locale: Locale
   edge: EdgeHeaders | null
   seal: SealRule
   retry: RetryRule
   timeoutMs: number
-  onExchange: (exchange: Exchange) => void
+  onExchange: (exchange: HttpExchange) => void
   fetch: typeof globalThis.fetch
 }
 
@@ -126,15 +117,13 @@ const resolveEdge = (headers: boolean | EdgeHeaders = false): EdgeHeaders | null
   return headers === false ? null : headers
 }
 
-/**
- * Throws a TypeError for a URL without a scheme. fetch would report a network error, or would use a path of the page.
- */
+/** Throws a TypeError for a URL without a scheme, which fetch could resolve against the page. */
 const resolveBaseUrl = (baseUrl: string): string => {
   if (/^(https?:\/\/|\/|$)/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(`baseUrl: ${baseUrl} must start with http://, https:// or /`)
 }
 
-/** Throws a TypeError for NaN, for example from an unset variable, and for a timeout of zero or less. */
+/** Throws a TypeError for NaN and for zero or less. */
 const resolveTimeout = (timeoutMs = 30_000): number => {
   if (timeoutMs > 0) return timeoutMs
   throw new TypeError(`timeoutMs: ${timeoutMs} must be greater than 0`)
@@ -152,7 +141,6 @@ const resolveRetry = ({
 
 type AnyOptions = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
 
-/** Fills in the defaults. Throws TypeError for an invalid option. */
 export const resolveOptions = (options: AnyOptions): Settings => ({
   baseUrl: resolveBaseUrl(options.baseUrl),
   accessCode: options.accessCode ?? '',

@@ -3,9 +3,8 @@ import { isPorticoError, PorticoError } from './errors.ts'
 import type { RetryRule } from './options.ts'
 
 /**
- * Whether a retry with the same request id can find out whether the command took effect. A status of 502 or higher
- * means that an edge got no response from the gateway (520 to 530 are Cloudflare's), or that the gateway got none from
- * a service.
+ * A status of 502 or higher can mean a lost response (Cloudflare uses 520 to 530). A retry finds out whether the
+ * command took effect.
  */
 const isTransient = (error: unknown): error is PorticoError =>
   isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
@@ -28,16 +27,13 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
     signal?.addEventListener('abort', abort, { once: true })
   })
 
-/**
- * Returns an exponential backoff in milliseconds. Half of it is random, so that clients that failed together do not
- * retry together.
- */
+/** Exponential, in milliseconds. Half is random, so that clients do not retry at the same time. */
 const backoffMs = (rule: RetryRule, failures: number): number => {
   const delay = Math.min(rule.firstDelayMs * 2 ** (failures - 1), rule.maxDelayMs)
   return delay / 2 + (Math.random() * delay) / 2
 }
 
-/** Retries a task after transient failures, up to the rule's number of attempts. Throws the last failure. */
+/** Throws the last failure. */
 export const retry = async <T>(
   rule: RetryRule,
   signal: AbortSignal | undefined,

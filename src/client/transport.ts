@@ -1,22 +1,21 @@
 import type { Progress } from './operation-types.ts'
 
-/** A request as it is sent. */
 export interface WireRequest {
   method: string
   url: string
   headers: Record<string, string>
-  body: string | FormData | null
+  body: string | Blob | FormData | null
   /** Aborts the request and the reading of its response. */
   signal: AbortSignal | null
   onProgress: ((progress: Progress) => void) | undefined
 }
 
-/** Sends a request. Rejects only if no response arrives. */
+/** Rejects only if no response arrives. */
 export type Transport = (request: WireRequest) => Promise<Response>
 
 /**
- * Options of every request. The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a
- * lost response and be retried, and workerd does not support it.
+ * The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a lost response and fails in
+ * workerd.
  */
 const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
 
@@ -35,7 +34,7 @@ const parseHeaders = (raw: string): [string, string][] =>
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
     })
 
-/** Statuses whose Response must not have a body. */
+/** A Response with these must not have a body. */
 const bodilessStatuses = new Set([204, 205, 304])
 
 const toResponse = (xhr: XMLHttpRequest): Response => {
@@ -44,10 +43,7 @@ const toResponse = (xhr: XMLHttpRequest): Response => {
   return new Response(bodilessStatuses.has(status) ? null : response, init)
 }
 
-/**
- * Sends by XMLHttpRequest, the only browser API that reports upload progress. It cannot omit cookies of its origin or
- * reject redirects.
- */
+/** Only XMLHttpRequest reports upload progress. It cannot omit cookies or reject redirects. */
 const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
@@ -59,12 +55,12 @@ const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }
       try {
         resolve(toResponse(xhr))
       } catch (cause) {
-        // Response rejects some statuses, such as 999.
+        // The Response constructor throws for some statuses, such as 999.
         reject(cause)
       }
     }
     xhr.onerror = () => reject(new TypeError('no response to the upload'))
-    // The browser aborts the request on window.stop() and when the user leaves the page.
+    // Browsers abort on window.stop() and when the user leaves the page.
     xhr.onabort = () => reject(new DOMException('the upload was aborted', 'AbortError'))
     const abort = (): void => {
       reject(signal?.reason)
@@ -76,7 +72,6 @@ const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }
     xhr.send(body)
   })
 
-/** Sends by fetch, or by XMLHttpRequest for an upload with `onProgress` where the browser has it. */
 export function createTransport(fetch: typeof globalThis.fetch): Transport {
   return (request) =>
     request.onProgress && typeof XMLHttpRequest !== 'undefined' ? sendByXhr(request) : sendByFetch(fetch, request)

@@ -1,8 +1,7 @@
 import { config } from 'zod'
 
 /*
- * Imported before the contract by each module that creates a client, because bundlers skip the side effects of an index.ts.
- * zod tries to compile validators at load time, which a strict content security policy reports as a violation. Disable
- * that in browsers.
+ * Each module that creates a client imports this before the contract, because bundlers skip the side effects of an
+ * index.ts. A strict content security policy reports zod's compiled validators as violations.
  */
 if (typeof document !== 'undefined') config({ jitless: true })

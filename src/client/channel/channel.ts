@@ -3,26 +3,32 @@ import { decryptJwe, encryptJwe } from './jwe.ts'
 
 interface SealedText {
   payload: string
-  /** The body's sequence number. It is valid once. */
+  /** Sequence number, which can be used once. */
   seq: number
 }
 
-/** An open channel session. */
+interface SentRequest {
+  requestId: string
+  /** Null without a sealed body. */
+  seq: number | null
+}
+
 export interface Channel {
   sessionId: string
-  /** X-Client-Hash that the channel session is bound to. */
+  /** The session is bound to this X-Client-Hash. */
   clientHash: string
   /** Epoch milliseconds by this client's clock. */
   expiresAt: number
   seal(method: string, path: string, text: string): Promise<SealedText>
-  /** Returns the text of the reply to the body with this number, or to a call without a body. Throws for any other reply. */
-  open(payload: string, seq: number | null): Promise<string>
+  /** Throws unless the text is the reply to this request. */
+  open(payload: string, request: SentRequest): Promise<string>
 }
 
-const isReplyTo = (header: unknown, sessionId: string, seq: number | null): boolean => {
+const isReplyTo = (header: unknown, sessionId: string, { requestId, seq }: SentRequest): boolean => {
   if (!isRecord(header)) return false
-  const { alg, enc, kid, seq: replySeq = null } = header
-  return alg === 'dir' && enc === 'A256GCM' && kid === sessionId && replySeq === seq
+  const { alg, enc, kid, msg, rid, seq: replySeq = null } = header
+  const isReply = alg === 'dir' && enc === 'A256GCM' && kid === sessionId && msg === 'reply'
+  return isReply && rid === requestId && replySeq === seq
 }
 
 export const createChannel = (
@@ -40,27 +46,26 @@ export const createChannel = (
       const payload = await encryptJwe({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, htm, htu }, key, text)
       return { payload, seq }
     },
-    open: async (payload, seq) => {
+    open: async (payload, request) => {
       const { header, text } = await decryptJwe(payload, key)
-      if (!isReplyTo(header, sessionId, seq)) throw new TypeError('the sealed reply belongs to another request')
+      if (!isReplyTo(header, sessionId, request)) throw new TypeError('the sealed reply belongs to another request')
       return text
     },
   }
 }
 
 export interface ChannelCache {
-  /** Returns the open channel of a client hash. Opens one if there is none or it expires soon. */
+  /** Opens a channel if there is none or it expires soon. */
   get(clientHash: string): Promise<Channel>
-  /** Marks a channel as no longer accepted by the gateway. */
   invalidate(channel: Channel): void
-  /** Removes and returns the open channel, so that it can be closed. */
+  /** Removes the channel from the cache, to close it. */
   take(): Promise<Channel | null>
 }
 
-/** A channel that expires within this time is not used for a new call. */
+/** Minimum remaining lifetime for a new call. */
 const marginMs = 5_000
 
-/** Caches one channel for all calls of a client. Concurrent calls share its opening. */
+/** Concurrent calls share one opening. */
 export const createChannelCache = (open: (clientHash: string) => Promise<Channel>, now: () => number): ChannelCache => {
   const invalid = new WeakSet<Channel>()
   let cached: Promise<Channel> | null = null
@@ -82,8 +87,7 @@ export const createChannelCache = (open: (clientHash: string) => Promise<Channel
     const opening = cached
     const channel = await opening
     if (isUsable(channel, clientHash)) return channel
-    // The first call that notices the expiry opens the next channel. Other calls wait for it and check that it has
-    // their client hash.
+    // Other calls wait for the first one's channel, and check its client hash.
     return cached === opening ? openAndCache(clientHash) : get(clientHash)
   }
 

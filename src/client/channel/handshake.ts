@@ -3,20 +3,20 @@ import type { OperationCaller } from '../operation-types.ts'
 import { type Channel, createChannel } from './channel.ts'
 import { encodeHeader, encryptParts, fromBase64, importSessionKey, toBase64url } from './jwe.ts'
 
-/** The gateway's public key and the claims of the handshake (docs/reference/secure-channel.md). */
+/** See docs/reference/secure-channel.md. */
 export interface KeyOffer {
   keyId: string
-  /** The SubjectPublicKeyInfo (DER) in base64. */
+  /** SubjectPublicKeyInfo (DER) in base64. */
   publicKey: string
   clientHash: string
-  /** Epoch seconds by the gateway's clock. The gateway compares them with its own time. */
+  /** Epoch seconds by the gateway's clock. */
   iat: number
 }
 
 const keyBytes = 32
 const randomKey = (): Uint8Array<ArrayBuffer> => crypto.getRandomValues(new Uint8Array(keyBytes))
 
-/** Returns a new session key, and the compact JWE (RSA-OAEP-256, A256GCM) that sends it to the gateway. */
+/** The compact JWE uses RSA-OAEP-256 and A256GCM. */
 export const wrapSessionKey = async ({ keyId, publicKey, clientHash, iat }: KeyOffer) => {
   const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
   const wrappingKey = await crypto.subtle.importKey('spki', fromBase64(publicKey), rsa, false, ['encrypt'])
@@ -35,7 +35,6 @@ const assertWebCrypto = (): void => {
   throw new TypeError(`the secure channel needs crypto.subtle, ${where}; disable it on other pages by seal: 'none'`)
 }
 
-/** Opens a channel session: fetches the gateway's public key and sends a session key that is encrypted with it. */
 export const openChannel = async (caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> => {
   assertWebCrypto()
   const offer = await caller.answer(readPublicKey, {})
@@ -45,7 +44,6 @@ export const openChannel = async (caller: OperationCaller, clientHash: string, n
   return createChannel({ sessionId: data.sessionId, clientHash, expiresAt: now() + data.expiresIn * 1_000 }, key)
 }
 
-/** Closes a channel session at the gateway. */
 export const closeChannel = async (caller: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> => {
   const headers = { 'x-secure-channel-session-id': sessionId, 'x-client-hash': clientHash }
   await caller.answer(closeSecureChannel, { headers })

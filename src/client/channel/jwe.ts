@@ -1,11 +1,8 @@
-/*
- * Compact JWE with direct encryption and A256GCM (RFC 7518, sections 4.5 and 5.3). It uses WebCrypto, and for base64
- * only functions that every browser and Node have. The tests compare both directions with jose.
- */
+/* Compact JWE with direct encryption and A256GCM (RFC 7518, 4.5 and 5.3), for browsers and Node. */
 const nonceBytes = 12
 const tagBytes = 16
 
-/** String.fromCharCode takes a limited number of arguments. */
+/** String.fromCharCode accepts a limited number of arguments. */
 const chunkBytes = 8_192
 
 export const toBase64url = (bytes: Uint8Array): string => {
@@ -15,7 +12,7 @@ export const toBase64url = (bytes: Uint8Array): string => {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** Decodes base64 or base64url. Throws for any other text. */
+/** Accepts base64 and base64url. Throws for other text. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
   return Uint8Array.from(binary, (char) => char.charCodeAt(0))
@@ -25,11 +22,10 @@ const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode
 
 export type JweHeader = Record<string, string | number>
 
-/** Imports a non-extractable AES-GCM key. */
 export const importSessionKey = (key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> =>
   crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt'])
 
-/** Returns the last three parts of a compact JWE: nonce, ciphertext and tag. The encoded header is authenticated. */
+/** Authenticates the encoded header. */
 export const encryptParts = async (encodedHeader: string, key: CryptoKey, text: string): Promise<string> => {
   const iv = crypto.getRandomValues(new Uint8Array(nonceBytes))
   const algorithm = { name: 'AES-GCM', iv, additionalData: utf8(encodedHeader) }
@@ -45,10 +41,7 @@ export const encryptJwe = async (header: JweHeader, key: CryptoKey, text: string
   return `${encodedHeader}..${await encryptParts(encodedHeader, key, text)}`
 }
 
-/**
- * Returns the authenticated header and the text of a compact JWE. Throws if it is malformed or the key does not decrypt
- * it.
- */
+/** Throws if the text is malformed or the key does not decrypt it. */
 export const decryptJwe = async (compact: string, key: CryptoKey): Promise<{ header: unknown; text: string }> => {
   const [encodedHeader = '', encryptedKey, nonce = '', ciphertext = '', tag = '', ...rest] = compact.split('.')
   if (encryptedKey !== '' || rest.length > 0) throw new TypeError('not a compact JWE with direct encryption')

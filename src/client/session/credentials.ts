@@ -1,21 +1,21 @@
-import { toBase64url } from '../channel/jwe.ts'
+import { fromBase64, toBase64url } from '../channel/jwe.ts'
 import type { Storage } from './storage.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
 
-/** The tokens of a sign-in or refresh; `expiresIn` in seconds. */
+/** The tokens of a sign-in or refresh. `expiresIn` is in seconds. */
 export interface TokenPair {
   accessToken: string
   refreshToken: string
   expiresIn: number
 }
 
-/** The X-Client-Hash to which the tokens are bound. Another tab can have created it. */
+/** The stored tokens. */
 export interface Tokens {
   accessToken: string
   refreshToken: string
-  /** The time from which the tokens are renewed before use, in epoch milliseconds by the client's clock. */
+  /** The X-Client-Hash, which another tab may have created. */
   clientHash: string
-  /** When to renew the tokens before use; epoch milliseconds by the client's clock. */
+  /** When to renew the tokens, in epoch milliseconds by the client's clock. */
   renewAt: number
 }
 
@@ -25,10 +25,10 @@ export interface TokenStore {
   clear(): Promise<void>
 }
 
-/** Whether a value can be sent in a header: visible ASCII, as tokens and client hashes are. */
+/** Tokens and client hashes are visible ASCII. */
 const isHeaderValue = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
-/** Tokens are renewed 30 s before they expire. Tokens with a short lifetime are renewed in its last quarter. */
+/** Renews 30 s before expiry, or in the last quarter of a short lifetime. */
 const marginMs = 30_000
 const renewalTime = (now: number, expiresIn: number): number => {
   const lifetimeMs = expiresIn * 1_000
@@ -44,12 +44,24 @@ const parseTokens = (text: string | null): Tokens | null => {
     if (!isHeaderValue(clientHash) || typeof renewAt !== 'number') return null
     return { accessToken, refreshToken, clientHash, renewAt }
   } catch {
-    // Another program has stored this text under our key.
+    // Another program has used the same key.
     return null
   }
 }
 
-/** Returns the stored tokens. They are read on each use, because another tab may have renewed or deleted them. */
+/** The claim `sub` (RFC 9068), or an empty string if the token is not a JWT. */
+export const accountOf = ({ accessToken }: Pick<Tokens, 'accessToken'>): string => {
+  try {
+    const claims: { sub?: unknown } | null = JSON.parse(
+      new TextDecoder().decode(fromBase64(accessToken.split('.')[1] ?? '')),
+    )
+    return typeof claims?.sub === 'string' ? claims.sub : ''
+  } catch {
+    return ''
+  }
+}
+
+/** Reads the tokens at each use, because another tab may have changed them. */
 export const createTokenStore = (storage: Storage, key: string, now: () => number): TokenStore => ({
   read: async () => parseTokens(await storage.getItem(key)),
   save: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
@@ -62,13 +74,9 @@ export const createTokenStore = (storage: Storage, key: string, now: () => numbe
   },
 })
 
-/** Whether the gateway accepts a value as X-Client-Hash. */
 const isClientHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
 
-/**
- * Returns a function that resolves with the X-Client-Hash: the configured one, the stored one, or a new random one. A
- * new hash is stored, so that all tabs use the same hash.
- */
+/** Stores a new hash, so that all tabs use the same one. */
 export const createClientHash = (
   configured: string | null,
   storage: Storage,
@@ -86,7 +94,7 @@ export const createClientHash = (
     })
   let hash: Promise<string> | null = configured === null ? null : Promise.resolve(configured)
   return (): Promise<string> => {
-    // After a storage error the next call tries again.
+    // After a storage error, the next call tries again.
     hash ??= readOrCreate().catch((error: unknown) => {
       hash = null
       throw error

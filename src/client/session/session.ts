@@ -1,18 +1,21 @@
-import { isPorticoError, isRefusal } from '../errors.ts'
-import type { TokenPair, TokenStore, Tokens } from './credentials.ts'
+import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
+import { accountOf, type TokenPair, type TokenStore, type Tokens } from './credentials.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
 
-/** A client's sign-in: its tokens and their renewal. */
-export interface Session {
+/**
+ * A client's tokens and their renewal. The account is the one that signed in here, or whose tokens were found first.
+ * After another tab has signed in a different one, all methods but `adopt` reject with CLIENT.SIGNED_IN_ELSEWHERE.
+ */
+export interface ClientSession {
   /** Returns the stored tokens, or null without a sign-in. */
   tokens(): Promise<Tokens | null>
-  /** Stores tokens that were obtained elsewhere. */
+  /** Stores tokens obtained elsewhere. */
   adopt(pair: TokenPair): Promise<void>
-  /** Deletes the tokens. The session at the gateway continues. */
+  /** Deletes the tokens. The gateway's session continues. */
   clear(): Promise<void>
-  /** Returns the tokens for the next call. Renews them first if they expire soon. */
+  /** Returns the tokens for the next call, renewed if they expire soon. */
   fresh(): Promise<Tokens | null>
-  /** Renews tokens that the gateway rejected; null if the session has ended. */
+  /** Renews rejected tokens. Returns null if the session has ended. */
   renew(rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
 }
 
@@ -21,43 +24,62 @@ export interface SessionParts {
   lock: TabLock
   lockName: string
   now: () => number
-  /** X-Client-Hash, which a sign-in is bound to. */
   clientHash(): Promise<string>
   refresh(refreshToken: string): Promise<TokenPair>
   onSignedOut(): void
 }
 
-/** Whether the gateway has ended the session. Any other failure, such as a 401 of a proxy, does not prove that. */
+/** Other failures, such as a proxy's 401, do not prove that the session has ended. */
 const endsSession = (error: unknown): boolean =>
   isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (isRefusal(error) && error.status === 401)
 
-/** Reports once that known tokens have disappeared, regardless of which tab signed out. */
-class SignOutDetector {
+const signedInElsewhere = (): PorticoError =>
+  new PorticoError({
+    status: 0,
+    code: 'CLIENT.SIGNED_IN_ELSEWHERE',
+    message: 'another tab has signed in a different account',
+    requestId: '',
+  })
+
+/** Other tabs can delete or replace the stored tokens. */
+class TokenWatch {
   private readonly onSignedOut: () => void
   private hasTokens = false
+  /** Null until tokens are seen. */
+  private account: string | null = null
 
   constructor(onSignedOut: () => void) {
     this.onSignedOut = onSignedOut
   }
 
-  /** Returns the tokens unchanged. */
+  /**
+   * Reports once that known tokens have disappeared, even if another tab signed out. Throws CLIENT.SIGNED_IN_ELSEWHERE
+   * for the tokens of another account.
+   */
   observe(tokens: Tokens | null): Tokens | null {
+    this.assertOwn(tokens)
+    if (tokens) this.account = accountOf(tokens)
     const isSignedOut = this.hasTokens && tokens === null
     this.hasTokens = tokens !== null
     if (isSignedOut) this.onSignedOut()
     return tokens
   }
 
-  /** Ignores the next disappearance, because this client signs out itself. */
-  ignoreNext(): void {
-    this.hasTokens = false
+  assertOwn(tokens: Tokens | null): void {
+    if (tokens && this.account !== null && this.account !== accountOf(tokens)) throw signedInElsewhere()
+  }
+
+  /** Called for a sign-in or sign-out in this client. */
+  expect(tokens: Pick<Tokens, 'accessToken'> | null): void {
+    this.hasTokens = tokens !== null
+    this.account = tokens && accountOf(tokens)
   }
 }
 
-export const createSession = (parts: SessionParts): Session => {
+export const createSession = (parts: SessionParts): ClientSession => {
   const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
-  const detector = new SignOutDetector(onSignedOut)
-  const read = async (): Promise<Tokens | null> => detector.observe(await store.read())
+  const watch = new TokenWatch(onSignedOut)
+  const read = async (): Promise<Tokens | null> => watch.observe(await store.read())
   let renewal: Promise<Tokens | null> | null = null
 
   const exchange = async (rejected: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
@@ -69,11 +91,11 @@ export const createSession = (parts: SessionParts): Session => {
       throw error
     })
     const current = await read()
-    // A sign-in or sign-out that happened meanwhile takes precedence over this renewal and its failure.
+    // A sign-in or sign-out during this renewal takes precedence, even if the renewal failed.
     if (current?.refreshToken !== stored.refreshToken) return current
     if (pair) return store.save(pair, stored.clientHash)
     await store.clear()
-    return detector.observe(null)
+    return watch.observe(null)
   }
 
   const renew = (rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
@@ -86,17 +108,23 @@ export const createSession = (parts: SessionParts): Session => {
   return {
     tokens: read,
     adopt: async (pair) => {
-      detector.observe(await store.save(pair, await clientHash()))
+      const hash = await clientHash()
+      watch.expect(pair)
+      await store.save(pair, hash)
     },
-    clear: () => {
-      detector.ignoreNext()
-      return store.clear()
+    clear: async () => {
+      watch.assertOwn(await store.read())
+      watch.expect(null)
+      await store.clear()
     },
     fresh: async () => {
       const tokens = await read()
       if (!tokens || tokens.renewAt > now()) return tokens
-      // The old token is still valid, so a failed early renewal must not fail the call.
-      return renew(tokens).catch(() => tokens)
+      // The old token is still valid.
+      return renew(tokens).catch((error: unknown) => {
+        if (isPorticoError(error, 'CLIENT.SIGNED_IN_ELSEWHERE')) throw error
+        return tokens
+      })
     },
     renew,
   }

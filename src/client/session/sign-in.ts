@@ -1,29 +1,25 @@
-import type { z } from 'zod'
 import { completeLogin, initiateLogin, logout, sendLoginCode } from '../../identity/login/contract.ts'
-import { type CodeDelivery, type MfaMethod, mfaMethod } from '../../identity/mfa/contract.ts'
+import { type MfaMethod, mfaMethod } from '../../identity/mfa/contract.ts'
 import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
-import type { Session } from './session.ts'
+import type { ClientSession } from './session.ts'
 
-/** The credentials of a sign-in, and a function that prompts the user for the second factor's code. */
+/** Credentials, and a prompt for the second factor's code. */
 export interface SignIn {
   email: string
   password: string
   /**
-   * Returns the code that the user enters. `sent` describes where the code was sent, or is null if the user generates
-   * it. `refused` is the refusal of the previous code, or null at first.
+   * Returns the user's code. `sent` is null if the user generates it. `refused` is the refusal of the previous code, or
+   * null at first.
    */
-  code(sent: z.output<typeof CodeDelivery> | null, refused: PorticoError | null): Promise<string> | string
-  /** Maximum number of codes to try. Default 1. The gateway allows five (`attemptsRemaining`). */
+  code(sent: Result<typeof sendLoginCode> | null, refused: PorticoError | null): Promise<string> | string
+  /** Maximum number of codes to try. Default: 1. The gateway allows five. */
   attempts?: number
-  /** By default the first method that the account offers. */
+  /** Default: the account's first method. */
   mfaMethod?: MfaMethod
 }
 
-/**
- * The tokens with their lifetimes in seconds, the session, and whether the device is new. The client stores the tokens
- * itself.
- */
+/** The tokens with their lifetimes in seconds, the session, and whether the device is new. */
 export type SignedIn = Result<typeof completeLogin>
 
 const isMethod = (code: string | undefined): code is MfaMethod => mfaMethod.codes.some((known) => known === code)
@@ -36,7 +32,7 @@ const pendingApproval = (): PorticoError =>
     requestId: '',
   })
 
-/** Tries again with another code while the code is wrong, up to `attempts` times. Throws the last refusal. */
+/** Throws the last refusal. */
 const retryWrongCode = async <T>(
   complete: (refused: PorticoError | null) => Promise<T>,
   attempts: number,
@@ -52,8 +48,7 @@ const retryWrongCode = async <T>(
   }
 }
 
-/** Signs in by email, password and code, and stores the tokens. */
-export const signIn = async (caller: OperationCaller, session: Session, input: SignIn): Promise<SignedIn> => {
+export const signIn = async (caller: OperationCaller, session: ClientSession, input: SignIn): Promise<SignedIn> => {
   const { email, password } = input
   const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
   const { sessionId, mfaMethods } = login
@@ -71,8 +66,8 @@ export const signIn = async (caller: OperationCaller, session: Session, input: S
   return data
 }
 
-/** Ends the session at the gateway and deletes the tokens, even if the session has already ended or the request fails. */
-export const signOut = async (caller: OperationCaller, session: Session): Promise<void> => {
+/** Deletes the tokens even if the session has ended or the request fails. */
+export const signOut = async (caller: OperationCaller, session: ClientSession): Promise<void> => {
   try {
     if (await session.tokens()) await caller.answer(logout, {})
   } catch (error) {

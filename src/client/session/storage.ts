@@ -1,11 +1,10 @@
-/** The storage of a client's tokens: localStorage, sessionStorage, or an asynchronous store of the same shape. */
+/** Stores a client's tokens: localStorage, sessionStorage, or an asynchronous equivalent. */
 export interface Storage {
   getItem(key: string): string | null | Promise<string | null>
   setItem(key: string, value: string): void | Promise<void>
   removeItem(key: string): void | Promise<void>
 }
 
-/** Returns a storage in this client's memory. */
 export const memoryStorage = (): Storage => {
   const items = new Map<string, string>()
   return {
@@ -19,7 +18,7 @@ export const memoryStorage = (): Storage => {
   }
 }
 
-/** Returns `fallback` if the page must not use the storage. In that case every access throws a SecurityError. */
+/** Every access throws a SecurityError if the page may not use the storage. */
 const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Promise<T> => {
   try {
     return await access()
@@ -30,13 +29,11 @@ const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Pr
 }
 
 /**
- * Returns a storage that keeps values in this client's memory if a full or forbidden storage rejects them. The sign-in
- * therefore survives. The earlier value is removed from the storage. If another tab stores a later value, that value
- * takes precedence.
+ * Keeps values in memory if the storage is full or forbidden, and removes their earlier values from it. A later value
+ * of another tab takes precedence.
  */
 export const withMemoryFallback = (storage: Storage): Storage => {
   const rejected = new Map<string, string>()
-  /** Resolves once the predecessor of the last rejected value has been removed. */
   let removal: Promise<void> = Promise.resolve()
   return {
     getItem: async (key) => {
@@ -44,7 +41,7 @@ export const withMemoryFallback = (storage: Storage): Storage => {
       await removal
       const stored = await unlessForbidden(() => storage.getItem(key), null)
       if (stored === null) return rejected.get(key) ?? null
-      // Delete our value. Otherwise it would restore the sign-in when the other tab's value is deleted later.
+      // Otherwise our value would restore a sign-in that the other tab deletes.
       if (rejected.get(key) === own) rejected.delete(key)
       return stored
     },

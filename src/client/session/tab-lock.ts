@@ -1,15 +1,12 @@
-/**
- * Runs a task under a lock that all tabs of an origin share by its name. `waited` is true if another tab had the lock
- * before.
- */
+/** `waited` is true if another tab held the lock before. */
 export type TabLock = <T>(name: string, task: (waited: boolean) => Promise<T>) => Promise<T>
 
 const noLock: TabLock = (_, task) => task(false)
 
-/** Longer than one attempt of a token renewal takes (abort.ts). */
+/** Longer than one attempt of a token renewal (abort.ts). */
 const lockTimeoutMs = 11_000
 
-/** Runs a task under a lock, or without it if the request for the lock fails. Errors of the task itself are rethrown. */
+/** Runs the task without a lock if none can be requested. */
 const withLock = async <T>(
   task: () => Promise<T>,
   requestLock: (locked: () => Promise<T>) => Promise<T>,
@@ -27,7 +24,7 @@ const withLock = async <T>(
   }
 }
 
-/** Waits for the lock with a timeout, because a frozen or debugged tab would never release it. */
+/** A frozen or debugged tab never releases its lock. */
 const waitForLock: TabLock = (name, task) =>
   withLock(
     () => task(true),
@@ -43,9 +40,8 @@ const webLock: TabLock = async <T>(name: string, task: (waited: boolean) => Prom
 }
 
 /**
- * Creates the lock: a Web Lock if the storage is shared between tabs and the browser has Web Locks. Without a lock, two
- * tabs can refresh concurrently, for example in a sandboxed frame or after a timeout. The gateway then gives both the
- * same successor within 30 s.
+ * Without a lock, for example in a sandboxed frame or after a timeout, two tabs can refresh concurrently. Within 30 s,
+ * the gateway gives the two tabs the same tokens.
  */
 export const createTabLock = (shared: boolean): TabLock =>
   shared && typeof navigator !== 'undefined' && 'locks' in navigator ? webLock : noLock
@@ -54,8 +50,8 @@ const pollMs = 25
 const maxPollMs = 500
 
 /**
- * Reads until the value has changed. A browser shows a localStorage write of one tab to other tabs with a delay that
- * locks do not cover. Returns the unchanged value after half a second.
+ * localStorage writes reach other tabs with a delay that locks do not cover. Waits up to half a second and returns the
+ * last value.
  */
 export const readUntilChanged = async <T>(read: () => Promise<T>, hasChanged: (value: T) => boolean): Promise<T> => {
   for (let waitedMs = 0; ; waitedMs += pollMs) {
