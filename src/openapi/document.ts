@@ -1,22 +1,28 @@
 import type { Catalogue } from '../contract/index.ts'
 import { rootMarks } from '../documents/marks.ts'
-import { chains } from '../kernel/index.ts'
-import { codedComponents, envelopeComponents, sealedComponents } from './components.ts'
+import { chainIds, chains, pathOn } from '../kernel/index.ts'
+import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
+import { createEnvelopes } from './envelopes.ts'
 import { type Examples, noExamples } from './examples.ts'
+import { hoistInlineSchemas } from './hoist.ts'
 import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
-import { listTags } from './names.ts'
+import { exportNameOf, inOrderOfUse, listTags, toPascalCase } from './names.ts'
 import { type OperationParts, securitySchemes, toOperationObject } from './operations.ts'
-import { bodyComponents, headerComponents } from './requests.ts'
+import { bodyComponents, formComponents, headerComponents, headerSchemas } from './requests.ts'
 import { createRefusalResponses, responseHeaderComponents, type Sentence } from './responses.ts'
 import { inBatches } from './schemas.ts'
 import { shareSchemas } from './shared-schemas.ts'
 
 export interface DocumentOptions {
   version: string
-  /** Recorded requests and replies. */
+  /** Recorded requests and replies to include. */
   examples?: Examples
-  /** Returns the public sentence of a refusal. By default the code itself. */
+  /** Example of the header X-Workspace-Id. */
+  workspaceId?: string
+  /** Default: the code itself. */
   sentence?: Sentence
+  /** Whether to describe the sealed bodies of the secure channel, too. Default: false. */
+  isSealed?: boolean
 }
 
 const codeAsSentence: Sentence = (code) => code
@@ -24,55 +30,80 @@ const codeAsSentence: Sentence = (code) => code
 const introduction = [
   'The interface of a portal gateway: sign-in and security, workspaces and their members, money.',
   'Every JSON response has an envelope. Its `code` is `2000` for success, otherwise the refusal code. Amounts are decimal strings with a separate currency, times are ISO 8601 in UTC, and ids are called `bizId`.',
-  'Request bodies can be encrypted: fetch the public key, open a secure channel session, and send `{payload}`.',
+  'Request bodies can be encrypted: fetch the public key, open a secure channel session, and send `{payload}`. `/openapi.json?channel=sealed` also describes these bodies.',
 ].join('\n\n')
 
-/** Returns the Paths Object: each operation on each of its chains. */
-const buildPaths = async (parts: OperationParts): Promise<JsonObject> => {
+interface Documented {
+  path: string
+  method: string
+  /** Name of the operation in the names of components. */
+  owner: string
+  operation: JsonObject
+}
+
+/** Lists the operations chain by chain, so that the steps of a portal follow each other. */
+const listOperations = async (parts: OperationParts): Promise<Documented[]> => {
+  const listed: Documented[] = []
+  const ordered = inOrderOfUse(parts.catalogue.operations)
+  for (const chainId of chainIds)
+    for await (const operation of inBatches(ordered.filter((each) => each.chains.includes(chainId))))
+      listed.push({
+        path: pathOn(chains[chainId], operation),
+        method: operation.method.toLowerCase(),
+        owner: toPascalCase(exportNameOf(parts.catalogue, operation)),
+        operation: toOperationObject(parts, operation, chainId),
+      })
+  return listed
+}
+
+const buildPaths = (operations: readonly Documented[]): JsonObject => {
   const paths: JsonObject = {}
-  for await (const operation of inBatches(parts.catalogue.operations)) {
-    for (const chainId of operation.chains) {
-      const path = chains[chainId].prefix + operation.path
-      const item = paths[path]
-      const method = operation.method.toLowerCase()
-      paths[path] = {
-        ...(isJsonObject(item) ? item : {}),
-        [method]: toOperationObject(parts, operation, chainId),
-      }
-    }
+  for (const { path, method, operation } of operations) {
+    const item = paths[path]
+    paths[path] = { ...(isJsonObject(item) ? item : {}), [method]: operation }
   }
   return paths
 }
 
-/** Returns the operations of a catalogue as an OpenAPI 3.1 document. */
+/** Returns an OpenAPI 3.1 document. */
 export const openApiDocument = async (catalogue: Catalogue, options: DocumentOptions): Promise<JsonObject> => {
-  const { version, examples = noExamples, sentence = codeAsSentence } = options
+  const { version, examples = noExamples, workspaceId, sentence = codeAsSentence, isSealed = false } = options
   const ownSchemas = {
-    ...envelopeComponents,
+    Refusal: refusalComponent,
     ...codedComponents(catalogue),
     ...(await bodyComponents(catalogue)),
+    ...formComponents,
+    ...headerSchemas(),
     ...sealedComponents(catalogue),
   }
   const schemas = await shareSchemas(catalogue, Object.keys(ownSchemas))
+  const envelopes = createEnvelopes([...Object.keys(ownSchemas), ...Object.keys(schemas.components)])
   const refusals = createRefusalResponses(catalogue, sentence, examples.refusals)
-  const paths = await buildPaths({ catalogue, examples, schemas, refusals })
-  const body: JsonObject = { paths, responses: refusals.components }
+  const operations = await listOperations({ catalogue, isSealed, examples, schemas, envelopes, refusals })
+  const hoisted = await hoistInlineSchemas(
+    { ...ownSchemas, ...schemas.components, ...envelopes.components },
+    operations,
+  )
+  const paths = buildPaths(hoisted.operations)
+  const parameters = pickReferenced(headerComponents(workspaceId), 'parameters', paths)
+  const body: JsonObject = { paths, parameters, responses: refusals.components }
   return {
     openapi: '3.1.1',
     info: {
       title: 'Portico',
       version,
       description: introduction,
+      contact: { name: 'Portico', url: 'https://github.com/portico-gateway/portico/issues' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // The URL is relative: the origin that serves the document.
+    // The origin that serves the document.
     servers: [{ url: '/' }],
     'x-portico': rootMarks(catalogue),
     tags: listTags(catalogue),
     paths,
     components: {
-      schemas: pickReferenced({ ...ownSchemas, ...schemas.components }, 'schemas', body),
-      parameters: pickReferenced(headerComponents(), 'parameters', paths),
+      schemas: pickReferenced(hoisted.schemas, 'schemas', body),
+      parameters,
       responses: refusals.components,
       headers: pickReferenced(responseHeaderComponents, 'headers', body),
       securitySchemes,

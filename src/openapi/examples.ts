@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from './json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJsonObject, toJsonObject } from './json.ts'
 
-/** A recorded request and the envelope of its response; for a stream a description of its bytes. */
 export interface Example {
   params?: JsonObject
   query?: JsonObject
@@ -10,9 +9,9 @@ export interface Example {
 }
 
 export interface Examples {
-  /** By operation id; all chains of an operation share an example. */
+  /** All chains of an operation share an example. */
   operations: ReadonlyMap<string, Example>
-  /** Envelopes by code. */
+  /** Refusal envelopes by code. */
   refusals: ReadonlyMap<string, Json>
 }
 
@@ -27,7 +26,7 @@ const toExample = ({ params, query, request, reply }: JsonObject): Example => ({
   ...(reply !== undefined && { reply }),
 })
 
-/** Reads the recorded examples (docs/examples.json). Returns none if the file does not exist. */
+/** Returns no examples if the file does not exist. */
 export const readExamples = (file: URL | string): Examples => {
   if (!existsSync(file)) return noExamples
   const { operations, refusals } = parseJsonObject(readFileSync(file, 'utf8'))
@@ -36,4 +35,39 @@ export const readExamples = (file: URL | string): Examples => {
     isJsonObject(each) ? toExample(each) : {},
   ])
   return { operations: new Map(examples), refusals: new Map(membersOf(refusals)) }
+}
+
+/** Collects the texts in members that `values` names. */
+const collectReplaced = (value: Json, values: ReadonlyMap<string, string>, replaced: Map<Json, string>): void => {
+  if (Array.isArray(value)) for (const item of value) collectReplaced(item, values, replaced)
+  if (!isJsonObject(value)) return
+  for (const [name, member] of Object.entries(value)) {
+    const replacement = values.get(name)
+    if (replacement !== undefined && typeof member === 'string' && !replaced.has(member))
+      replaced.set(member, replacement)
+    collectReplaced(member, values, replaced)
+  }
+}
+
+const replaceValues = (value: Json, replaced: ReadonlyMap<Json, string>): Json => {
+  if (Array.isArray(value)) return value.map((item) => replaceValues(item, replaced))
+  if (!isJsonObject(value)) return replaced.get(value) ?? value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaceValues(member, replaced)]))
+}
+
+/**
+ * Replaces recorded values of requests by name, such as `walletBizId`, so that requests work without edits. The reply of
+ * the example gets the same replacements.
+ */
+export const withValues = (examples: Examples, values: ReadonlyMap<string, string>): Examples => {
+  const replaceIn = (example: Example): Example => {
+    const { reply: _, ...sent } = example
+    const replaced = new Map<Json, string>()
+    collectReplaced(toJsonObject(sent), values, replaced)
+    return toExample(toJsonObject(replaceValues(toJsonObject(example), replaced)))
+  }
+  return {
+    operations: new Map([...examples.operations].map(([id, example]) => [id, replaceIn(example)])),
+    refusals: examples.refusals,
+  }
 }

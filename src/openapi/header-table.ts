@@ -5,39 +5,44 @@ import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import { type JsonObject, toJsonObject } from './json.ts'
 
 type Presence = 'required' | 'optional' | 'none'
-type Rule = (operation: Operation, chain: Chain) => Presence
+/** `isSealed`: the document describes the secure channel. */
+type Rule = (operation: Operation, chain: Chain, isSealed: boolean) => Presence
 
 export interface HeaderRow {
   name: string
   description: string
   schema: JsonObject
   example?: string
-  /** Whether an operation requires the header. The stages of the pipeline enforce the same rule. */
+  /** The stages of the pipeline enforce the same rule. */
   rule: Rule
 }
 
 const declared = ({ name, schema }: HeaderDefinition) => ({ name, schema: toJsonObject(schema) })
 
+/** The edge adds these. A client that sends them is one behind no edge, as in development. */
+const byEdge: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'optional' : 'none')
 const behindPortal: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'required' : 'none')
-const ofStreams: Rule = ({ reply }) => (reply === 'stream' ? 'optional' : 'none')
-const ofChannel: Rule = (operation, chain) => (isSealable(operation, chain) ? 'optional' : 'none')
+const ofStreams: Rule = ({ reply }) => (reply === 'stream' || reply === 'raw' ? 'optional' : 'none')
+const ofChannel: Rule = (operation, chain, isSealed) => (isSealed && isSealable(operation, chain) ? 'optional' : 'none')
 const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
 const endsChannel = ({ id }: Operation): boolean => observedErrors.get(id)?.condition === 'no-channel-session'
 
-/** Every header parameter by component name. The pipeline checks the same names and schemas. */
+/** The pipeline checks the same names and schemas. */
 export const headerTable: Record<string, HeaderRow> = {
   PortalAccessCode: {
     ...declared(headers.portalAccessCode),
     description: 'Portal access code.',
     example: 'consumer-dev',
-    rule: (operation, chain) => (chain.portal === 'SYSTEM' ? 'none' : behindPortal(operation, chain)),
+    rule: (operation, chain, isSealed) =>
+      chain.portal === 'SYSTEM' ? 'none' : behindPortal(operation, chain, isSealed),
   },
   SystemAccessCode: {
     ...declared(headers.portalAccessCode),
     description: 'Access code of the SYSTEM portal.',
     example: 'system-dev',
-    rule: (operation, chain) => (chain.portal === 'SYSTEM' ? behindPortal(operation, chain) : 'none'),
+    rule: (operation, chain, isSealed) =>
+      chain.portal === 'SYSTEM' ? behindPortal(operation, chain, isSealed) : 'none',
   },
   RequestId: {
     ...declared(headers.requestId),
@@ -55,27 +60,27 @@ export const headerTable: Record<string, HeaderRow> = {
   },
   ForwardedProto: {
     ...declared(headers.forwardedProto),
-    description: 'Protocol; set by the edge proxy.',
+    description: 'Protocol. The edge proxy sets it.',
     example: 'https',
-    rule: behindPortal,
+    rule: byEdge,
   },
   ConnectingIp: {
     ...declared(headers.connectingIp),
-    description: 'Client address, IPv4 or IPv6; set by the edge proxy.',
+    description: 'Client address, IPv4 or IPv6. The edge proxy sets it.',
     example: '203.0.113.7',
-    rule: behindPortal,
+    rule: byEdge,
   },
   Ray: {
     ...declared(headers.ray),
-    description: 'Request id of the edge proxy.',
+    description: 'Request id of the edge proxy, which sets it.',
     example: '8f3a1b2c3d4e5f60',
-    rule: behindPortal,
+    rule: byEdge,
   },
   IpCountry: {
     ...declared(headers.ipCountry),
-    description: 'Client country; set by the edge proxy.',
+    description: 'Client country. The edge proxy sets it.',
     example: 'DE',
-    rule: behindPortal,
+    rule: byEdge,
   },
   Locale: {
     ...declared(headers.locale),
@@ -98,14 +103,14 @@ export const headerTable: Record<string, HeaderRow> = {
   WorkspaceId: {
     ...declared(headers.workspaceId),
     description:
-      'Workspace of the request. Where it is optional, the default is the account’s default workspace, or the ' +
-      'workspace of the API key.',
+      'Workspace of the request, by its `bizId`. Where it is optional, the default is the account’s default workspace, ' +
+      'or the workspace of the API key.',
     rule: ofWorkspace,
   },
   ChannelSession: {
     ...declared(headers.channelSession),
     description: 'Secure channel session. If it is set, the body is sealed: `{payload}`.',
-    rule: (operation, chain) => (endsChannel(operation) ? 'optional' : ofChannel(operation, chain)),
+    rule: (operation, chain, isSealed) => (endsChannel(operation) ? 'optional' : ofChannel(operation, chain, isSealed)),
   },
   ChannelReply: {
     ...declared(headers.channelReply),
@@ -127,5 +132,15 @@ export const headerTable: Record<string, HeaderRow> = {
     ...declared(headers.ifRange),
     description: 'ETag of the file that the requested range belongs to.',
     rule: ofStreams,
+  },
+  SocketProtocol: {
+    ...declared(headers.socketProtocol),
+    description: 'Subprotocols of the WebSocket. They can carry headers that a browser cannot set.',
+    rule: ({ reply }) => (reply === 'socket' ? 'optional' : 'none'),
+  },
+  LastEventId: {
+    ...declared(headers.lastEventId),
+    description: 'Id of the last event that the client received. The service continues after it.',
+    rule: ({ reply }) => (reply === 'events' ? 'optional' : 'none'),
   },
 }

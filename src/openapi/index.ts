@@ -1,9 +1,10 @@
 /*
- * Builds the OpenAPI 3.1 document from the contract, and reads the files of the reference page that shows it. The
- * descriptions that follow from a policy are in this folder. Summaries and schemas come from the contract. Start
- * reading with `document.ts`.
+ * Builds the OpenAPI 3.1 document from the contract, and reads the files of its reference page. Descriptions of
+ * policies are in this folder, summaries and schemas in the contract. `service/` builds the document of a service behind
+ * the gateway. Start reading with `document.ts`.
  */
 export { openApiDocument } from './document.ts'
-export { type Example, type Examples, readExamples } from './examples.ts'
+export { type Example, type Examples, readExamples, withValues } from './examples.ts'
 export type { JsonObject } from './json.ts'
 export { type PageFile, referencePageFiles, referencePolicy } from './reference-page.ts'
+export { serviceDocument } from './service/document.ts'

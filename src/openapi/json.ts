@@ -5,25 +5,24 @@ export interface JsonObject {
   [name: string]: Json
 }
 
-/** The kinds of components that the document refers to. */
 type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
 
 export const isJsonObject = (value: Json | undefined): value is JsonObject => isRecord(value)
 
-/** Converts a value, such as the output of zod, to JSON. Undefined members are omitted. */
+/** Omits undefined members. */
 export const toJsonObject = (value: unknown): JsonObject => parseJsonObject(JSON.stringify(value))
 
-/** Throws TypeError unless the text is a JSON object. */
 export const parseJsonObject = (text: string): JsonObject => {
   const json: Json = JSON.parse(text)
   if (!isJsonObject(json)) throw new TypeError('not a JSON object')
   return json
 }
 
-/** Returns a reference to a component. */
 export const reference = (kind: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${kind}/${name}` })
 
-/** Replaces each object for which `change` returns another object. Searches the members of all other objects. */
+/**
+ * Does not search the new objects that `change` returns.
+ */
 export const mapObjects = (value: Json, change: (object: JsonObject) => JsonObject | undefined): Json => {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change))
   return isJsonObject(value) ? (change(value) ?? mapMembers(value, change)) : value
@@ -38,10 +37,7 @@ const findReferences = (value: Json, kind: ComponentKind): Set<string> => {
   return new Set(references.map(([, name = '']) => name))
 }
 
-/**
- * Returns the components to which `from` refers, directly or through components of the same kind. They are sorted by
- * name.
- */
+/** Returns the components to which `from` refers, directly or through components of the same kind, sorted by name. */
 export const pickReferenced = (all: Record<string, JsonObject>, kind: ComponentKind, from: Json): JsonObject => {
   const picked: JsonObject = {}
   const visit = (value: Json): void => {

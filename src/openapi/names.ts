@@ -5,20 +5,49 @@ import type { JsonObject } from './json.ts'
 export const toPascalCase = (text: string): string =>
   text.replaceAll(/(^|[.\-_ ])(\w)/g, (_, __, letter: string) => letter.toUpperCase())
 
-/** Returns the operation's export name in the contract, or its id if it is not part of the catalogue. */
+/** Returns the component name of a family's codes. */
+export const codeComponentOf = (family: string): string => `${toPascalCase(family)}Code`
+
+export const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+
+/** Returns the id for an operation outside the catalogue. */
 export const exportNameOf = ({ namedOperations }: Catalogue, operation: Operation): string =>
   namedOperations.find(([, each]) => each === operation)?.[0] ?? operation.id
 
-/** Returns a unique id per operation and chain. */
 export const operationIdOf = (operation: Operation, chainId: ChainId): string => `${chainId}.${operation.id}`
 
 const toWords = (domain: string): string => domain.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 export const toTag = ({ id }: Operation): string => toWords(domainOf(id))
 
-/** Returns the tags of the operations with their descriptions. */
 export const listTags = ({ operations, summaries }: Catalogue): JsonObject[] =>
   [...new Set(operations.map(({ id }) => domainOf(id)))].map((domain) => ({
     name: toWords(domain),
     description: summaries.get(domain) ?? '',
   }))
+
+const firstSteps = new Set(['initiate', 'forgot', 'setup', 'send', 'quote'])
+const lastSteps = new Set(['complete', 'reset', 'cancel', 'reject', 'fail', 'revoke', 'disable', 'delete', 'close'])
+
+const stepOf = (segment: string | undefined): number => {
+  if (segment === undefined) return 0
+  return firstSteps.has(segment) ? -1 : Number(lastSteps.has(segment))
+}
+
+const comparePaths = (a: readonly string[], b: readonly string[]): number => {
+  const index = a.findIndex((segment, place) => segment !== b[place])
+  if (index < 0) return stepOf(undefined) - stepOf(b[a.length]) || a.length - b.length
+  const [left = '', right] = [a[index], b[index]]
+  return stepOf(left) - stepOf(right) || (right === undefined || left > right ? 1 : -1)
+}
+
+/** Sorts within each domain: by path, reads first, and the steps of a flow in their order. */
+export const inOrderOfUse = (operations: readonly Operation[]): Operation[] => {
+  const domains = [...new Set(operations.map(({ id }) => domainOf(id)))]
+  return operations.toSorted(
+    (a, b) =>
+      domains.indexOf(domainOf(a.id)) - domains.indexOf(domainOf(b.id)) ||
+      comparePaths(a.path.split('/'), b.path.split('/')) ||
+      (a.method < b.method ? -1 : 1),
+  )
+}

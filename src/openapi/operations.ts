@@ -1,29 +1,29 @@
-import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
 import { operationMarks } from '../documents/marks.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
+import { nullData } from './components.ts'
+import type { Envelopes } from './envelopes.ts'
 import type { Examples } from './examples.ts'
 import type { JsonObject } from './json.ts'
 import { exportNameOf, operationIdOf, toTag } from './names.ts'
-import { listParameters, toRequestBody } from './requests.ts'
+import { listParameters, type RequestParts, toRequestBody } from './requests.ts'
 import { type RefusalResponses, toSuccessResponses } from './responses.ts'
 import type { SharedSchemas } from './shared-schemas.ts'
 
-/** Parts that all operations of a document share. */
-export interface OperationParts {
-  catalogue: Catalogue
+export interface OperationParts extends RequestParts {
   examples: Examples
+  envelopes: Envelopes
   schemas: SharedSchemas
   refusals: RefusalResponses
 }
 
-/** Describes what the policy means to a caller, in one sentence per rule. */
 const describePolicy = (operation: Operation, chain: Chain): string => {
-  const { policy, body } = operation
+  const { policy, body, reply } = operation
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'Requires no token.'],
     [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
     [policy.stepUp, 'Requires a recent second factor (`security/step-up`), by default of the last five minutes.'],
+    [reply === 'socket', 'Opens a WebSocket connection.'],
     [policy.idempotent, 'Happens once per X-Request-Id.'],
     [
       isSealable(operation, chain) && body !== 'none',
@@ -34,7 +34,7 @@ const describePolicy = (operation: Operation, chain: Chain): string => {
   return rules.flatMap(([applies, sentence]) => (applies ? [sentence] : [])).join(' ')
 }
 
-/** Returns the security requirements. The api chain also accepts API keys. */
+/** The api chain also accepts API keys. */
 const toSecurity = ({ policy }: Operation, { perimeter }: Chain): JsonObject[] => {
   if (policy.caller === 'anonymous') return []
   return [{ accessToken: [] }, ...(perimeter === 'machine' ? [{ apiKey: [] }] : [])]
@@ -55,9 +55,15 @@ export const securitySchemes: Record<string, JsonObject> = {
   },
 }
 
-/** Returns the Operation Object of an operation on one of its chains. */
 export const toOperationObject = (parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject => {
+  const { catalogue, envelopes, schemas } = parts
   const chain = chains[chainId]
+  const name = exportNameOf(catalogue, operation)
+  const envelope = (): JsonObject => {
+    const plain = schemas.dataOf(operation)
+    const data = plain.type === 'null' ? nullData : plain
+    return parts.isSealed && isSealable(operation, chain) ? envelopes.ofSealable(data, name) : envelopes.of(data, name)
+  }
   const example = parts.examples.operations.get(operation.id) ?? {}
   return {
     operationId: operationIdOf(operation, chainId),
@@ -65,12 +71,12 @@ export const toOperationObject = (parts: OperationParts, operation: Operation, c
     summary: operation.summary,
     description: describePolicy(operation, chain),
     security: toSecurity(operation, chain),
-    parameters: listParameters(parts.catalogue, operation, chain, example),
-    ...toRequestBody(parts.catalogue, operation, chain, example),
+    parameters: listParameters(parts, operation, chain, example),
+    ...toRequestBody(parts, operation, chain, example),
     responses: {
-      ...toSuccessResponses(operation, chain, parts.schemas.dataOf(operation), example),
+      ...toSuccessResponses(operation, envelope, example),
       ...parts.refusals.of(operation, chainId),
     },
-    'x-portico': operationMarks(operation, exportNameOf(parts.catalogue, operation)),
+    'x-portico': operationMarks(operation, name),
   }
 }

@@ -3,17 +3,13 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { inPackage } from '../config/env.ts'
 
-/** A file of the reference page and the path that serves it. */
 export interface PageFile {
   path: string
   contentType: string
   bytes: Uint8Array
 }
 
-/**
- * The page's content security policy. It allows only scripts of this origin and no eval. The renderer needs inline
- * styles.
- */
+/** Allows scripts only from this origin, and no eval. The renderer needs inline styles. */
 export const referencePolicy: Record<string, string[]> = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -33,15 +29,24 @@ const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 
-/** Reads the reference page and everything that it loads from this package and its dependencies. */
-export const referencePageFiles = (): PageFile[] => [
+/** Only the development profile serves these files. */
+const demoFiles = (): PageFile[] => [
+  { path: '/docs/start.js', contentType: script, bytes: readOwnFile('start-demo.js') },
+  { path: '/docs/demo.js', contentType: script, bytes: readOwnFile('demo.js') },
+]
+
+/** Reads from this package and its dependencies. `hasDemo` adds the sign-in with demo accounts. */
+export const referencePageFiles = (hasDemo: boolean): PageFile[] => [
   { path: '/docs', contentType: html, bytes: readOwnFile('docs.html') },
   { path: '/docs/theme.js', contentType: script, bytes: readOwnFile('theme.js') },
   { path: '/docs/accessible.js', contentType: script, bytes: readOwnFile('accessible.js') },
   { path: '/docs/dialog.js', contentType: script, bytes: readOwnFile('dialog.js') },
+  { path: '/docs/folded.js', contentType: script, bytes: readOwnFile('folded.js') },
+  { path: '/docs/reference.js', contentType: script, bytes: readOwnFile('reference.js') },
   { path: '/docs/start.js', contentType: script, bytes: readOwnFile('start.js') },
   { path: '/docs/portico.css', contentType: css, bytes: readOwnFile('portico.css') },
   { path: '/docs/swagger-ui.css', contentType: css, bytes: readRendererFile('swagger-ui.css') },
   { path: '/docs/swagger-ui-bundle.js', contentType: script, bytes: readRendererFile('swagger-ui-bundle.js') },
   { path: '/docs/icon.png', contentType: 'image/png', bytes: readRendererFile('favicon-32x32.png') },
+  ...(hasDemo ? demoFiles() : []),
 ]

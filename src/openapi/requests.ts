@@ -3,12 +3,18 @@ import { pathParameterSchema } from '../contract/fields.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
-import { type Chain, type Operation, pathParamNames } from '../kernel/index.ts'
+import { type Chain, type Operation, paramNameOn, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type HeaderRow, headerTable } from './header-table.ts'
 import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
 import { exportNameOf, toPascalCase } from './names.ts'
 import { inBatches, toJsonSchema } from './schemas.ts'
+
+export interface RequestParts {
+  catalogue: Catalogue
+  /** Whether the document describes sealed bodies. */
+  isSealed: boolean
+}
 
 const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
   name,
@@ -19,18 +25,31 @@ const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, re
   ...(example === undefined ? {} : { example }),
 })
 
-/** Returns two components per header, one required and one optional. */
-export const headerComponents = (): Record<string, JsonObject> =>
+const hasValues = ({ schema }: HeaderRow): boolean => schema.enum !== undefined
+
+/** The schemas of headers with fixed values. For an inline schema, some generators create a type per operation. */
+export const headerSchemas = (): Record<string, JsonObject> =>
+  Object.fromEntries(Object.entries(headerTable).flatMap(([key, row]) => (hasValues(row) ? [[key, row.schema]] : [])))
+
+/** Two components per header, one required and one optional. */
+export const headerComponents = (workspaceId?: string): Record<string, JsonObject> =>
   Object.fromEntries(
-    Object.entries(headerTable).flatMap(([key, row]) => [
-      [key, toHeaderParameter(row, true)],
-      [`Optional${key}`, toHeaderParameter(row, false)],
-    ]),
+    Object.entries(headerTable).flatMap(([key, declared]) => {
+      const row = {
+        ...declared,
+        ...(hasValues(declared) && { schema: reference('schemas', key) }),
+        ...(key === 'WorkspaceId' && workspaceId !== undefined && { example: workspaceId }),
+      }
+      return [
+        [key, toHeaderParameter(row, true)],
+        [`Optional${key}`, toHeaderParameter(row, false)],
+      ]
+    }),
   )
 
-const listHeaders = (operation: Operation, chain: Chain): JsonObject[] =>
+const listHeaders = (operation: Operation, chain: Chain, isSealed: boolean): JsonObject[] =>
   Object.entries(headerTable).flatMap(([key, { rule }]) => {
-    const presence = rule(operation, chain)
+    const presence = rule(operation, chain, isSealed)
     if (presence === 'none') return []
     return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
   })
@@ -58,7 +77,7 @@ const toPathParameter = (
 const membersOf = ({ properties }: JsonObject): [string, Json][] =>
   isJsonObject(properties) ? Object.entries(properties) : []
 
-/** Converts a recorded query parameter, which is text, to its type. */
+/** Recorded query parameters are text. */
 const parseAs = (type: Json | undefined, text: Json | undefined): Json | undefined => {
   if (typeof text !== 'string') return undefined
   if (type === 'integer' || type === 'number') return Number(text)
@@ -66,19 +85,20 @@ const parseAs = (type: Json | undefined, text: Json | undefined): Json | undefin
 }
 
 /**
- * Returns query parameters as they are after parsing: a count is an integer. The input schema determines which are
- * required.
+ * Types are those after parsing, such as integer for a count. The input schema determines which parameters are required.
+ * Optional filters get no example from their schema, because a reader that fills it in would find nothing.
  */
 const listQueryParameters = (catalogue: Catalogue, { query }: Operation, recorded: JsonObject): JsonObject[] => {
   if (!query) return []
   const required = toArray(toJsonSchema(catalogue, query, 'input').required)
   return membersOf(toJsonSchema(catalogue, query, 'output')).map(([name, schema]) => {
     const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
-    const example = parseAs(rest.type, recorded[name]) ?? toArray(examples)[0]
+    const isRequired = required.includes(name)
+    const example = parseAs(rest.type, recorded[name]) ?? (isRequired ? toArray(examples)[0] : undefined)
     return {
       name,
       in: 'query',
-      required: required.includes(name),
+      required: isRequired,
       ...(description === undefined ? {} : { description }),
       schema: rest,
       ...(example === undefined ? {} : { example }),
@@ -86,22 +106,33 @@ const listQueryParameters = (catalogue: Catalogue, { query }: Operation, recorde
   })
 }
 
-/** Returns the path, query and header parameters of an operation on a chain. */
-export const listParameters = (
+/** Returns the path and query parameters. */
+export const listInputParameters = (
   catalogue: Catalogue,
   operation: Operation,
   chain: Chain,
   { params = {}, query = {} }: Example,
 ): JsonObject[] => [
-  ...pathParamNames(operation.path).map((name) => toPathParameter(catalogue, operation, name, params[name])),
+  ...pathParamNames(operation.path).map((name) => ({
+    ...toPathParameter(catalogue, operation, name, params[name]),
+    name: paramNameOn(chain, operation, name),
+  })),
   ...listQueryParameters(catalogue, operation, query),
-  ...listHeaders(operation, chain),
+]
+
+export const listParameters = (
+  { catalogue, isSealed }: RequestParts,
+  operation: Operation,
+  chain: Chain,
+  example: Example,
+): JsonObject[] => [
+  ...listInputParameters(catalogue, operation, chain, example),
+  ...listHeaders(operation, chain, isSealed),
 ]
 
 const componentName = (catalogue: Catalogue, operation: Operation): string =>
   `${toPascalCase(exportNameOf(catalogue, operation))}Request`
 
-/** Returns a schema component per operation with a JSON body. */
 export const bodyComponents = async (catalogue: Catalogue): Promise<Record<string, JsonObject>> => {
   const components: Record<string, JsonObject> = {}
   for await (const operation of inBatches(catalogue.operations))
@@ -110,19 +141,21 @@ export const bodyComponents = async (catalogue: Catalogue): Promise<Record<strin
   return components
 }
 
-const uploadForm: JsonObject = {
-  type: 'object',
-  properties: {
-    file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
-    purpose: { type: 'string', enum: [...filePurpose.codes] },
+export const formComponents: Record<string, JsonObject> = {
+  UploadForm: {
+    type: 'object',
+    properties: {
+      file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
+      purpose: { type: 'string', enum: [...filePurpose.codes], title: 'UploadPurpose' },
+    },
+    required: ['file', 'purpose'],
+    additionalProperties: false,
   },
-  required: ['file', 'purpose'],
-  additionalProperties: false,
 }
 
-/** Returns the `requestBody` member of an operation; empty without a body. */
+/** Returns an operation's `requestBody` member. Returns no member if the operation has no body. */
 export const toRequestBody = (
-  catalogue: Catalogue,
+  { catalogue, isSealed }: RequestParts,
   operation: Operation,
   chain: Chain,
   example: Example,
@@ -132,9 +165,16 @@ export const toRequestBody = (
   const { request } = example
   const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
   if (body === 'multipart')
-    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm, ...examples } } } }
+    return {
+      requestBody: {
+        required: true,
+        content: { 'multipart/form-data': { schema: reference('schemas', 'UploadForm'), ...examples } },
+      },
+    }
+  if (body === 'raw') return { requestBody: { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } } }
   const plain = reference('schemas', componentName(catalogue, operation))
-  const schema = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
+  const schema =
+    isSealed && isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
   const required = !(body instanceof z.ZodOptional)
   return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }
 }

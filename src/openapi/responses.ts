@@ -1,11 +1,11 @@
+import * as z from 'zod'
 import type { Catalogue } from '../contract/index.ts'
-import { isSealable, listRefusals, observedErrors } from '../contract/policies.ts'
+import { listRefusals, observedErrors } from '../contract/policies.ts'
 
-import { type Chain, type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
+import { type ChainId, type Code, chains, type Operation, type PassThroughReply } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type Json, type JsonObject, reference } from './json.ts'
 
-/** Response headers as components. */
 export const responseHeaderComponents: Record<string, JsonObject> = {
   RequestId: { description: 'The request id.', schema: { type: 'string' } },
   RateLimit: {
@@ -22,6 +22,11 @@ export const responseHeaderComponents: Record<string, JsonObject> = {
     schema: { type: 'string', examples: ['Bearer'] },
   },
   RetryAfter: { description: 'Seconds to wait before a retry.', schema: { type: 'integer' } },
+  TotalEstimated: {
+    description:
+      '`true` if `totalRecords` and `totalPages` are estimates. Totals up to 10,000 are exact, and the response has no such header.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   ETag: { description: 'Version of the file.', schema: { type: 'string' } },
   ContentDisposition: { description: 'Always an attachment, with the file name.', schema: { type: 'string' } },
   ContentRange: { description: 'Range of these bytes and size of the file.', schema: { type: 'string' } },
@@ -39,15 +44,17 @@ const commonHeaders = {
   RateLimit: 'RateLimit',
   'RateLimit-Policy': 'RateLimitPolicy',
 }
-/** Returns the headers of every response, with additional ones by component name. */
 const responseHeaders = (more: Record<string, string> = {}): JsonObject => toHeaders({ ...commonHeaders, ...more })
 
 const versionHeaders = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
 const fileHeaders = { ...versionHeaders, 'Content-Disposition': 'ContentDisposition' }
 
-/** Content of any type. */
+const bytes: JsonObject = { type: 'string', format: 'binary' }
+
+/** Some generators know the first type only, and get no bytes for a wildcard. */
 const toBinaryContent = (examples: JsonObject = {}): JsonObject => ({
-  '*/*': { schema: { type: 'string', format: 'binary' }, ...examples },
+  'application/octet-stream': { schema: bytes },
+  '*/*': { schema: bytes, ...examples },
 })
 
 const streamResponses = (examples: JsonObject): Record<string, JsonObject> => ({
@@ -60,39 +67,43 @@ const streamResponses = (examples: JsonObject): Record<string, JsonObject> => ({
   304: { description: 'Not modified: the caller’s copy is current.', ...responseHeaders(versionHeaders) },
 })
 
-/** Returns the successful responses of an operation. `plainData` is the schema of its unsealed data. */
+const passThroughResponses = (reply: PassThroughReply): Record<string, JsonObject> => {
+  if (reply === 'socket') return { 101: { description: 'A WebSocket connection (RFC 6455).', ...responseHeaders() } }
+  if (reply === 'raw')
+    return { '2XX': { description: 'The response of the service.', ...responseHeaders(), content: toBinaryContent() } }
+  const content = { 'text/event-stream': { schema: { type: 'string' } } }
+  return { 200: { description: 'A stream of server-sent events.', ...responseHeaders(), content } }
+}
+
+const isPage = ({ reply }: Operation): boolean => reply instanceof z.ZodObject && 'pagination' in reply.shape
+
+/** Returns the successful responses of an operation. `envelope` refers to the schema of a JSON response. */
 export const toSuccessResponses = (
   operation: Operation,
-  chain: Chain,
-  plainData: JsonObject,
+  envelope: () => JsonObject,
   { reply }: Example,
 ): Record<string, JsonObject> => {
   const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
   if (operation.reply === 'stream') return streamResponses(examples)
-  const data = isSealable(operation, chain) ? { anyOf: [plainData, reference('schemas', 'SealedReply')] } : plainData
-  const schema: JsonObject = {
-    allOf: [reference('schemas', 'Success'), { type: 'object', properties: { data }, required: ['data'] }],
-  }
+  if (typeof operation.reply === 'string') return passThroughResponses(operation.reply)
   return {
     200: {
       description: 'Success.',
-      ...responseHeaders(),
-      content: { 'application/json': { schema, ...examples } },
+      ...responseHeaders(isPage(operation) ? { 'X-Total-Estimated': 'TotalEstimated' } : {}),
+      content: { 'application/json': { schema: envelope(), ...examples } },
     },
   }
 }
 
-/** Returns the English public sentence of a code. */
 export type Sentence = (code: Code) => string
 
 export interface RefusalResponses {
-  /** Returns the refusals of an operation on a chain by status, each as a reference to a component. */
+  /** Returns references to components, by status. */
   of(operation: Operation, chainId: ChainId): Record<string, JsonObject>
-  /** The components referenced so far. */
+  /** Components referenced so far. */
   components: Record<string, JsonObject>
 }
 
-/** Returns the additional response headers of a refusal. */
 const headersOf = ({ statusOf }: Catalogue, code: Code): Record<string, string> => {
   if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
   if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
@@ -105,7 +116,6 @@ const observedNotes = {
   'no-channel-session': 'Also the documented response to a call without a session.',
 } as const
 
-/** Returns refusals as shared components, named by their codes, with recorded envelopes as examples. */
 export const createRefusalResponses = (
   catalogue: Catalogue,
   sentence: Sentence,
@@ -129,15 +139,11 @@ export const createRefusalResponses = (
     ...responseHeaders(Object.fromEntries(codes.flatMap((code) => Object.entries(headersOf(catalogue, code))))),
     content: {
       'application/json': {
-        schema: {
-          allOf: [
-            reference('schemas', self ? 'SelfRefusal' : 'Refusal'),
-            { type: 'object', properties: { code: { type: 'string', enum: self ? [`${status}0`] : [...codes] } } },
-          ],
-        },
+        schema: reference('schemas', 'Refusal'),
         ...examplesOf(self ? [`${status}0`] : codes),
       },
     },
+    'x-portico': { codes: self ? [`${status}0`] : [...codes] },
   })
 
   return {

@@ -2,32 +2,33 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
-import { toPascalCase } from './names.ts'
+import { codeComponentOf, toPascalCase } from './names.ts'
 
-/** Formats that make zod's pattern for them redundant. */
+/** Formats for which zod adds a redundant pattern. */
 const formatsWithoutPattern = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
 
-/** The maximum of 32-bit integers. Client generators assume 32 bits unless the schema has another format. */
+/** Client generators assume 32-bit integers unless the schema has a format. */
 const maxInt32 = 2_147_483_647
 
-/** Whether `additionalProperties` of a reply is left out, because replies can get additional fields later. */
+/** Whether to omit `additionalProperties` from a reply's schema, because replies may get additional fields later. */
 const isOpen = (additional: unknown): boolean => additional === false || JSON.stringify(additional) === '{}'
 
-/** Removes redundant keywords: patterns of known formats, the bounds of safe integers, object defaults. */
 const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
   if (typeof schema.format === 'string' && formatsWithoutPattern.has(schema.format)) delete schema.pattern
   // RegExp.source escapes slashes, which JSON Schema patterns do not need.
   if (typeof schema.pattern === 'string') schema.pattern = schema.pattern.replaceAll('\\/', '/')
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
-  if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
+  // Some generators have no constants of the type number.
+  if (schema.type === 'number' && Number.isInteger(schema.const)) schema.type = 'integer'
+  else if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
   if (typeof schema.default === 'object') delete schema.default
   if (io === 'output' && schema.properties !== undefined && isOpen(schema.additionalProperties))
     delete schema.additionalProperties
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames
 }
 
-/** Replaces a coded value, whose title is its family's name, by a reference to the family's component. */
+/** The title of a coded value is the name of its family. */
 const referToFamily = ({ codedFamilies }: Catalogue, schema: Record<string, unknown>): void => {
   const { title } = schema
   if (typeof title !== 'string' || !codedFamilies.has(title)) return
@@ -35,7 +36,15 @@ const referToFamily = ({ codedFamilies }: Catalogue, schema: Record<string, unkn
   Object.assign(schema, reference('schemas', toPascalCase(title)))
 }
 
-/** Replaces a schema that was converted from a document by its source. */
+/** The contract marks a family's code by the title `<family>.code`. */
+const referToCodes = ({ codedFamilies }: Catalogue, schema: Record<string, unknown>): void => {
+  if (typeof schema.title !== 'string' || !schema.title.endsWith('.code')) return
+  const family = codedFamilies.get(schema.title.slice(0, -'.code'.length))
+  if (!family) return
+  for (const name of Object.keys(schema)) delete schema[name]
+  Object.assign(schema, reference('schemas', codeComponentOf(family.name)))
+}
+
 const restoreSource = (schema: Record<string, unknown>): void => {
   const source = schema['x-json-schema']
   if (typeof source !== 'object' || source === null) return
@@ -43,7 +52,7 @@ const restoreSource = (schema: Record<string, unknown>): void => {
   Object.assign(schema, structuredClone(source))
 }
 
-/** Adds the permission codes to a list that the contract marks by its title. The catalogue has the codes. */
+/** The contract marks such a list by its title. */
 const listPermissions = ({ permissionLists }: Catalogue, schema: Record<string, unknown>): void => {
   const codes = Object.entries(permissionLists).find(([name]) => name === schema.title)?.[1]
   if (!codes) return
@@ -52,7 +61,7 @@ const listPermissions = ({ permissionLists }: Catalogue, schema: Record<string, 
 }
 
 /**
- * Whether a schema is a nullable map of any values. Client generators would read it as never null if it were folded.
+ * If `T | null` were folded for such a map, client generators would treat it as never null.
  */
 const isAnyMap = ({ additionalProperties: values }: JsonObject): boolean =>
   isJsonObject(values) && Object.keys(values).length === 0
@@ -77,6 +86,7 @@ export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input
         restoreSource(jsonSchema)
         simplify(jsonSchema, io)
         referToFamily(catalogue, jsonSchema)
+        referToCodes(catalogue, jsonSchema)
         listPermissions(catalogue, jsonSchema)
       },
     }),
@@ -84,10 +94,10 @@ export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input
   return mapMembers(rest, foldNullable)
 }
 
-/** A batch converts schemas for one to two milliseconds. A larger batch would block requests. */
+/** Converting a batch takes one to two milliseconds. A larger batch would block requests. */
 const batchSize = 8
 
-/** Yields the items with a turn of the event loop after each batch, so that the process can serve requests. */
+/** Yields to the event loop after each batch, so that the process can serve requests. */
 export async function* inBatches<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const [index, item] of items.entries()) {
     if (index % batchSize === 0) await nextTurn()

@@ -2,19 +2,16 @@ import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import type { Operation } from '../kernel/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
-import { exportNameOf, toPascalCase } from './names.ts'
+import { exportNameOf, singular, toPascalCase } from './names.ts'
 import { inBatches, toJsonSchema } from './schemas.ts'
 
-/** The schemas that replies share, as named components. */
 export interface SharedSchemas {
   components: Record<string, JsonObject>
   /** Returns the schema of an operation's `data`. */
   dataOf(operation: Operation): JsonObject
 }
 
-/**
- * Returns the parts of a reply that get names: the item of a page or list and the pagination, or else the whole reply.
- */
+/** Names the item of a list and the pagination, or the whole reply. */
 const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } => {
   if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
   const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
@@ -23,17 +20,16 @@ const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonO
   return { record: reply, pagination: null }
 }
 
-const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 const unchanged = (name: string): string => name
 
-/** Verbs that precede a record's name in an export name: readTransfer, createTransfer, listTransfers. */
+/** Verbs before a record's name in an export name. */
 const verbs: readonly [RegExp, (rest: string) => string][] = [
   [/^read(?=[A-Z])/, unchanged],
   [/^create(?=[A-Z])/, unchanged],
   [/^list(?=[A-Z])/, singular],
 ]
 
-/** Returns the shortest unused name for the record that these operations return. */
+/** Returns the shortest unused name. */
 const chooseRecordName = (
   catalogue: Catalogue,
   operations: readonly Operation[],
@@ -50,7 +46,7 @@ const chooseRecordName = (
 
 const recursion = '#/$defs/__schema0'
 
-/** Moves the definition of a recursive schema, which zod puts into `$defs`, to a component. */
+/** Moves the definition of a recursive schema, which zod puts in `$defs`, to a component. */
 const hoistDefinition = (reply: JsonObject, name: string): { data: JsonObject; node: JsonObject | null } => {
   const { $defs, ...rest } = reply
   const definition = isJsonObject($defs) ? $defs.__schema0 : null
@@ -59,14 +55,13 @@ const hoistDefinition = (reply: JsonObject, name: string): { data: JsonObject; n
   return { data: mapMembers(rest, rename), node: mapMembers(definition, rename) }
 }
 
-/**
- * Finds the schemas that several replies share, and names them. Two schemas are equal if their JSON is, so the contract
- * needs no annotations. Names in `reserved` are not used.
- */
+/** Compares schemas by their JSON, so the contract needs no annotations. */
 export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<string>): Promise<SharedSchemas> => {
   const components: Record<string, JsonObject> = {}
   const data = new Map<Operation, JsonObject>()
   const records = new Map<string, { record: JsonObject; operations: Operation[] }>()
+  /** Pages by the JSON of their records. */
+  const pages = new Map<string, JsonObject>()
   const names = new Map<string, string>()
 
   for await (const operation of inBatches(catalogue.operations)) {
@@ -82,7 +77,9 @@ export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<stri
     const known = records.get(text)
     if (known) known.operations.push(operation)
     else records.set(text, { record, operations: [operation] })
-    if (pagination) components.Pagination = pagination
+    if (!pagination) continue
+    components.Pagination = pagination
+    pages.set(text, hoisted.data)
   }
   const taken = new Set([...reserved, ...Object.keys(components)])
   for (const [text, { operations: returning }] of records) {
@@ -90,11 +87,20 @@ export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<stri
     taken.add(name)
     names.set(text, name)
   }
+  for (const [text, page] of pages) {
+    const name = `${names.get(text)}Page`
+    if (taken.has(name)) continue
+    taken.add(name)
+    names.set(JSON.stringify(page), name)
+  }
   const toReference = (object: JsonObject): JsonObject | undefined => {
     const name = names.get(JSON.stringify(object))
     return name === undefined ? undefined : reference('schemas', name)
   }
-  for (const [text, { record }] of records) components[names.get(text) ?? ''] = mapMembers(record, toReference)
+  for (const schema of [...[...records.values()].map(({ record }) => record), ...pages.values()]) {
+    const name = names.get(JSON.stringify(schema))
+    if (name !== undefined) components[name] = mapMembers(schema, toReference)
+  }
   return {
     components,
     dataOf: (operation) => {
