@@ -10,7 +10,7 @@ const oldest = 24
 
 if (Number.parseInt(version.slice(1), 10) < oldest) {
   stderr.write(
-    `portico: Node ${version} is not supported: Portico requires Node ${oldest} or newer. In a clone, \`npx portico\` and \`npm start\` use the version that the install scripts of \`npm ci\` download.\n`,
+    `portico: Node ${version} is not supported: Portico requires Node ${oldest} or newer. In a clone, \`npx portico\` and \`npm start\` use the version that \`npm ci\` installs.\n`,
   )
   exit(2)
 }

@@ -7,23 +7,31 @@ import {
   addressLimitStage,
   authenticateStage,
   bodyStage,
+  type ClosedSocket,
   callerLimitStage,
+  checkCallerBy,
   clientHashStage,
   createAddressSpender,
   createClientResolver,
   createUnmatchedLimit,
   dispatchStage,
   edgeStage,
+  findStepUpBy,
   idempotencyStage,
   invalidateAccess,
+  isCachedBy,
   type LimitUnmatched,
+  type OpenStreams,
   permissionStage,
   reauthorizeAfter,
+  relayEventsStage,
+  relaySocketsStage,
   requiredHeadersStage,
   type Stage,
   secureChannelStage,
   skipReauthorization,
   type Tracing,
+  transferLimitStage,
   validateStage,
   workspaceStage,
 } from './gateway/index.ts'
@@ -36,33 +44,43 @@ export interface PipelineParts {
   authentication: AuthenticationPort
   access: AccessCache
   backends: Backends
-  /** Null if tracing is disabled. */
+  streams: OpenStreams
+  onSocketClosed(closed: ClosedSocket): void
+  onTransferRefused(): void
+  /** Null if disabled. */
   tracing: Tracing | null
 }
 
-/** The stages in order. The keys are the names in the reports of explain. */
+/** The stages in order. Explain reports show the keys. */
 export type Pipeline = Record<string, Stage>
 
-/** Returns the gateway's pipeline: every stage in order (docs/decisions/0002). */
+/** Every stage in order (docs/decisions/0002). */
 export function gatewayPipeline(parts: PipelineParts): Pipeline {
-  const { settings, limits, channel, authentication, access, backends, tracing } = parts
+  const { settings, limits, channel, authentication, access, backends, streams, onSocketClosed, tracing } = parts
   const resolveClient = createClientResolver(settings.portals)
   const authenticate = authenticateStage(authentication, resolveClient)
   const workspace = workspaceStage(access)
   const permission = permissionStage(settings.mfa)
   const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs)
-  const dispatch = invalidateAccess(access, dispatchStage(backends.backendOf))
+  const checkCaller = checkCallerBy([authenticate, workspace, permission])
+  const { maxBufferedBytes } = settings.streams
+  const findStepUp = findStepUpBy(authenticateStage(authentication, resolveClient, 'store'))
+  const serve = dispatchStage(backends.backendOf, findStepUp)
+  const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes }, serve)
+  const relaySockets = relaySocketsStage({ streams, checkCaller, onClosed: onSocketClosed }, relayEvents)
+  const dispatch = invalidateAccess(access, relaySockets)
   return {
     edge: edgeStage(resolveClient),
     ...(tracing && { trace: tracing.traceStage(({ edgeTrusted }) => edgeTrusted) }),
     portalAccessCode: accessCodeStage(settings.portals, resolveClient, createAddressSpender(limits, settings)),
-    addressLimit: addressLimitStage(limits, settings),
-    requiredHeaders: requiredHeadersStage(settings.portals),
+    addressLimit: addressLimitStage(limits, settings, isCachedBy(authentication, access)),
+    requiredHeaders: requiredHeadersStage(settings),
     clientHash: clientHashStage,
     authenticate,
     workspace,
     permission,
     callerLimit: callerLimitStage(limits, settings),
+    transferLimit: transferLimitStage(settings.requests, parts.onTransferRefused),
     body: bodyStage(settings.requests, reauthorize),
     secureChannel: secureChannelStage(channel, settings),
     validate: validateStage(settings),
@@ -71,7 +89,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   }
 }
 
-/** Returns the limit of requests that match no operation and never enter the pipeline. */
+/** Requests that match no operation never enter the pipeline. */
 export const unmatchedLimit = ({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUnmatched =>
   createUnmatchedLimit(createClientResolver(settings.portals), createAddressSpender(limits, settings))
 
@@ -79,14 +97,14 @@ export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | '
   callAssertion: Stage
 }
 
-/** Returns the pipeline of a domain service: it verifies the gateway's call assertion and validates the input again. */
+/** A domain service verifies the gateway's call assertion and validates the input again. */
 export function servicePipeline({ settings, backends, tracing, callAssertion }: ServicePipelineParts): Pipeline {
   const dispatch = dispatchStage(backends.backendOf)
   return {
     assertedCall: callAssertion,
     ...(tracing && { trace: tracing.traceStage(() => true) }),
-    // A call assertion names no operation. Check the permission again, because an assertion for a read must not
-    // authorize a command. The gateway checks how recent the second factor is; here it only has to exist.
+    // A call assertion names no operation: an assertion for a read must not authorize a command. The gateway checks the
+    // age of the step-up. Here, the second factor only has to exist.
     permission: permissionStage({ stepUpMs: Number.POSITIVE_INFINITY }),
     body: bodyStage(settings.requests, skipReauthorization),
     validate: validateStage(settings),
@@ -96,20 +114,15 @@ export function servicePipeline({ settings, backends, tracing, callAssertion }: 
 }
 
 export interface AppHandlers {
-  /** Handles the chains; passes every other path on to the pages. */
+  /** Passes other paths on to the pages. */
   chains: RequestHandler
   pageLog: RequestHandler
-  /** The public reference pages. Null in a domain service. */
+  /** Null in a domain service. */
   pages: RequestHandler | null
   notFoundHandler: RequestHandler
-  /** Handles errors that no other handler caught. */
   errorHandler: ErrorRequestHandler
 }
 
-/**
- * Returns the Express app. It runs the chains, then the public pages with their log, then the 404 handler and the error
- * handler.
- */
 export function createApp({ chains, pageLog, pages, notFoundHandler, errorHandler }: AppHandlers): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')

@@ -5,7 +5,7 @@ import { bankingDomains } from './domains/index.ts'
 
 exitOnSignals()
 
-/** A closed pipe, for example with `head`, is a success. Every other write error is a failure. */
+/** A reader such as `head` can close the pipe without a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
   process.exitCode = reportError(error)

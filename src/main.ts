@@ -2,32 +2,33 @@ import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Domain } from './api/domain.ts'
+import { loadConfigured } from './compose/extensions.ts'
 import { compose, type Role } from './compose/index.ts'
-import { loadConfigured } from './compose/loading.ts'
-import { storeName } from './compose/store.ts'
+import { placesOf } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
 import { tuneProcess } from './platform/runtime/index.ts'
 
-/** A started server. */
 export interface Running {
-  /** The port on which the portal listener is open. It differs from the configured port if that is 0. */
+  /** The actual port if the configured one is 0. */
   port: number
   operationsPort: number
-  /** Ids of the operations that reply with 501. */
+  /** Ids of operations that respond with 501. */
   unserved: string[]
-  /** Moves the domains to the backends of the changed configuration. No request is dropped. */
+  /** Replaces the backends without dropping a request. */
   replaceBackends(settings: Configuration): Promise<void>
-  /** Resolves with the reason once the embedded store has failed and the process must restart. */
+  /** Resolves with the reason if the embedded store fails and the process must restart. */
   onFatal: Promise<Error>
-  /** Drains the server: readiness fails, accepted requests finish, and then every part is closed. */
+  /** Fails readiness, finishes accepted requests, and then closes all parts. */
   stop(): Promise<void>
 }
 
 const listen = (server: Server, settings: Configuration['listen'], name: 'port' | 'operationsPort'): Promise<number> =>
   new Promise((resolve, reject) => {
-    const { host, [name]: port } = settings
-    const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName('listen.host')}`
+    const { [name]: port } = settings
+    const hostSetting = name === 'operationsPort' && settings.operationsHost !== null ? 'operationsHost' : 'host'
+    const host = settings[hostSetting] ?? settings.host
+    const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName(`listen.${hostSetting}`)}`
     const fail = (cause: Error): void => reject(new Error(message, { cause }))
     server.once('error', fail)
     server.listen(port, host, () => {
@@ -37,7 +38,7 @@ const listen = (server: Server, settings: Configuration['listen'], name: 'port' 
     })
   })
 
-/** Composes every part and listens. Rejects if a part cannot be opened or a port is taken. */
+/** Rejects if a part cannot be opened or a port is in use. */
 export const startServer = async (
   domains: readonly Domain[],
   settings: Configuration,
@@ -53,13 +54,14 @@ export const startServer = async (
     }
     if (settings.runtime.tuning === 'on') tuneProcess()
     const { port, operationsPort } = running
-    logger.info({ role, host: settings.listen.host, port, operationsPort, store: storeName(settings) }, 'listening')
+    logger.info({ role, host: settings.listen.host, port, operationsPort, ...placesOf(settings) }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
       const { delayMs, timeoutMs } = settings.shutdown
       deployment.startDraining()
-      // Requests keep arriving until load balancers notice that readiness fails.
+      // Load balancers take time to notice the failed readiness.
       await pause(delayMs)
+      deployment.endStreams()
       const cut = await closeListener(deployment.portal, timeoutMs)
       if (cut > 0) logger.warn({ connections: cut }, 'connections closed before their requests had finished')
       await closeListener(deployment.operations, 0)

@@ -1,7 +1,4 @@
-/*
- * The module `portico` of the npm package: `portico` starts a gateway with the domains of its caller, and `api/index.ts` has
- * the exports for domains.
- */
+/* The module `portico`: starts a gateway with the caller's domains. `api/index.ts` has the exports for domains. */
 import { argv, exit } from 'node:process'
 import { parseArgs } from 'node:util'
 import type { Domain } from './api/domain.ts'
@@ -10,9 +7,8 @@ import { runCommand } from './cli/run.ts'
 import { type Serving, serve as serveCommand, startServing } from './cli/serve.ts'
 import { exitOnSignals } from './cli/signals.ts'
 import { buildOpenApiDocument, wordsOf } from './compose/catalogue.ts'
-import { catalogueOf } from './compose/extensions.ts'
+import { catalogueOf, loadConfigured } from './compose/extensions.ts'
 import { isRole } from './compose/index.ts'
-import { loadConfigured } from './compose/loading.ts'
 import { readVariables } from './config/env.ts'
 import { loadConfiguration } from './config/index.ts'
 import { bankingDomains } from './domains/index.ts'
@@ -21,31 +17,31 @@ export * from './api/index.ts'
 export { bankingDomains }
 
 export interface PorticoOptions {
-  /** The domains of the process. Domains of `extensions` in the configuration are added. Default: `bankingDomains`. */
+  /** In addition to those from `extensions`. Default: `bankingDomains`. */
   domains?: readonly Domain[]
 }
 
-/** The ports on which a gateway listens. */
+/** The ports of a gateway. */
 export interface Listening {
   /** Port of the portal listener. */
   port: number
-  /** Port of the operations listener: health, metrics and the development outbox. */
+  /** Port for health, metrics and the outbox. */
   operationsPort: number
 }
 
 /** A gateway that is not started yet. */
 export interface Portico {
   /**
-   * Starts like `portico serve` and resolves when both listeners are open. `args` are the options of that command; by
-   * default those of this process. A signal drains the gateway, and the process ends once everything is closed. Rejects
-   * if the configuration or a domain is invalid, with an error that lists all faults, or if a store cannot be opened.
+   * Starts the gateway like `portico serve`, by default with the options of this process. Resolves once both listeners
+   * are open. Rejects if a store cannot be opened, or with all faults of configuration and domains. A signal ends the
+   * process.
    */
   serve(args?: readonly string[]): Promise<Listening>
   /** Returns the OpenAPI 3.1 document of the configured operations. */
   openapi(): Promise<Record<string, unknown>>
-  /** Runs any command of `portico`, such as `['migrate']`. Resolves with its exit code. Errors go to standard error. */
+  /** Runs any command, such as `['migrate']`. Resolves with its exit code. */
   run(args: readonly string[]): Promise<number>
-  /** Drains the gateway and closes its listeners and stores. Does nothing if it was not started. */
+  /** Drains the gateway and closes everything. */
   close(): Promise<void>
 }
 
@@ -55,10 +51,7 @@ const roleOf = (args: readonly string[]) => {
   return role
 }
 
-/**
- * Creates a gateway that serves these domains. It reads the same configuration as `portico`: PORTICO_CONFIG and the
- * variables that override it.
- */
+/** Creates a gateway with these domains, configured like the `portico` program. */
 export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Portico => {
   let serving: Serving | undefined
   let isClosing = false
@@ -69,8 +62,7 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
       exitOnSignals()
       serving = await startServing(domains, role)
       void serving.finished.then((code) => {
-        // After `close`, the caller decides when the process ends. After a signal or a fatal error, the process ends
-        // here.
+        // After `close`, the caller ends the process.
         if (!isClosing) exit(code)
       })
       const { port, operationsPort } = serving.running

@@ -1,18 +1,23 @@
 import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { catalogueOf } from '../compose/extensions.ts'
+import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
-import { loadConfigured } from '../compose/loading.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
 import { inTransaction, type SchemaOwner } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
-import { assertPasswordAllowed, disableWhitelistByEmail, provideAccount } from '../identity/index.ts'
+import {
+  assertPasswordAllowed,
+  disableWhitelistByEmail,
+  type EnrolledFactors,
+  enrollAuthenticator,
+  provideAccount,
+} from '../identity/index.ts'
 import { type Permission, portals, Refusal } from '../kernel/index.ts'
-import { createPasswordHasher } from '../platform/crypto/index.ts'
+import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
@@ -33,12 +38,21 @@ const OperatorOptions = z.object({
   role: z.string().optional(),
   permissions: z.string().optional(),
   'password-stdin': z.boolean().default(false),
+  'no-authenticator': z.boolean().default(false),
 })
 
-/** 24 characters from an alphabet of 64 have 144 bits of entropy. */
+/** 144 bits of entropy. */
 const generatedBytes = 18
 
-/** Returns the permissions of a role, or the listed ones. Throws a UsageError for an unknown role or permission. */
+/** Throws a UsageError for an unknown permission. */
+export const parsePermissions = (operatorPermissions: readonly Permission[], list: string): Permission[] =>
+  list.split(',').map((code) => {
+    const known = operatorPermissions.find((each) => each === code.trim())
+    if (!known) throw new UsageError(`--permissions: '${code}' is not one of ${operatorPermissions.join(', ')}`)
+    return known
+  })
+
+/** Throws a UsageError for an unknown role or permission. */
 const selectPermissions = (
   operatorPermissions: readonly Permission[],
   role: string | undefined,
@@ -51,17 +65,13 @@ const selectPermissions = (
     return operatorPermissions.filter(holds)
   }
   if (role !== undefined) throw new UsageError('--role and --permissions cannot be combined')
-  return list.split(',').map((code) => {
-    const known = operatorPermissions.find((each) => each === code.trim())
-    if (!known) throw new UsageError(`--permissions: '${code}' is not one of ${operatorPermissions.join(', ')}`)
-    return known
-  })
+  return parsePermissions(operatorPermissions, list)
 }
 
-/** Operators need a longer password than the policy requires. */
+/** Longer than the password policy requires. */
 const minOperatorPasswordLength = 12
 
-/** Reads the first line of standard input. A password is never an option, because other users can see command lines. */
+/** A password is never an option, because other users can read the command line. */
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
@@ -71,9 +81,9 @@ const readPassword = async (): Promise<string> => {
   return password
 }
 
-/** Asserts the password policy beyond the length. */
+/** Checks the password policy except the length. */
 const assertStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
-  const breachedPasswords = breachCheckOf(settings, createLogger('warn'))
+  const breachedPasswords = breachCheckOf(settings, createLogger('warn', undefined, settings.log.format))
   try {
     await assertPasswordAllowed({ breachedPasswords, settings: identitySettings(settings) }, password, { email, name })
   } catch (error) {
@@ -87,28 +97,53 @@ interface Operator {
   name: string
   password: string
   permissions: Permission[]
+  hasAuthenticator: boolean
 }
 
-/** Creates the account and its audit entry. Resolves with false if the e-mail address already has an account. */
+interface CreatedOperator {
+  factors: EnrolledFactors | null
+}
+
+/** Resolves with undefined if the e-mail address has an account. */
 const createOperator = (
   settings: Configuration,
   owners: readonly SchemaOwner[],
   operator: Operator,
-): Promise<boolean> =>
+): Promise<CreatedOperator | undefined> =>
   withStore(settings, async ({ database, migrate }) => {
     await migrate(owners)
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
     const { maxConcurrent: maxSessions } = settings.sessions
     const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
-    const { permissions: operatorPermissions, ...account } = operator
+    const { permissions: operatorPermissions, hasAuthenticator, ...account } = operator
+    const keys = settings.secretKeys.reveal()
+    const factorPorts = {
+      digest: createKeyedDigest(keys),
+      secretBox: createSecretBox(keys, systemRandomness),
+      randomness: systemRandomness,
+    }
     return inTransaction(database, async (tx) => {
       const provided = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
-      if (!provided.created) return false
-      const detail = { permissions: operatorPermissions.join(',') }
-      await auditCommand(tx, operatorCreate.name, { targetId: provided.accountId, detail })
-      return true
+      if (!provided.created) return undefined
+      const { accountId: id } = provided
+      const enrolled = { portal: 'SYSTEM', id, email: account.email } as const
+      const factors = hasAuthenticator
+        ? await enrollAuthenticator(factorPorts, tx, enrolled, settings.mfa.issuer, systemClock.now())
+        : null
+      const without = hasAuthenticator ? {} : { authenticator: 'none' }
+      const detail = { permissions: operatorPermissions.join(','), ...without }
+      await auditCommand(tx, operatorCreate.name, { targetId: id, detail })
+      return { factors }
     })
   })
+
+const describeFactors = ({ uri, secret, backupCodes }: EnrolledFactors): string =>
+  [
+    `authenticator (shown only once): ${uri}`,
+    `authenticator secret: ${secret}`,
+    `backup codes (shown only once): ${backupCodes.join(' ')}`,
+    '',
+  ].join('\n')
 
 export const operatorCreate: Command = {
   name: 'operator create',
@@ -116,11 +151,14 @@ export const operatorCreate: Command = {
   help: [
     '  --email address          e-mail address for sign-in and codes',
     '  --name text              name that other operators see',
-    '  --role name              administrator (default, all permissions), approver or auditor',
+    '  --role name              administrator (default, all permissions), auditor, approver, confirmer, verifier or',
+    '                           settler',
     '  --permissions a,b        permissions instead of a role, such as account:read,account:approve',
+    '  --no-authenticator       do not add an authenticator; only in the development profile',
     '  --password-stdin         read the password from standard input; without it, a generated one is printed once',
     '',
-    'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.',
+    'The command prints the secret of a new authenticator app and ten backup codes once. The embedded store can be used by',
+    'one process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: {
     email: { type: 'string' },
@@ -128,21 +166,27 @@ export const operatorCreate: Command = {
     role: { type: 'string' },
     permissions: { type: 'string' },
     'password-stdin': { type: 'boolean' },
+    'no-authenticator': { type: 'boolean' },
   },
   run: async (values, domains) => {
-    const { email, name, role, permissions: list, 'password-stdin': usesStdin } = parseOptions(OperatorOptions, values)
+    const options = parseOptions(OperatorOptions, values)
+    const { email, name, role, permissions: list, 'password-stdin': usesStdin } = options
+    const hasAuthenticator = !options['no-authenticator']
     const settings = loadConfiguration(readVariables())
+    if (!hasAuthenticator && settings.profile === 'production')
+      throw new UsageError('--no-authenticator works only in the development profile')
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { operatorPermissions } = catalogueOf(loaded)
     const permissions = selectPermissions(operatorPermissions, role, list)
     const password = usesStdin
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
-    const operator = { email, name, password, permissions }
+    const operator = { email, name, password, permissions, hasAuthenticator }
     await assertStrength(settings, operator)
-    if (!(await createOperator(settings, owners, operator)))
-      throw new Error(`${email} already has an account on the SYSTEM portal; nothing was changed`)
+    const created = await createOperator(settings, owners, operator)
+    if (!created) throw new Error(`${email} already has an account on the SYSTEM portal; nothing was changed`)
     stdout.write(`created the operator ${email} with ${permissions.length} permissions\n`)
+    if (created.factors) stdout.write(describeFactors(created.factors))
     if (!usesStdin) stdout.write(`password (shown only once): ${password}\n`)
     return 0
   },

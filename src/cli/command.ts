@@ -2,10 +2,10 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 import type { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
 
-/** Invalid options of a command: exit code 2. */
+/** Invalid options. The exit code is 2. */
 export class UsageError extends Error {}
 
-/** Parses option values by a schema. Throws a UsageError that lists every error. */
+/** Throws a UsageError that lists every error. */
 export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unknown>): T => {
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
@@ -16,9 +16,11 @@ export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unk
 export interface Command {
   /** One or two words. */
   name: string
+  /** Name of the positional argument. */
+  argument?: string
   summary: string
   help: string
   options: ParseArgsOptionsConfig
-  /** Runs the command for these domains and those of the configured extensions. Resolves with the exit code. */
+  /** Resolves with the exit code. */
   run(values: Record<string, unknown>, domains: readonly Domain[]): Promise<number>
 }

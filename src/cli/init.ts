@@ -1,10 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { stdout } from 'node:process'
+import { stderr, stdout } from 'node:process'
 import { dump, load } from 'js-yaml'
 import { z } from 'zod'
+import { loadConfigured } from '../compose/extensions.ts'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
 import { skeletonOf } from '../documents/index.ts'
 import { isRecord } from '../kernel/index.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
+import { withSpinner } from './progress.ts'
+import { withStore } from './store.ts'
 
 const InitOptions = z.object({
   from: z.string('--from is required: an OpenAPI document of your service'),
@@ -12,7 +17,7 @@ const InitOptions = z.object({
   domain: z.string('--domain is required: the name of the domain, such as loans').regex(/^[a-z][A-Za-z0-9]{1,31}$/),
 })
 
-/** Reads an OpenAPI document in YAML or JSON. */
+/** Accepts YAML and JSON. */
 const readOpenApi = (file: string): Record<string, unknown> => {
   if (!existsSync(file)) throw new UsageError(`--from: ${file} does not exist`)
   const document: unknown = load(readFileSync(file, 'utf8'))
@@ -39,6 +44,20 @@ export const init: Command = {
     writeFileSync(to, dump(document, { lineWidth: 120, noRefs: true }))
     for (const { operation, missing } of open) stdout.write(`${operation}: decide ${missing.join(', ')}\n`)
     stdout.write(`wrote ${to} with ${open.length} new operations\n`)
+    return 0
+  },
+}
+
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'apply pending schema migrations to the store',
+  help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts.',
+  options: {},
+  run: async (_values, domains) => {
+    const settings = loadConfiguration(readVariables())
+    const { owners } = await loadConfigured(domains, settings)
+    const done = await withStore(settings, (store) => withSpinner(stderr, 'migrating', () => store.migrate(owners)))
+    stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },
 }

@@ -1,15 +1,21 @@
-import { stdout } from 'node:process'
+import { stderr, stdout } from 'node:process'
 import { dump } from 'js-yaml'
-import { buildOpenApiDocument, mailTextsOf, wordsOf } from '../compose/catalogue.ts'
-import { assertBackends, catalogueOf, parseSettings } from '../compose/extensions.ts'
-import { loadConfigured } from '../compose/loading.ts'
+import { z } from 'zod'
+import type { LoadedDomain } from '../api/domain.ts'
+import { buildOpenApiDocument, buildServiceDocument, mailTextsOf, wordsOf } from '../compose/catalogue.ts'
+import { assertBackends, catalogueOf, loadConfigured, parseSettings, withDomainLimits } from '../compose/extensions.ts'
+import { checkHandlers } from '../compose/handler-check.ts'
+import { describePlaces, findSplitLedger, splitLedgerWarning } from '../compose/ledger.ts'
+import { passThroughOf } from '../compose/pass-through.ts'
 import { storeName } from '../compose/store.ts'
-import { readVariables } from '../config/env.ts'
-import { loadConfiguration, Secret } from '../config/index.ts'
+import { readVariables, type Variables } from '../config/env.ts'
+import { type Configuration, ConfigurationError, loadConfiguration, Secret, tlsFileErrors } from '../config/index.ts'
 import { isRecord } from '../kernel/index.ts'
-import type { Command } from './command.ts'
+import { systemClock } from '../platform/runtime/index.ts'
+import { type Command, parseOptions, UsageError } from './command.ts'
+import { audienceOf, parseDomains } from './service-options.ts'
 
-/** Masks every text, because Portico does not know which settings of an extension are secret. */
+/** Masks every text, because Portico does not know an extension's secrets. */
 const maskTexts = (value: unknown): unknown => {
   if (typeof value === 'string') return new Secret(value)
   if (Array.isArray(value)) return value.map(maskTexts)
@@ -18,35 +24,117 @@ const maskTexts = (value: unknown): unknown => {
     : value
 }
 
+/** Runs every check. Throws a ConfigurationError that lists all errors. */
+const runChecks = async (checks: readonly (() => unknown)[]): Promise<void> => {
+  const errors: string[] = []
+  for (const check of checks)
+    try {
+      await check()
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error
+      errors.push(...error.errors)
+    }
+  if (errors.length > 0) throw new ConfigurationError(errors)
+}
+
+/**
+ * Needs no store. Returns the configuration with default limits. Throws a ConfigurationError that lists every error.
+ */
+const checkDomains = async (
+  domains: readonly LoadedDomain[],
+  configured: Configuration,
+  variables: Variables,
+): Promise<Configuration> => {
+  const catalogue = catalogueOf(domains)
+  let settings = configured
+  await runChecks([
+    () => {
+      settings = withDomainLimits(configured, catalogue)
+    },
+    () => assertBackends(domains, catalogue, configured),
+    () => {
+      const errors = tlsFileErrors(configured, variables.NODE_EXTRA_CA_CERTS, systemClock.now())
+      if (errors.length > 0) throw new ConfigurationError(errors)
+    },
+    () => passThroughOf(configured, catalogue),
+    () => mailTextsOf(domains),
+    async () => {
+      const words = wordsOf(catalogue, domains)
+      const { errors, skipped } = await checkHandlers(
+        domains,
+        catalogue,
+        configured,
+        words,
+        parseSettings(domains, configured),
+      )
+      if (errors.length > 0) throw new ConfigurationError([...errors])
+      for (const line of skipped) stderr.write(`portico: ${line}\n`)
+    },
+  ])
+  return settings
+}
+
 export const configCheck: Command = {
   name: 'config check',
   summary: 'print the effective configuration, or all of its errors',
-  help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Exit code 2 if the configuration is invalid.',
+  help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Opens the TLS files of the configuration. Exit code 2 if the configuration is invalid.',
   options: {},
   run: async (_values, domains) => {
-    const settings = loadConfiguration(readVariables())
-    const { domains: loaded } = await loadConfigured(domains, settings)
-    const catalogue = catalogueOf(loaded)
-    wordsOf(catalogue, loaded)
-    assertBackends(loaded, catalogue, settings)
-    parseSettings(loaded, settings)
-    await mailTextsOf(loaded)
+    const variables = readVariables()
+    const configured = loadConfiguration(variables)
+    const { domains: loaded } = await loadConfigured(domains, configured)
+    const settings = await checkDomains(loaded, configured, variables)
+    const places = findSplitLedger(loaded, settings)
+    if (places) stderr.write(`portico: warning: ${splitLedgerWarning}: ${describePlaces(places)}\n`)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }
     stdout.write(dump(JSON.parse(JSON.stringify(printed))))
     return 0
   },
 }
 
+const OpenApiOptions = z.object({
+  channel: z.literal('sealed', '--channel must be sealed').optional(),
+  domain: z.array(z.string()),
+  audience: z.string().min(1).optional(),
+})
+
 export const openapi: Command = {
   name: 'openapi',
-  summary: 'print the OpenAPI document',
-  help: 'The document that a gateway with this configuration serves at /openapi.json.',
-  options: {},
-  run: async (_values, domains) => {
-    const { domains: loaded } = await loadConfigured(domains, loadConfiguration(readVariables()))
+  summary: 'print the OpenAPI document of the gateway, or of a service behind it',
+  help: [
+    '  --channel sealed   describe the sealed bodies of the secure channel, too, as /openapi.json?channel=sealed does',
+    '  --domain NAME      print what a service for this domain has to implement; repeatable',
+    '  --audience TEXT    the `aud` of its call assertions (that of backends.NAME)',
+    '',
+    'Without --domain, prints the document that a gateway with this configuration serves at /openapi.json, or at',
+    '/openapi.json?channel=sealed. With --domain, prints the requests that the gateway sends: paths, bodies, headers and',
+    'the call assertion. `portico conformance --upstream` checks a service against it.',
+  ].join('\n'),
+  options: {
+    channel: { type: 'string' },
+    domain: { type: 'string', multiple: true, default: [] },
+    audience: { type: 'string' },
+  },
+  run: async (values, domains) => {
+    const { channel, domain: names, audience } = parseOptions(OpenApiOptions, values)
+    if (audience !== undefined && names.length === 0) throw new UsageError('--audience needs --domain')
+    if (channel !== undefined && names.length > 0) throw new UsageError('--channel cannot be combined with --domain')
+    const settings = loadConfiguration(readVariables())
+    const { domains: loaded } = await loadConfigured(domains, settings)
     const catalogue = catalogueOf(loaded)
     const words = wordsOf(catalogue, loaded)
-    stdout.write(`${JSON.stringify(await buildOpenApiDocument(catalogue, words), null, 2)}\n`)
+    const document =
+      names.length === 0
+        ? await buildOpenApiDocument(catalogue, words, {
+            isSealed: channel === 'sealed',
+            isDevelopment: settings.profile === 'development',
+          })
+        : await buildServiceDocument(catalogue, words, {
+            domains: parseDomains(catalogue, names),
+            issuer: settings.tokens.issuer,
+            audience: audienceOf(settings, names, audience),
+          })
+    stdout.write(`${JSON.stringify(document, null, 2)}\n`)
     return 0
   },
 }

@@ -1,4 +1,4 @@
-/** The terminal that progress is drawn on: standard error. Nothing is drawn if it is not a terminal. */
+/** Standard error, where progress is shown only on a terminal. */
 export interface Screen {
   isTTY?: boolean
   write(text: string): unknown
@@ -8,7 +8,7 @@ const width = 30
 const everyMs = 120
 const clearLine = '\r\u001b[K'
 
-/** Draws a progress bar for a known total, and ends the line when it is complete. */
+/** Ends the line when complete. */
 export const progressBar = (screen: Screen): ((done: number, total: number) => void) => {
   let drawnWidth = -1
   return (done, total) => {
@@ -16,6 +16,21 @@ export const progressBar = (screen: Screen): ((done: number, total: number) => v
     if (!screen.isTTY || (filled === drawnWidth && done !== total)) return
     drawnWidth = filled
     screen.write(`\r[${'#'.repeat(filled).padEnd(width)}] ${done}/${total}${done === total ? '\n' : ''}`)
+  }
+}
+
+const linesPerRun = 10
+
+/** Like `progressBar`. Without a terminal, writes a line per tenth of the total, for the log of a job. */
+export const progressLines = (screen: Screen, label: string): ((done: number, total: number) => void) => {
+  const draw = progressBar(screen)
+  let writtenTenths = 0
+  return (done, total) => {
+    draw(done, total)
+    const tenths = total === 0 ? linesPerRun : Math.floor((done / total) * linesPerRun)
+    if (screen.isTTY || tenths <= writtenTenths) return
+    writtenTenths = tenths
+    screen.write(`${label} ${done} of ${total}\n`)
   }
 }
 
@@ -34,5 +49,18 @@ export const withSpinner = async <T>(screen: Screen, label: string, work: () => 
   } finally {
     clearInterval(timer)
     screen.write(clearLine)
+  }
+}
+
+const updatesPerLine = 5
+
+/** Returns a function that replaces the last line. Without a terminal, it writes every fifth line and the last one. */
+export const liveLine = (screen: Screen): ((text: string, isLast: boolean) => void) => {
+  let updates = 0
+  return (text, isLast) => {
+    updates += 1
+    if (screen.isTTY) screen.write(`${clearLine}${text}${isLast ? '\n' : ''}`)
+    else if (isLast || updates % updatesPerLine === 0) screen.write(`${text}\n`)
+    if (isLast) updates = 0
   }
 }

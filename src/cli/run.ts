@@ -17,7 +17,7 @@ const usage = async (): Promise<string> =>
     '',
   ].join('\n')
 
-/** Returns a command by its name. Only own properties count: `toString` is not a command. */
+/** Returns a command by its name. Ignores inherited properties such as `toString`, which are not commands. */
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
 
 const runUnchecked = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
@@ -35,24 +35,27 @@ const runUnchecked = async (args: readonly string[], domains: readonly Domain[])
   }
   const command = await load()
   const rest = [...args].slice(command.name.split(' ').length)
-  const { values } = parseArgs({ args: rest, options: { ...command.options, help: { type: 'boolean', short: 'h' } } })
+  const { argument } = command
+  const { values, positionals } = parseArgs({
+    args: rest,
+    options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+    allowPositionals: argument !== undefined,
+  })
+  if (positionals.length > 1) throw new UsageError(`unexpected argument '${positionals[1]}'`)
   if (values.help) {
     stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
     return 0
   }
-  return command.run(values, domains)
+  return command.run(argument === undefined ? values : { ...values, [argument]: positionals[0] }, domains)
 }
 
-/**
- * Returns the message of an error. A host with several addresses fails with an AggregateError, whose own message is
- * empty.
- */
+/** If a host has several addresses, a failed connection is an AggregateError with an empty message. */
 const describeError = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
   return messageOf(error)
 }
 
-/** Reports an error of a command on standard error. Returns the exit code. */
+/** Writes to standard error. Returns the exit code. */
 export const reportError = (error: unknown): number => {
   const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
   const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
@@ -61,8 +64,8 @@ export const reportError = (error: unknown): number => {
 }
 
 /**
- * Runs a command of `portico` with these domains. Errors go to standard error. Resolves with the exit code: 0 success,
- * 1 failure, 2 invalid arguments or configuration.
+ * Writes errors to standard error. Resolves with the exit code: 0 success, 1 failure, 2 invalid arguments or
+ * configuration.
  */
 export const runCommand = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
   try {

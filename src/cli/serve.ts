@@ -1,12 +1,14 @@
-import { exit } from 'node:process'
+import { exit, stderr } from 'node:process'
 import type { Logger } from 'pino'
 import type { Domain } from '../api/domain.ts'
 import { isRole, type Role } from '../compose/index.ts'
+import { placesOf } from '../compose/store.ts'
 import { readVariables, type Variables } from '../config/env.ts'
 import { type Configuration, ConfigurationError, loadConfiguration } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
+import { developmentAccounts, developmentPassword } from '../seed/development.ts'
 import { type Command, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
@@ -21,13 +23,12 @@ const reloadBackends = async (variables: Variables, running: Running, logger: Lo
   }
 }
 
-/** Maximum time to close the parts after the listeners have closed. */
+/** Maximum time to close after the listeners have closed. */
 const graceMs = 5_000
 
 /**
- * Reports every uncaught exception. `first` resolves with the first one, after which the state of the process is
- * unknown. By default Node would drop every request and print the error with its properties, which can contain a
- * command and its password.
+ * The state of the process is unknown after the `first` exception. By default, Node would drop every request and print
+ * the error's properties, which may contain a command and its password.
  */
 const onUncaughtException = (report: (error: Error) => void): { first: Promise<Error>; remove(): void } => {
   const { promise: first, resolve } = Promise.withResolvers<Error>()
@@ -40,12 +41,11 @@ const onUncaughtException = (report: (error: Error) => void): { first: Promise<E
   return { first, remove: () => process.off('uncaughtException', listener) }
 }
 
-/** A serving process. */
 export interface Serving {
   running: Running
-  /** Drains and closes, as a signal does. */
+  /** Drains and closes, like a signal. */
   close(): void
-  /** Resolves with the exit code once everything is closed. Never rejects. */
+  /** Resolves with the exit code. Never rejects. */
   finished: Promise<number>
 }
 
@@ -62,7 +62,7 @@ const drainAtEnd = async (
   const codeOf = (): number => (outcome instanceof Error || isFailed() ? 1 : 0)
   beforeDrain()
   const { delayMs, timeoutMs } = settings.shutdown
-  // End the process even if a part does not close, for example because a database does not respond.
+  // A part may not close, for example if the database does not respond.
   const exitAfterGrace = (): void => {
     logger.error('shutdown timed out; the process exits')
     exit(codeOf())
@@ -73,19 +73,31 @@ const drainAtEnd = async (
   return codeOf()
 }
 
-/**
- * Reads the configuration, starts the server, and reloads its backends on SIGHUP and when the file changes. A signal
- * drains it. Rejects if the server cannot start.
- */
+/** For people, on standard error: standard output holds only the log. */
+const bannerOf = (settings: Configuration, { port, operationsPort }: Running): string => {
+  const url = `http://${settings.listen.host}:${port}`
+  const operations = `http://${settings.listen.operationsHost ?? settings.listen.host}:${operationsPort}`
+  const lines = [
+    ['Portico', url],
+    ...(settings.reference.enabled ? [['Docs', `${url}/docs`]] : []),
+    ['Mail', settings.smtpUrl ? placesOf(settings).mail : `${operations}/mail`],
+    ['Accounts', developmentAccounts.map(({ email }) => email).join(', ')],
+    ['Password', developmentPassword],
+    ['Store', placesOf(settings).store],
+  ]
+  return `\n${lines.map(([name = '', value = '']) => `  ${name.padEnd(10)}${value}`).join('\n')}\n\n`
+}
+
+/** Reloads the backends on SIGHUP and on changes of the configuration file. Rejects if the server cannot start. */
 export const startServing = async (domains: readonly Domain[], role: Role): Promise<Serving> => {
-  // Without a listener, SIGHUP would end the process while it starts or drains.
+  // Without a listener, SIGHUP would end a process that starts or drains.
   let isReloadPending = false
   process.on('SIGHUP', () => {
     isReloadPending = true
   })
   const variables = readVariables()
   const settings = loadConfiguration(variables)
-  const logger = createLogger(settings.log.level)
+  const logger = createLogger(settings.log.level, undefined, settings.log.format)
   let isFailed = false
   const uncaught = onUncaughtException((error) => {
     isFailed = true
@@ -100,6 +112,7 @@ export const startServing = async (domains: readonly Domain[], role: Role): Prom
     uncaught.remove()
     throw error
   })
+  if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, running))
   const reload = () => reloadBackends(variables, running, logger)
   const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
     logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends`'),

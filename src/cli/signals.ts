@@ -7,15 +7,12 @@ const signals = ['SIGTERM', 'SIGINT'] as const
 
 const terminate = (signal: NodeJS.Signals) => exit(128 + constants.signals[signal])
 
-/**
- * Ends the process on SIGTERM and SIGINT. The first process of a container ignores signals without a listener, so
- * stopping the container would take until SIGKILL.
- */
+/** As a container's first process, Node would otherwise ignore these signals until SIGKILL. */
 export const exitOnSignals = (): void => {
   for (const signal of signals) process.on(signal, terminate)
 }
 
-/** Resolves with the next signal. That signal does not end the process, but the one after it does. */
+/** Only the second signal ends the process. */
 export const nextSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     const receive = (signal: NodeJS.Signals) => {
@@ -28,8 +25,7 @@ export const nextSignal = (): Promise<NodeJS.Signals> =>
 const settleMs = 200
 
 /**
- * Calls `reload` after SIGHUP and after a change of the configuration file. The folder is watched, because editors and
- * orchestrators replace the file. Several changes within a short time count as one. If the folder cannot be watched,
+ * Debounces changes of the file. Watches the folder, because editors and orchestrators replace the file. If that fails,
  * `onFault` gets the error and SIGHUP still works.
  */
 export const watchConfiguration = (
@@ -40,7 +36,7 @@ export const watchConfiguration = (
   let timer: NodeJS.Timeout | undefined
   const watchFolder = (path: string): FSWatcher =>
     watch(dirname(path), (_event, name) => {
-      // Kubernetes does not replace the file, but the link `..data` next to it.
+      // Kubernetes replaces only the link `..data` next to the file.
       if (name !== null && name !== basename(path) && name !== '..data') return
       clearTimeout(timer)
       timer = setTimeout(reload, settleMs)

@@ -1,6 +1,7 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
 import { hasEmbeddedStore, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
+import type { WorkspaceId } from '../kernel/index.ts'
 import { insertAuditEntry } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/runtime/index.ts'
 
@@ -14,7 +15,7 @@ export const withStore = async <T>(settings: Configuration, work: (store: OpenDa
   }
 }
 
-/** Like `withStore`, but rejects if the store does not exist or has no schema. It creates none. */
+/** Like `withStore`, but rejects if the store does not exist or has no schema. Does not create a store. */
 export const withExistingStore = async <T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,
@@ -27,17 +28,21 @@ export const withExistingStore = async <T>(
   })
 }
 
-/** Writes the audit entry of a CLI command. It has no account and no address. */
+/** The entry has no account and no address. */
 export const auditCommand = (
   tx: Tx,
   command: string,
-  { targetId, detail = {} }: { targetId: string; detail?: Record<string, string> },
+  {
+    targetId,
+    workspaceId = null,
+    detail = {},
+  }: { targetId: string; workspaceId?: WorkspaceId | null; detail?: Record<string, string> },
 ): Promise<void> =>
   insertAuditEntry(tx, {
     at: systemClock.now(),
     portal: 'SYSTEM',
     actorId: null,
-    workspaceId: null,
+    workspaceId,
     action: command,
     targetId,
     outcome: 'SUCCESS',

@@ -2,13 +2,13 @@ import { statusOf } from '../contract/index.ts'
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import type { HeaderChanges } from './probe.ts'
 
-/** One promise of the contract: the operations that it applies to, a change to a valid request, and the expected refusal. */
+/** One guarantee of the contract, and a request that violates it. */
 export interface Check {
   name: string
   applies(operation: Operation, chainId: ChainId): boolean
   change: HeaderChanges
   status: number
-  /** The expected code. Null if the chain has other codes. */
+  /** Null if the code depends on the chain. */
   code: string | null
 }
 

@@ -1,8 +1,7 @@
 /*
- * Checks a running deployment against the contract: for every operation, it sends requests that the policy must refuse and
- * compares status and code. Depends on the contract and the kernel only. Start reading with `checks.ts`.
+ * Checks a running deployment against the contract: sends requests that the policy of each operation must refuse, and
+ * compares status and code. Start reading with `checks.ts`.
  */
-import { catalogue } from '../contract/index.ts'
 import { type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { type Check, checks } from './checks.ts'
 import { probe, type Target } from './probe.ts'
@@ -19,9 +18,8 @@ export interface Finding {
 
 export interface Result {
   check: string
-  /** Number of requests. */
   requests: number
-  /** Number of requests that a rate limit of the target rejected. */
+  /** Requests rejected by a rate limit of the target. */
   limited: number
   findings: Finding[]
 }
@@ -50,12 +48,13 @@ const runCheck = async (
   return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
 }
 
-/** Runs every check against a deployment. All requests are refused, so they change nothing there. */
+/** All requests must be refused, so they change nothing. */
 export const checkDeployment = async (
   target: Target,
+  operations: readonly Operation[],
   onProgress: (done: number, all: number) => void,
 ): Promise<Result[]> => {
-  const endpoints = catalogue.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
+  const endpoints = operations.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
   const plan = checks.map((check) => ({
     check,
     endpoints: endpoints.filter(

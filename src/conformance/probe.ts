@@ -1,17 +1,15 @@
 import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
 
-/** A running deployment and what a request needs to pass its perimeter. */
 export interface Target {
   url: string
   accessCodes: Partial<Record<Portal, string>>
-  /** Whether to send the headers of an edge (CF-*, X-Forwarded-Proto). False if an edge is in front of the target. */
+  /** False if an edge is in front of the target. */
   edgeHeaders: boolean
-  /** Returns a new request id. */
   requestId(): string
   pause(milliseconds: number): Promise<void>
 }
 
-/** Headers to set, or to remove where the value is null. */
+/** Null removes a header. */
 export type HeaderChanges = Record<string, string | null>
 
 const unknownId = '01990000-0000-7000-8000-00000000dead'
@@ -51,17 +49,14 @@ const parseReply = (text: string): Omit<ProbeResult, 'status'> => {
     if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
       return { code: String(body.code), isEnvelope: typeof body.success === 'boolean' }
   } catch {
-    // The text is not JSON, so it is not an envelope.
+    // The body is not an envelope.
   }
   return { code: '', isEnvelope: false }
 }
 
 const maxWaitSeconds = 120
 
-/**
- * Sends a request. After a rate limit, retries as Retry-After says, up to two minutes in total, because rate limits are
- * not part of the check.
- */
+/** Rate limits are not part of the check, so waits for up to two minutes in total. */
 const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
   for (let remaining = maxWaitSeconds; ; ) {
     const response = await send()
@@ -73,10 +68,7 @@ const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>
   }
 }
 
-/**
- * Calls an operation with its required headers and the changes of a check. Returns null if the rate limit does not end
- * in time.
- */
+/** Returns null if a rate limit still applies when the time is up. */
 export const probe = async (
   target: Target,
   operation: Operation,

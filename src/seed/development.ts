@@ -13,7 +13,6 @@ import {
   type WorkspaceId,
 } from '../kernel/index.ts'
 
-/** A development account to create. */
 export interface SeedAccount {
   portal: Portal
   email: string
@@ -23,15 +22,15 @@ export interface SeedAccount {
   operatorPermissions: Permission[]
 }
 
-/** The functions that the seed needs: those that registration and the domains use. */
+/** The functions that registration and the domains use, too. */
 export interface SeedPorts {
   database: Database
   clock: Clock
   workspacePermissions: readonly Permission[]
   operatorPermissions: readonly Permission[]
-  /** Creates the account, or returns the existing one with that e-mail address. */
+  /** Returns the existing account if the email address has one. */
   createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
-  /** Opens a workspace without wallets; `created` is false if it exists. */
+  /** Opens no wallets. `created` is false if the workspace exists. */
   openWorkspace(
     tx: Tx,
     opening: {
@@ -54,7 +53,6 @@ export interface SeedPorts {
     member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
     at: Instant,
   ): Promise<unknown>
-  /** Whether the process has the domain of wallets. */
   hasWallets: boolean
   openWallet(
     tx: Tx,
@@ -70,7 +68,7 @@ export interface SeedPorts {
   fund(funds: { wallet: WalletId; workspace: WorkspaceId; amount: Money }, tx: Tx): Promise<void>
 }
 
-/** Fixed ids, so that examples and tests can use them. */
+/** Fixed, for examples and tests. */
 export const developmentIds = {
   institution: '01990000-0000-7000-8000-000000000001',
   workspace: bizId<'workspace'>('01990000-0000-7000-8000-000000000002'),
@@ -80,7 +78,7 @@ export const developmentIds = {
   savingsUsd: bizId<'wallet'>('01990000-0000-7000-8000-000000000006'),
 }
 
-/** The password of every development account. Production refuses accounts that have it. */
+/** Production does not start while an account has this password. */
 export const developmentPassword = 'Portico-demo-2026'
 
 const people = [
@@ -91,11 +89,22 @@ const people = [
 ] as const
 const emailOf = (name: string): string => `${name.toLowerCase()}@demo.test`
 
-/** The portals and e-mail addresses of the development accounts. */
 export const developmentAccounts: readonly { portal: Portal; email: string }[] = people.map(([portal, name]) => ({
   portal,
   email: emailOf(name),
 }))
+
+/** Values for examples, by the names of parameters and members. */
+export const developmentValues: ReadonlyMap<string, string> = new Map([
+  ['password', developmentPassword],
+  ['currentPassword', developmentPassword],
+  ...['workspaceBizId', 'workspaceId', 'workspace_id'].map((name) => [name, developmentIds.workspace] as const),
+  ...['walletBizId', 'walletId', 'wallet_id', 'sourceWalletBizId'].map(
+    (name) => [name, developmentIds.mainUsd] as const,
+  ),
+  ['targetWalletBizId', developmentIds.savingsUsd],
+  ...['roleBizId', 'role_id'].map((name) => [name, developmentIds.memberRole] as const),
+])
 
 const wallets = [
   { id: developmentIds.mainUsd, name: 'Main USD', currency: 'USD', isDefault: true, funds: '10000.00' },
@@ -119,7 +128,7 @@ const openWallets = async (ports: SeedPorts, tx: Tx, at: Instant): Promise<void>
   }
 }
 
-/** Creates the shared workspace of both consumers once, even if several replicas start together. */
+/** Creates the workspace of both consumers once, even if replicas start concurrently. */
 const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): Promise<void> =>
   inTransaction(ports.database, async (tx) => {
     const { workspace: workspaceId, memberRole: roleId } = developmentIds
@@ -135,7 +144,7 @@ const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): 
     if (ports.hasWallets) await openWallets(ports, tx, at)
   })
 
-/** Seeds a development store. Idempotent: it runs at every start. */
+/** Idempotent, because it runs at every start. */
 export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
   const created: { accountId: AccountId }[] = []
   for (const [portal, name] of people) {

@@ -1,0 +1,90 @@
+import { stderr, stdout } from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Domain } from '../../api/domain.ts'
+import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
+import { readVariables } from '../../config/env.ts'
+import { loadConfiguration } from '../../config/index.ts'
+import { checkDeployment, type Result } from '../../conformance/index.ts'
+import { systemIds } from '../../platform/runtime/index.ts'
+import { type Command, UsageError } from '../command.ts'
+import { progressBar } from '../progress.ts'
+import { checkUpstream, upstreamHelp, upstreamOptions } from './service-conformance.ts'
+
+const width = 44
+const shownFindings = 5
+
+const line = ({ check, requests, limited, findings }: Result): string => {
+  const result = findings.length === 0 ? 'ok' : `${findings.length} failed`
+  const verdict = limited === 0 ? result : `${result}, ${limited} limited`
+  const details = findings
+    .slice(0, shownFindings)
+    .map(
+      ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
+    )
+  return [`${check.padEnd(width)} ${String(requests).padStart(5)}  ${verdict}`, ...details].join('\n')
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const targetOptions = {
+  target: { type: 'string' },
+  'consumer-code': { type: 'string' },
+  'system-code': { type: 'string' },
+  'no-edge-headers': { type: 'boolean' },
+} as const
+
+const checkTarget = async (values: Record<string, unknown>, domains: readonly Domain[]): Promise<number> => {
+  const CONSUMER = text(values['consumer-code']) ?? 'consumer-dev'
+  const SYSTEM = text(values['system-code']) ?? 'system-dev'
+  const url = text(values.target) ?? 'http://127.0.0.1:8080'
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
+  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(readVariables()))
+  const { operations } = catalogueOf(loaded)
+  const target = {
+    url,
+    accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
+    edgeHeaders: values['no-edge-headers'] !== true,
+    requestId: () => systemIds.next(),
+    pause,
+  }
+  const results = await checkDeployment(target, operations, progressBar(stderr))
+  stdout.write(`${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
+  return results.every(({ findings }) => findings.length === 0) ? 0 : 1
+}
+
+/** Throws a UsageError if the options of both checks are mixed. */
+const assertOneCheck = (values: Record<string, unknown>): void => {
+  const isUpstream = values.upstream !== undefined
+  const foreign = Object.keys(isUpstream ? targetOptions : upstreamOptions).find((name) => values[name] !== undefined)
+  if (foreign !== undefined)
+    throw new UsageError(
+      isUpstream ? `--${foreign} cannot be combined with --upstream` : `--${foreign} needs --upstream`,
+    )
+}
+
+export const conformance: Command = {
+  name: 'conformance',
+  summary: 'check a running deployment, or a service behind it, against the contract',
+  help: [
+    'A deployment:',
+    '  --target URL               the portal listener (http://127.0.0.1:8080)',
+    '  --consumer-code CODE       access code of the CONSUMER portal (consumer-dev)',
+    '  --system-code CODE         access code of the SYSTEM portal (system-dev)',
+    '  --no-edge-headers          omit CF-* and X-Forwarded-Proto: an edge in front of the target sets them',
+    '',
+    'Sends about 1,500 requests that the target must refuse, so nothing changes there. Waits up to two minutes for each',
+    'request that is rate limited. Requests that are limited for longer are counted and not checked: set',
+    'PORTICO_RATE_LIMIT_SCALE at the target to avoid them.',
+    '',
+    'A service that serves domains behind a gateway:',
+    ...upstreamHelp,
+    '',
+    'Checks the operations of this configuration, with those of its `extensions` and `operations`. Use the configuration of',
+    'the deployment. Exit code 1 if a check fails.',
+  ].join('\n'),
+  options: { ...targetOptions, ...upstreamOptions },
+  run: (values, domains) => {
+    assertOneCheck(values)
+    return values.upstream === undefined ? checkTarget(values, domains) : checkUpstream(values, domains)
+  },
+}

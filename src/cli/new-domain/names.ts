@@ -1,0 +1,88 @@
+/** Tables of Portico in the same schema. */
+export const portalTables: ReadonlySet<string> = new Set([
+  'accounts',
+  'api_keys',
+  'audit_chain',
+  'audit_log',
+  'backup_codes',
+  'channel_keys',
+  'development_outbox',
+  'exchange_quotes',
+  'exchange_rate_proposals',
+  'exchange_rates',
+  'exports',
+  'file_usage',
+  'files',
+  'former_membership_limits',
+  'idempotency',
+  'invitations',
+  'ip_whitelist_entries',
+  'jobs',
+  'known_devices',
+  'ledger_accounts',
+  'ledger_check',
+  'ledger_entries',
+  'ledger_holds',
+  'ledger_types',
+  'ledger_usage',
+  'login_failures',
+  'login_history',
+  'login_sessions',
+  'memberships',
+  'one_time_codes',
+  'operator_proposals',
+  'orders',
+  'otp_factors',
+  'password_tokens',
+  'portico_migrations',
+  'recharge_proofs',
+  'recharge_references',
+  'refresh_tokens',
+  'roles',
+  'sessions',
+  'signing_keys',
+  'unnamed_blobs',
+  'wallets',
+  'withdrawal_channels',
+  'workspaces',
+])
+
+/** Returns the name of one entity: `loan` for `loans`, `policy` for `policies`. */
+export const singularOf = (name: string): string =>
+  name.replace(/ies$/, 'y').replace(/([^s])s$/, (_, letter: string) => letter)
+
+export const camelCase = (name: string): string =>
+  name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+export const pascalCase = (name: string): string => {
+  const camel = camelCase(name)
+  return camel.slice(0, 1).toUpperCase() + camel.slice(1)
+}
+
+export const snakeCase = (name: string): string => name.replaceAll('-', '_')
+
+const wordsOf = (name: string): string => name.replaceAll('-', ' ')
+
+/** Returns the replacement of each spelling in the templates. */
+export const spellingsOf = (name: string, item: string, version: string): ReadonlyMap<string, string> =>
+  new Map([
+    ['card-orders', name],
+    ['cardOrders', camelCase(name)],
+    ['CardOrders', pascalCase(name)],
+    ['CardOrder', pascalCase(item)],
+    ['card_orders', snakeCase(name)],
+    ['card_order', snakeCase(item)],
+    ['card-order', item],
+    ['CARD_ORDER', snakeCase(item).toUpperCase()],
+    ['card orders', wordsOf(name)],
+    ['a card order', `${/^[aeiou]/.test(item) ? 'an' : 'a'} ${wordsOf(item)}`],
+    ['^0.0.0', `^${version}`],
+  ])
+
+const escaped = (text: string): string => text.replaceAll(/[\^.]/g, '\\$&')
+
+export const replaceNames = (text: string, spellings: ReadonlyMap<string, string>): string => {
+  // At one position, the longest spelling must win.
+  const keys = [...spellings.keys()].sort((one, other) => other.length - one.length)
+  return text.replaceAll(new RegExp(keys.map(escaped).join('|'), 'g'), (found) => spellings.get(found) ?? found)
+}

@@ -1,0 +1,130 @@
+import { stdout } from 'node:process'
+import { z } from 'zod'
+import type { Domain } from '../api/domain.ts'
+import { wordsOf } from '../compose/catalogue.ts'
+import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
+import { readVariables } from '../config/env.ts'
+import { type Configuration, loadConfiguration } from '../config/index.ts'
+import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
+import { createMembers } from '../domains/members/index.ts'
+import { type CommandLinePorts, changePermissions, restoreOwner } from '../domains/proposals/index.ts'
+import { hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
+import { accountByEmail } from '../identity/index.ts'
+import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../kernel/index.ts'
+import { systemClock, systemIds } from '../platform/runtime/index.ts'
+import { parsePermissions } from './accounts.ts'
+import { type Command, parseOptions } from './command.ts'
+import { auditCommand, withExistingStore } from './store.ts'
+
+const embeddedStore = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
+
+/** Runs `work` on an account of the configured store. Throws if the account does not exist. */
+const withAccount = <T>(
+  settings: Configuration,
+  owners: readonly SchemaOwner[],
+  { email, portal }: { email: string; portal: Portal },
+  work: (store: OpenDatabase, accountId: AccountId) => Promise<T>,
+): Promise<T> =>
+  withExistingStore(settings, async (store) => {
+    await store.migrate(owners)
+    const account = await accountByEmail(store.database, portal, email)
+    if (!account) throw new Error(`${email} has no account on the ${portal} portal`)
+    return work(store, account.id)
+  })
+
+const RightsOptions = z.object({
+  email: z.string('--email is required: the e-mail address of the operator'),
+  permissions: z.string('--permissions is required: a comma-separated list'),
+})
+
+const changeRights = async (
+  name: string,
+  values: Record<string, unknown>,
+  domains: readonly Domain[],
+  toChange: (permissions: Permission[]) => { add?: Permission[]; remove?: Permission[] },
+): Promise<number> => {
+  const settings = loadConfiguration(readVariables())
+  const { domains: loaded, owners } = await loadConfigured(domains, settings)
+  const { email, permissions } = parseOptions(RightsOptions, values)
+  const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
+  const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
+    const onChanged = (tx: Tx, detail: Record<string, string>) =>
+      auditCommand(tx, name, { targetId: accountId, detail })
+    const ports: CommandLinePorts = { database, clock: systemClock, ids: systemIds, onChanged }
+    return changePermissions(ports, accountId, change)
+  })
+  if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)
+  stdout.write(`${email} has ${changed.length} permissions: ${changed.join(',')}\n`)
+  return 0
+}
+
+const rightsOptions: Command['options'] = { email: { type: 'string' }, permissions: { type: 'string' } }
+const rightsHelp = [
+  '  --email address          operator; the operator and all who manage operators get a mail',
+  '  --permissions a,b        permissions, such as recharge:read,recharge:confirm',
+  '',
+]
+
+export const operatorGrant: Command = {
+  name: 'operator grant',
+  summary: 'grant permissions to an operator, without a second operator',
+  help: [...rightsHelp, 'A running gateway applies the change within a second.', embeddedStore].join('\n'),
+  options: rightsOptions,
+  run: (values, domains) => changeRights(operatorGrant.name, values, domains, (add) => ({ add })),
+}
+
+export const operatorRevoke: Command = {
+  name: 'operator revoke',
+  summary: 'revoke permissions of an operator',
+  help: [...rightsHelp, 'A running gateway applies the change within a second.', embeddedStore].join('\n'),
+  options: rightsOptions,
+  run: (values, domains) => changeRights(operatorRevoke.name, values, domains, (remove) => ({ remove })),
+}
+
+const OwnerOptions = z.object({
+  email: z.string('--email is required: the e-mail address of the new owner'),
+  workspace: z.string('--workspace is required: the id of the workspace').refine(isBizId, {
+    error: '--workspace must be the id of a workspace',
+  }),
+})
+
+export const ownerRestore: Command = {
+  name: 'owner restore',
+  summary: 'make an account an owner of a workspace without one',
+  help: [
+    '  --workspace id           workspace that has no active owner who can run it',
+    '  --email address          account on the CONSUMER portal; it and all who manage operators get a mail',
+    '',
+    embeddedStore,
+  ].join('\n'),
+  options: { workspace: { type: 'string' }, email: { type: 'string' } },
+  run: async (values, domains) => {
+    const settings = loadConfiguration(readVariables())
+    const { domains: loaded, owners } = await loadConfigured(domains, settings)
+    const { email, workspace } = parseOptions(OwnerOptions, values)
+    const workspaceId = bizId<'workspace'>(workspace)
+    const catalogue = catalogueOf(loaded)
+    await withAccount(settings, owners, { email, portal: 'CONSUMER' }, async ({ database }, accountId) => {
+      const { memberships: members } = createMembers({
+        database,
+        ids: systemIds,
+        words: wordsOf(catalogue, loaded),
+        permissions: catalogue.workspacePermissions,
+        settings: { ...settings.access.workspaces, ownerHoldMs: settings.access.ownerHoldMs },
+        lockWorkspace,
+        hasWorkspace: (id) => hasWorkspace(database, id),
+      })
+      const onChanged = (tx: Tx, detail: Record<string, string>) =>
+        auditCommand(tx, ownerRestore.name, { targetId: workspaceId, workspaceId, detail })
+      const ports = { database, clock: systemClock, ids: systemIds, members, onChanged }
+      try {
+        await restoreOwner(ports, { workspaceId, accountId })
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        throw new Error(`nothing was changed: ${error.message}`, { cause: error })
+      }
+    })
+    stdout.write(`${email} is an owner of the workspace ${workspaceId}\n`)
+    return 0
+  },
+}

@@ -1,0 +1,85 @@
+import { stderr, stdout } from 'node:process'
+import { z } from 'zod'
+import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
+import {
+  type AddedCurrencyPorts,
+  type OpeningResult,
+  openWalletEverywhere,
+  openWalletIn,
+} from '../domains/wallets/index.ts'
+import { lockWorkspace } from '../domains/workspaces/index.ts'
+import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
+import { Ledger } from '../ledger/index.ts'
+import { systemClock, systemIds } from '../platform/runtime/index.ts'
+import { type Command, parseOptions, UsageError } from './command.ts'
+import { withSpinner } from './progress.ts'
+import { auditCommand, withExistingStore } from './store.ts'
+
+const Options = z.object({
+  currency: z.string('--currency is required: one of money.currencies'),
+  workspace: z.string().refine(isBizId, '--workspace must be the id of a workspace').optional(),
+  'all-workspaces': z.boolean().default(false),
+})
+
+const failures: Partial<Record<OpeningResult, string>> = {
+  EXISTS: 'already has a wallet in this currency; nothing was changed',
+  FROZEN: 'is frozen; nothing was changed',
+  UNKNOWN: 'does not exist',
+}
+
+const openOne = async (ports: AddedCurrencyPorts, workspace: WorkspaceId, currency: string): Promise<void> => {
+  const failure = failures[await openWalletIn(ports, workspace, currency)]
+  if (failure) throw new Error(`the workspace ${workspace} ${failure}`)
+  stdout.write(`opened a wallet in ${currency}\n`)
+}
+
+const openAll = async (ports: AddedCurrencyPorts, currency: string): Promise<void> => {
+  const { opened, frozen } = await withSpinner(stderr, 'opening wallets', () => openWalletEverywhere(ports, currency))
+  stdout.write(`opened ${opened} wallets in ${currency}\n`)
+  if (frozen > 0) stdout.write(`skipped ${frozen} frozen workspaces: run the command again after unfreezing them\n`)
+}
+
+export const walletOpen: Command = {
+  name: 'wallet open',
+  summary: 'open wallets in a currency that was added to money.currencies',
+  help: [
+    '  --currency code          currency of the wallet, one of money.currencies',
+    '  --workspace id           open the wallet in this workspace',
+    '  --all-workspaces         open a wallet in every active workspace that has none in the currency',
+    '',
+    'The command can be repeated: after an interruption it continues with the workspaces that are left. The embedded',
+    'store can be used by one process only: stop the gateway first, or use PostgreSQL.',
+  ].join('\n'),
+  options: {
+    currency: { type: 'string' },
+    workspace: { type: 'string' },
+    'all-workspaces': { type: 'boolean' },
+  },
+  run: async (values, domains) => {
+    const settings = loadConfiguration(readVariables())
+    const { domains: loaded, owners } = await loadConfigured(domains, settings)
+    const { currency, workspace, 'all-workspaces': all } = parseOptions(Options, values)
+    const { currencies } = settings.money
+    if (!currencies.includes(currency))
+      throw new UsageError(`--currency must be one of ${currencies.join(', ')}, not '${currency}'`)
+    if (all === (workspace !== undefined)) throw new UsageError('set either --workspace or --all-workspaces')
+    await withExistingStore(settings, async ({ database, migrate }) => {
+      await migrate(owners)
+      const shared = { database, clock: systemClock, ids: systemIds }
+      const ledger = new Ledger({ ...shared, types: catalogueOf(loaded).ledgerTypes })
+      await ledger.registerTypes()
+      await ledger.ensureHouseAccounts([currency])
+      const ports: AddedCurrencyPorts = {
+        ...shared,
+        ledger,
+        lockWorkspace,
+        onOpened: (tx, { workspaceId, wallet }) =>
+          auditCommand(tx, walletOpen.name, { workspaceId, targetId: wallet, detail: { currency } }),
+      }
+      await (workspace === undefined ? openAll(ports, currency) : openOne(ports, bizId(workspace), currency))
+    })
+    return 0
+  },
+}

@@ -1,0 +1,48 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Operation } from '../../kernel/index.ts'
+import { isRecord } from '../../kernel/index.ts'
+import { otherValid } from '../../testing/inputs.ts'
+import type { Input } from './inputs.ts'
+import { call, describeOutcome, type ServiceCheck, type ServiceUnderTest, type Success, verdict } from './run.ts'
+
+const sameCheck = (id: string): string => `${id}: a repeated X-Request-Id returns the first reply`
+const otherCheck = (id: string): string => `${id}: X-Request-Id with another body is refused`
+
+const otherInput = ({ body }: Operation, input: Input): Input | undefined => {
+  if (typeof body === 'string' || !isRecord(input.body)) return undefined
+  const other = otherValid(body, input.body)
+  return other && { ...input, body: other }
+}
+
+const repeat = async (service: ServiceUnderTest, { operation, input, requestId, data }: Success) => {
+  const outcome = await call(service, operation, input, requestId)
+  if (outcome.kind !== 'data') return [`expected the first reply, got ${describeOutcome(outcome)}`]
+  return isDeepStrictEqual(outcome.data, data) ? [] : ['the reply differs from the first one']
+}
+
+const repeatOther = async (service: ServiceUnderTest, { operation, requestId }: Success, input: Input) => {
+  const outcome = await call(service, operation, input, requestId)
+  return outcome.kind === 'refused' && outcome.code === 'REQUEST.ID_REUSED'
+    ? []
+    : [`expected 422 REQUEST.ID_REUSED, got ${describeOutcome(outcome)}`]
+}
+
+/** Repeats the commands that succeeded. The others have no effect to repeat. */
+export const checkIdempotency = async (
+  service: ServiceUnderTest,
+  successes: readonly Success[],
+): Promise<ServiceCheck[]> => {
+  const checks: ServiceCheck[] = []
+  for (const operation of service.operations.filter(({ policy }) => policy.idempotent)) {
+    const { id } = operation
+    const success = successes.find((each) => each.operation === operation)
+    if (!success) {
+      checks.push({ check: sameCheck(id), requests: 0, outcome: 'unchecked', findings: ['it has not succeeded'] })
+      continue
+    }
+    checks.push(verdict(sameCheck(id), 1, await repeat(service, success)))
+    const other = otherInput(operation, success.input)
+    if (other) checks.push(verdict(otherCheck(id), 1, await repeatOther(service, success, other)))
+  }
+  return checks
+}
