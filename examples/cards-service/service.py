@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import jwt
 
-keys = jwt.PyJWKClient(os.environ['PORTICO_JWKS'])
+# The lifespan of the keys, in seconds, is the time for which a revoked key is accepted.
+keys = jwt.PyJWKClient(os.environ['PORTICO_JWKS'], lifespan=30)
 # The cards of each workspace. A real service has a database.
 cards_of = {}
 

@@ -17,7 +17,11 @@ import {
   z,
 } from 'portico/contract'
 
-export const codes = { 'LOAN.NOT_ELIGIBLE': { status: 422 } } as const
+export const codes = {
+  'LOAN.NOT_ELIGIBLE': { status: 422 },
+  'LOAN.NOT_AVAILABLE': { status: 422 },
+  'LOAN.OVERPAID': { status: 422 },
+} as const
 
 declare global {
   interface PorticoCodes {
@@ -25,11 +29,17 @@ declare global {
   }
 }
 
-export const loanStatus = codedFamily('loanStatus', { REQUESTED: 20000101, PAID_OUT: 20000102, EXPIRED: 20000103 })
+export const loanStatus = codedFamily('loanStatus', {
+  REQUESTED: 20000101,
+  PAID_OUT: 20000102,
+  EXPIRED: 20000103,
+  REPAID: 20000104,
+})
 
 export const Loan = z.object({
   bizId,
   amount: decimal,
+  repaidAmount: decimal,
   currency: z.string(),
   loanStatus: coded(loanStatus),
   createdAt: timestamp,
@@ -69,5 +79,18 @@ export const approveLoan = operation({
   params: { loan_id: id },
   body: 'none',
   reply: Loan,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'LOAN.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
+})
+
+export const repayLoan = operation({
+  id: 'loans.repay',
+  method: 'POST',
+  path: '/loans/{loan_id}/repay',
+  chains: ['consumer', 'api'],
+  summary: 'Repay a loan, or a part of it',
+  policy: { ...money, workspace: 'required', permission: 'loan:repay' },
+  params: { loan_id: id },
+  body: z.strictObject({ amount }),
+  reply: Loan,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'LOAN.OVERPAID', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
 })

@@ -1,5 +1,6 @@
 /*
- * A domain of loans: members apply for a loan, and an operator who is another person approves it and pays it out.
+ * A domain of loans: members apply for a loan, an operator who is another person approves it and pays it out, and members repay
+ * it. ledger.ts declares the orders that move the money.
  * docs/guides/extension.md explains it. `main.ts` starts a gateway with it; `portico.yaml` adds it to the released program.
  */
 import {
@@ -16,9 +17,10 @@ import {
   recordSuccess,
   toIso,
 } from 'portico'
-import { moneyOf, z } from 'portico/contract'
+import { amount, currency, moneyOf, z } from 'portico/contract'
 import * as contract from './contract.ts'
-import { deleteLoans, expireLoans, insertLoan, type LoanRow, listLoans, lockLoan, markAsPaidOut, migrations } from './store.ts'
+import { ledgerTypes, payout, repayment } from './ledger.ts'
+import { deleteLoans, expireLoans, insertLoan, type LoanRow, listLoans, lockLoan, migrations, updateLoan } from './store.ts'
 
 const hourMs = 3_600_000
 
@@ -28,18 +30,27 @@ export default domain({
   name: 'loans',
   summary: 'Loans of a workspace. Operators approve them.',
   operations: contract,
-  permissions: { workspace: { loan: ['read', 'create'] }, operator: { loan: ['approve'] } },
+  permissions: { workspace: { loan: ['read', 'create', 'repay'] }, operator: { loan: ['approve'] } },
   codes: contract.codes,
   codedValues: { loanStatus: contract.loanStatus.values },
+  ledger: ledgerTypes,
   locales: new URL('./locales/', import.meta.url),
   mails: { directory: new URL('./mails/', import.meta.url), templates: { 'paid-out': ['amount', 'url'] } },
-  settings: z.strictObject({ maxAmount: z.string().regex(/^\d+\.\d\d$/), waitHours: z.int().min(1).default(720) }),
+  settings: z.strictObject({
+    maxAmount: z.string().regex(/^\d+\.\d\d$/),
+    waitHours: z.int().min(1).default(720),
+    /** The money that the house lends, by currency. */
+    capital: z.record(currency, amount).default({}),
+  }),
   migrations,
 
-  create: ({ accounts, clock, database, ids, ledger, mailer, once, settings, signInUrl, words }) => {
+  create: async ({ accounts, clock, database, ids, ledger, mailer, once, settings, signInUrl, words }) => {
+    await ledger.provideFunds('LOANS', Object.entries(settings.capital).map(([code, text]) => moneyOf(text, code)))
+
     const toView = (loan: LoanRow, locale: Locale) => ({
       bizId: loan.biz_id,
       amount: formatMoney({ minor: loan.amount, currency: loan.currency }),
+      repaidAmount: formatMoney({ minor: loan.repaid, currency: loan.currency }),
       currency: loan.currency,
       loanStatus: words.coded(contract.loanStatus, loan.status, locale),
       createdAt: toIso(loan.created_at),
@@ -81,7 +92,7 @@ export default domain({
         approveLoan: (request) =>
           once(request, async (tx) => {
             const { caller, locale, receivedAt } = request
-            const loan = await lockLoan(tx, request.params.loan_id)
+            const loan = await lockLoan(tx, request.params.loan_id, null)
             if (!loan) throw notFound()
             const within = ledger.within(tx)
             // A person can have an account on both portals, so comparing the account ids is not enough.
@@ -90,13 +101,33 @@ export default domain({
             const wallet = await within.readDefaultWallet({ workspace, currency: loan.currency })
             if (loan.status !== 'REQUESTED' || !wallet) throw new Refusal('STATE.CONFLICT')
             const money = { minor: loan.amount, currency: loan.currency }
-            await within.fundWallet({ wallet: wallet.bizId, workspace, amount: money, actor: caller.accountId })
-            await markAsPaidOut(tx, loan)
+            await within.execute(payout({ loan, wallet: wallet.bizId, amount: loan.amount, actor: caller.accountId }))
+            const paidOut = { ...loan, status: 'PAID_OUT' as const }
+            await updateLoan(tx, paidOut)
             await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace, targetId: loan.biz_id })
             // The job and the payment share one transaction, so a mail is sent if and only if the loan was paid out.
             const payload = { accountId: loan.created_by, amount: `${formatMoney(money)} ${loan.currency}` }
             await enqueueJob(tx, ids, { kind: 'loans.mailPaidOut', payload, at: receivedAt })
-            return toView({ ...loan, status: 'PAID_OUT' }, locale)
+            return toView(paidOut, locale)
+          }),
+
+        repayLoan: (request) =>
+          once(request, async (tx) => {
+            const { body, caller, locale, params, workspace } = request
+            // The lock on the row makes parallel repayments wait for each other.
+            const loan = await lockLoan(tx, params.loan_id, workspace.id)
+            if (!loan) throw notFound()
+            const within = ledger.within(tx)
+            const wallet = await within.readDefaultWallet({ workspace: workspace.id, currency: loan.currency })
+            if (loan.status !== 'PAID_OUT' || !wallet) throw new Refusal('STATE.CONFLICT')
+            const { minor } = moneyOf(body.amount, loan.currency)
+            const repaid = loan.repaid + minor
+            if (repaid > loan.amount) throw new Refusal('LOAN.OVERPAID')
+            await within.execute(repayment({ loan, wallet: wallet.bizId, amount: minor, actor: caller.accountId }))
+            const changed = { ...loan, repaid, status: repaid === loan.amount ? ('REPAID' as const) : loan.status }
+            await updateLoan(tx, changed)
+            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: loan.biz_id })
+            return toView(changed, locale)
           }),
       },
       jobs: [

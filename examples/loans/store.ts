@@ -1,13 +1,14 @@
 /* The table of loans, its migration and its statements. Every statement of a member names the workspace. */
 import { type AccountId, type Database, type Instant, sql, type Tx, type WorkspaceId } from 'portico'
 
-/** A loan as it is stored. The amount is in minor units. */
+/** A loan as it is stored. Amounts are in minor units. */
 export interface LoanRow {
   workspace_biz_id: WorkspaceId
   biz_id: string
   amount: bigint
+  repaid: bigint
   currency: string
-  status: 'REQUESTED' | 'PAID_OUT' | 'EXPIRED'
+  status: 'REQUESTED' | 'PAID_OUT' | 'REPAID' | 'EXPIRED'
   created_by: AccountId
   created_at: Instant
 }
@@ -20,6 +21,7 @@ export const migrations = [
         workspace_biz_id uuid NOT NULL REFERENCES workspaces,
         biz_id uuid NOT NULL,
         amount numeric NOT NULL CHECK (amount > 0),
+        repaid numeric NOT NULL DEFAULT 0 CHECK (repaid BETWEEN 0 AND amount),
         currency text NOT NULL,
         status text NOT NULL,
         created_by uuid NOT NULL,
@@ -32,12 +34,12 @@ export const migrations = [
   },
 ]
 
-export const insertLoan = async (tx: Tx, loan: Omit<LoanRow, 'status'>): Promise<LoanRow> => {
+export const insertLoan = async (tx: Tx, loan: Omit<LoanRow, 'status' | 'repaid'>): Promise<LoanRow> => {
   const { workspace_biz_id, biz_id, amount, currency, created_by, created_at } = loan
   await sql`
     INSERT INTO loans (workspace_biz_id, biz_id, amount, currency, status, created_by, created_at)
     VALUES (${workspace_biz_id}, ${biz_id}, ${String(amount)}, ${currency}, 'REQUESTED', ${created_by}, ${new Date(created_at)})`.execute(tx)
-  return { ...loan, status: 'REQUESTED' }
+  return { ...loan, status: 'REQUESTED', repaid: 0n }
 }
 
 export const listLoans = async (database: Database, workspace: WorkspaceId): Promise<LoanRow[]> => {
@@ -46,15 +48,18 @@ export const listLoans = async (database: Database, workspace: WorkspaceId): Pro
   return rows
 }
 
-/** Returns a loan of any workspace and locks its row. */
-export const lockLoan = async (tx: Tx, id: string): Promise<LoanRow | undefined> => {
-  const { rows } = await sql<LoanRow>`SELECT * FROM loans WHERE biz_id = ${id} FOR UPDATE`.execute(tx)
+/** Returns a loan and locks its row. Without a workspace, for an operator, returns a loan of any workspace. */
+export const lockLoan = async (tx: Tx, id: string, workspace: WorkspaceId | null): Promise<LoanRow | undefined> => {
+  const { rows } = await sql<LoanRow>`
+    SELECT * FROM loans
+    WHERE biz_id = ${id} AND (${workspace}::uuid IS NULL OR workspace_biz_id = ${workspace}) FOR UPDATE`.execute(tx)
   return rows[0]
 }
 
-export const markAsPaidOut = async (tx: Tx, { workspace_biz_id, biz_id }: LoanRow): Promise<void> => {
+/** Stores the status and the repaid amount of a locked loan. */
+export const updateLoan = async (tx: Tx, { workspace_biz_id, biz_id, status, repaid }: LoanRow): Promise<void> => {
   await sql`
-    UPDATE loans SET status = 'PAID_OUT'
+    UPDATE loans SET status = ${status}, repaid = ${String(repaid)}
     WHERE workspace_biz_id = ${workspace_biz_id} AND biz_id = ${biz_id}`.execute(tx)
 }
 

@@ -71,11 +71,12 @@ const seal = async (session, method, path, body) => {
   return { payload: `${header}..${await encrypt(header, session.key, JSON.stringify(body))}` }
 }
 
-/** Step 4: open a reply. It must name the session and the number of the body to which it belongs. */
-const open = async (session, seq, { payload }) => {
+/** Step 4: open a reply. It must name the session, the request and the number of the body to which it belongs. */
+const open = async (session, { requestId, seq }, { payload }) => {
   const [header, , iv, ciphertext, tag] = payload.split('.')
-  const { alg, kid, seq: answered } = JSON.parse(new TextDecoder().decode(fromBase64(header)))
-  if (alg !== 'dir' || kid !== session.id || answered !== seq) throw new Error('the reply answers something else')
+  const { alg, kid, msg, rid, seq: number } = JSON.parse(new TextDecoder().decode(fromBase64(header)))
+  const isOurs = alg === 'dir' && kid === session.id && msg === 'reply' && rid === requestId && number === seq
+  if (!isOurs) throw new Error('this is the reply to another request')
   const sealed = new Uint8Array([...fromBase64(ciphertext), ...fromBase64(tag)])
   const gcm = { name: 'AES-GCM', iv: fromBase64(iv), additionalData: utf8(header) }
   return JSON.parse(new TextDecoder().decode(await crypto.subtle.decrypt(gcm, session.key, sealed)))
@@ -87,8 +88,9 @@ console.log(`session   open, ${session.id.slice(0, 8)}…`)
 const path = `${chain}/auth/login/initiate`
 const sealed = await seal(session, 'POST', path, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
 const inChannel = { 'X-Secure-Channel-Session-Id': session.id, 'X-Secure-Channel-Reply': 'encrypted' }
-const answer = await call('POST', path, sealed, inChannel)
-const login = await open(session, 1, answer.data)
+const requestId = crypto.randomUUID()
+const answer = await call('POST', path, sealed, { ...inChannel, 'X-Request-Id': requestId })
+const login = await open(session, { requestId, seq: 1 }, answer.data)
 console.log(`sign-in   ${login.mfaMethods.map(({ code }) => code).join(', ')} offered, ${login.expiresIn} s`)
 
 const replayed = await call('POST', path, sealed, inChannel)

@@ -1,17 +1,19 @@
 /*
- * A service for the domain `profile`, for Node 20 or newer. It verifies the call assertion, reads and updates.
+ * A service for the domain `profile`, for Node 20 or newer.
  *
  *   PORT=8081 PORTICO_JWKS=http://127.0.0.1:9090/.well-known/jwks.json node examples/services/node.mjs
  */
 import { createServer } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 
-const keys = createRemoteJWKSet(new URL(process.env.PORTICO_JWKS))
+// The maximum age of the keys is the time for which a revoked key is accepted.
+const keys = createRemoteJWKSet(new URL(process.env.PORTICO_JWKS), { cacheMaxAge: 30_000, cooldownDuration: 1_000 })
 const expected = {
   typ: 'portico-call+jwt',
   algorithms: ['EdDSA'],
   issuer: 'portico',
   audience: 'profile-service',
+  requiredClaims: ['exp', 'sub'],
   clockTolerance: 5,
 }
 const names = new Map()
@@ -39,7 +41,7 @@ const toProfile = (account) => {
 const readJson = async (request) => {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) text += chunk
-  return text === '' ? {} : JSON.parse(text)
+  return JSON.parse(text)
 }
 
 const send = (response, status, value) =>
@@ -47,10 +49,9 @@ const send = (response, status, value) =>
 const refuse = (response, status, code) => send(response, status, { success: false, code, message: '', data: null })
 
 /** Returns the claims of the call assertion, or null if it is not valid. */
-const verifyCaller = async (request) => {
-  const token = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
-  const verified = await jwtVerify(token, keys, expected).catch(({ message }) => console.error(message))
-  return verified?.payload ?? null
+const verifyCaller = async ({ headers: { authorization = '' } }) => {
+  const verified = jwtVerify(authorization.replace(/^Bearer /, ''), keys, expected)
+  return (await verified.catch(({ message }) => console.error(message)))?.payload ?? null
 }
 
 const serve = async (request, response) => {
@@ -60,16 +61,18 @@ const serve = async (request, response) => {
   const { sub } = caller
   if (request.url === '/web/v1/consumer/profile') return send(response, 200, toProfile(sub))
   if (request.url === '/web/v1/consumer/profile/update') {
-    names.set(sub, (await readJson(request)).accountName)
+    const { accountName } = await readJson(request)
+    if (accountName !== undefined) names.set(sub, accountName)
     return send(response, 200, toProfile(sub))
   }
   return refuse(response, 404, 'RESOURCE.NOT_FOUND')
 }
 
-const server = createServer((request, response) =>
-  serve(request, response).catch((error) => {
-    console.error(error)
-    response.writeHead(500).end()
-  }),
+const onError = (response) => (error) => {
+  console.error(error)
+  response.writeHead(500).end()
+}
+createServer((request, response) => serve(request, response).catch(onError(response))).listen(
+  Number(process.env.PORT ?? 8081),
+  '127.0.0.1',
 )
-server.listen(Number(process.env.PORT ?? 8081), '127.0.0.1')
