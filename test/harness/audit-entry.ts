@@ -1,7 +1,6 @@
 import type { Operation } from '../../src/kernel/index.ts'
 import { type Answer, type Call, requiredHeaders } from './http.ts'
 
-/** The fields of an audit entry that the tests compare. */
 export interface AuditEntry {
   actor: string | null
   clientIp: string
@@ -9,25 +8,24 @@ export interface AuditEntry {
   target: string | null
 }
 
-/** The audit fields that a command is expected to leave. */
 export interface ExpectedAudit {
   clientIp: string | undefined
-  /** User id from the access token. Undefined if the request has no token. */
+  /** Undefined without a token. */
   actor: string | undefined
   scope: Operation['policy']['workspace']
-  /** Whether the request was denied. The audit entry of a denied request may lack the workspace. */
+  /** The entry of a denied request may lack the workspace. */
   isRefused: boolean
   workspace: string | undefined
   /**
-   * Text of the request and the response. The target id must occur in the text. Undefined if the body is encrypted or a
-   * mailed secret authorizes the request.
+   * Request and response text, which must contain the target id. Undefined if the body is encrypted or a mailed secret
+   * authorizes the request.
    */
   logged: string | undefined
-  /** Target id from the response, or from the path of a denied request. */
+  /** From the response, or from the path of a denied request. */
   target: string | null | undefined
 }
 
-/** Operations that a mailed link authorizes, without an access token. */
+/** A mailed link authorizes these, without an access token. */
 const bySecret = new Set(['password.reset', 'password.init'])
 
 const idIn = (path: string): string | null => /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
@@ -37,7 +35,7 @@ const claimsOf = (token: unknown): string =>
     ? Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
     : '{}'
 
-/** Converts an IPv4-mapped IPv6 address to IPv4. */
+/** Converts IPv4-mapped IPv6 to IPv4. */
 const oneSpelling = (address: string | null | undefined) => address?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 
 export const toExpectedAudit = (
@@ -60,7 +58,6 @@ export const toExpectedAudit = (
   }
 }
 
-/** Returns the audit fields that do not match the command. */
 export const auditMismatches = (requested: ExpectedAudit, line: AuditEntry): string[] => {
   const { actor, clientIp, workspace, target } = line
   // The target of an exchange rate is a currency pair such as `USD/EUR`.

@@ -4,7 +4,7 @@ import { createRouter } from '../../src/gateway/pipeline/router.ts'
 import { type AuditEntry, auditMismatches, type ExpectedAudit, toExpectedAudit } from './audit-entry.ts'
 import type { Answer, Call } from './http.ts'
 
-/** Commands that leave no audit entry on success. They only start a flow or return a number. */
+/** Not audited: these only start a flow or return a number. */
 const unaudited = new Set([
   'secureChannel.open',
   'secureChannel.close',
@@ -13,7 +13,7 @@ const unaudited = new Set([
   'auth.refresh',
   'registration.initiate',
   'registration.verifyEmail',
-  // No audit entry for an unknown address. Another test covers known addresses.
+  // Audited for known addresses only, which another test covers.
   'password.forgot',
   'mfa.stepUpSend',
   'exchanges.quote',
@@ -27,13 +27,13 @@ const lines = `
     workspace_biz_id AS workspace, target_biz_id AS target
   FROM audit_log`
 
-/** Returns the expected audit outcome, or null for a request that is not audited. */
+/** Null for a request that is not audited. */
 const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'REFUSED' | null => {
   if (status === 200) return unaudited.has(operation) ? null : 'SUCCESS'
   return body?.code === 'ACCESS.PERMISSION_DENIED' ? 'REFUSED' : null
 }
 
-/** Compares executed and denied commands with the audit log. Without a database URL, nothing is compared. */
+/** Compares nothing without a database URL. */
 export const watchAudit = (databaseUrl: string | undefined) => {
   const done = new Map<string, ExpectedAudit>()
   return {
@@ -44,7 +44,6 @@ export const watchAudit = (databaseUrl: string | undefined) => {
       const command = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
       if (outcome && !done.has(command)) done.set(command, toExpectedAudit(operation, path, call, answer))
     },
-    /** Returns the commands whose audit entry is missing or wrong. */
     missing: async (): Promise<string[]> => {
       if (databaseUrl === undefined) return []
       const client = new Client({ connectionString: databaseUrl })

@@ -6,7 +6,7 @@ import { type Operation, toInstant } from '../../src/kernel/index.ts'
 export const headersOf = (headers: Record<string, string>): Headers =>
   new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
 
-/** An unauthenticated call with default fields. `logged` overrides the fields that matter to the test. */
+/** `logged` overrides the defaults of an unauthenticated call. */
 export const arrivedCall = (operation: Operation, logged: Partial<IncomingRequest> = {}): Call =>
   new Call({
     operation,
@@ -20,5 +20,6 @@ export const arrivedCall = (operation: Operation, logged: Partial<IncomingReques
     body: Readable.from([]),
     receivedAt: toInstant(0),
     requestId: 'one',
+    handshake: null,
     ...logged,
   })

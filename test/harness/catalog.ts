@@ -1,13 +1,13 @@
-/** Runs one SQL query and returns its rows, each with one text column `line`. */
+/** Each row has one text column `line`. */
 export type CatalogQuery = (text: string) => Promise<readonly { line: string }[]>
 
-/** Limits the queries to the schema `public`. The objects of initdb are in other schemas. */
+/** initdb creates its objects in other schemas. */
 const ours = `'public'::regnamespace`
 const commentOf = (catalog: string, oid: string, column = '0'): string =>
   `coalesce((SELECT ' COMMENT ' || description FROM pg_description
      WHERE classoid = '${catalog}'::regclass AND objoid = ${oid} AND objsubid = ${column}), '')`
 
-/** One query per kind of object. Each row describes one object, with every property that a client can observe. */
+/** One query per kind of object, with every property that a client can observe. */
 const queries = [
   `SELECT format('relation %s kind=%s persistence=%s options=%s replica-identity=%s rls=%s/%s access=%s acl=%s%s', c.oid::regclass,
      relkind, relpersistence, reloptions, relreplident, relrowsecurity, relforcerowsecurity,
@@ -48,10 +48,10 @@ const queries = [
   `SELECT format('event trigger %s', evtname) AS line FROM pg_event_trigger`,
 ]
 
-/** Removes comments and line breaks. Inside a function body they have no effect. */
+/** Comments and line breaks have no effect in a function body. */
 const normalize = (line: string): string => line.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim()
 
-/** Describes the schema `public` as sorted lines of text. Equal lists mean equal schemas. */
+/** Equal lists mean equal schemas. */
 export const readCatalog = async (query: CatalogQuery): Promise<string[]> => {
   const lines: string[] = []
   for (const text of queries) for (const { line } of await query(text)) lines.push(normalize(line))

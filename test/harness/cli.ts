@@ -14,12 +14,13 @@ export interface CommandResult {
   err: string
 }
 
-/** Runs a command of `portico` with a configuration, by default on a new data directory. */
+/** Default: a new data directory. */
 export const runCli = async (
   args: readonly string[],
   configuration: object,
   variables: Variables = {},
   input = '',
+  cwd = root,
 ): Promise<CommandResult> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-cli-'))
   const file = join(folder, 'portico.yaml')
@@ -31,7 +32,7 @@ export const runCli = async (
     ...variables,
     NODE_OPTIONS: '',
   }
-  const child = spawn(process.execPath, ['bin/portico.js', ...args], { cwd: root, env })
+  const child = spawn(process.execPath, [join(root, 'bin/portico.js'), ...args], { cwd, env })
   child.stdin.end(input)
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   await rm(folder, { recursive: true, force: true })

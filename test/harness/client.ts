@@ -7,7 +7,7 @@ import { codeIn } from './sign-in.ts'
 const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
 const password = 'Portico-demo-2026'
 
-/** Wraps fetch and records each exchange, so that `stop` checks the audit entries. */
+/** Lets `stop` check the audit entries of each exchange. */
 const watchedFetch =
   (portico: Portico): typeof fetch =>
   async (input, init) => {
@@ -26,7 +26,7 @@ const watchedFetch =
     return response
   }
 
-/** Creates a typed client that behaves like a browser behind the edge. Its requests and responses are recorded. */
+/** Behaves like a browser behind the edge, and records exchanges. */
 export const clientOf = <const P extends Portal>(
   portico: Portico,
   portal: P,
@@ -45,7 +45,14 @@ export const clientOf = <const P extends Portal>(
     },
   })
 
-/** Signs in a seeded account with the mailed code. */
-export const signInAs = async (portico: Portico, client: ClientFrame, email: string): Promise<void> => {
+/** Uses the mailed code, and steps up. */
+export const signInAs = async (
+  portico: Portico,
+  client: ClientFrame & Pick<Client<Portal>, 'sendStepUpCode' | 'stepUp'>,
+  email: string,
+): Promise<void> => {
   await client.signIn({ email, password, code: async () => codeIn((await portico.mailTo(email, 'login-code')).text) })
+  await client.sendStepUpCode({ body: { mfaMethod: 'EMAIL' } })
+  const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
+  await client.stepUp({ body: { mfaMethod: 'EMAIL', code } })
 }

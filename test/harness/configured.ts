@@ -5,16 +5,16 @@ import { dump } from 'js-yaml'
 import type { Variables } from '../../src/config/env.ts'
 import { type PorticoProcess, startProcess } from './process.ts'
 
-/** Starts a process with a temporary configuration file. */
 export const startConfigured = async (
   variables: Variables,
   configuration: object,
   role: 'gateway' | 'domains' = 'gateway',
+  nodeArguments: readonly string[] = [],
 ): Promise<PorticoProcess & { file: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump(configuration))
-  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role)
+  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role, nodeArguments)
   return {
     ...started,
     file,

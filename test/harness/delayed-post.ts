@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { requiredHeaders } from './http.ts'
 
-/** Sends a POST, but withholds the last byte until `until` resolves. */
+/** Withholds the last byte until `until` resolves. */
 export const postWithDelayedEnd = (
   url: string,
   { headers, bytes }: { headers: Record<string, string>; bytes: Uint8Array },

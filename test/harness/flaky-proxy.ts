@@ -4,14 +4,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export interface FlakyProxy {
   port: number
   /**
-   * Closes all connections. Then closes the next `times` connections, each as soon as the server sends `text`.
-   * Resolves after the last one.
+   * Closes all connections, and the next `times` ones as soon as the server sends `text`. Resolves after the last one.
    */
   cutAfter(text: string, times: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Starts a TCP proxy that closes connections on demand. */
 export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
   let fatal = { text: '', left: 0, resolve: () => {} }
   const clients = new Set<Socket>()

@@ -9,7 +9,6 @@ export const otherPassword = 'lantern~Quarry~Meadow~71'
 
 export const newEmail = (): string => `${randomUUID().slice(0, 8)}@people.test`
 
-/** A client with its own client hash and IP address. */
 export interface Client {
   hash: string
   ip: string
@@ -49,14 +48,13 @@ export const data = ({ status, text, body }: Answer) => {
 
 export const refusal = ({ status, body }: Answer): [number, string] => [status, body.code]
 
-/** Returns the token in the fragment of a mailed link. */
+/** The token is in the fragment. */
 export const linkToken = (text: string): string => {
   const token = /#token=([\w-]+)/.exec(text)?.[1]
   if (!token) throw new Error('no link in the mail')
   return token
 }
 
-/** Registers a new account and sets its password. */
 export const register = async (portico: Portico, email = newEmail(), by = client(portico)) => {
   const { sessionId } = data(await by.post('/auth/register/initiate', { email, turnstileToken: '' }))
   const { text } = await portico.mailTo(email, 'registration-code')
@@ -66,7 +64,7 @@ export const register = async (portico: Portico, email = newEmail(), by = client
   return { email, accountId: String(account.accountBizId), account }
 }
 
-/** Starts a login and returns the mailed code. */
+/** Returns the mailed code. */
 export const begin = async (portico: Portico, by: Client, email: string, password = goodPassword) => {
   const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password }))
   data(await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }))
@@ -74,24 +72,38 @@ export const begin = async (portico: Portico, by: Client, email: string, passwor
   return { sessionId: String(sessionId), code: codeIn(text), mfaMethods }
 }
 
-export const signInAs = async (
+type SignedIn = Session & { isNewDevice: boolean }
+
+/** Does not step up. */
+export const signInOnly = async (
   portico: Portico,
   by: Client,
   email: string,
   password = goodPassword,
-): Promise<Session & { isNewDevice: boolean }> => {
+): Promise<SignedIn> => {
   const { sessionId, code } = await begin(portico, by, email, password)
   return data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
 }
 
-/** Registers a new account and signs it in. */
-export const newcomer = async (portico: Portico, by = client(portico)) => {
+export const stepUp = async (portico: Portico, by: Client, email: string, token: string): Promise<void> => {
+  data(await by.post('/security/step-up/send', { mfaMethod: 'EMAIL' }, token))
+  const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
+  data(await by.post('/security/step-up', { mfaMethod: 'EMAIL', code }, token))
+}
+
+export const signInAs = async (...[portico, by, email, password]: Parameters<typeof signInOnly>): Promise<SignedIn> => {
+  const session = await signInOnly(portico, by, email, password)
+  await stepUp(portico, by, email, session.accessToken)
+  return session
+}
+
+/** By default with a step-up. */
+export const newcomer = async (portico: Portico, by = client(portico), enter = signInAs) => {
   const { email, accountId } = await register(portico, newEmail(), by)
-  const session = await signInAs(portico, by, email)
+  const session = await enter(portico, by, email)
   return { email, accountId, by, session, token: session.accessToken }
 }
 
-/** Waits for a security notice that contains `text`. */
 export const toldOf = async (portico: Portico, email: string, text: string): Promise<void> => {
   const texts = async () =>
     (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change').map((mail) => mail.text)

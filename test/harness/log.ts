@@ -6,13 +6,12 @@ export type LogLine = Record<string, unknown> & { level: string }
 export interface LogCapture {
   logger: Logger
   lines: LogLine[]
-  /** The same lines as unparsed text. */
+  /** Unparsed. */
   raw: string[]
-  /** Lines at level error or fatal. A test must expect each one. */
+  /** Levels error and fatal. A test must expect each line. */
   faults(): LogLine[]
 }
 
-/** Creates a real logger that keeps its lines in memory. */
 export const captureLog = (): LogCapture => {
   const lines: LogLine[] = []
   const raw: string[] = []

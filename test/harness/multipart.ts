@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto'
 export interface Part {
   name: string
   content: string | Uint8Array
-  /** A string is encoded as UTF-8. Bytes are sent unchanged. */
+  /** Strings are encoded as UTF-8. Bytes are sent unchanged. */
   fileName?: string | Uint8Array
   type?: string
 }
 
-/** Encodes a multipart form without escaping names. */
+/** Does not escape names. */
 export const encodeMultipart = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
   const boundary = `----portico${randomUUID()}`
   const chunks = parts.flatMap(({ name, content, fileName, type }) => {
@@ -30,10 +30,11 @@ export const encodeMultipart = (parts: readonly Part[]): { headers: { 'content-t
 
 const pngHead = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex')
 
-/** A file of `size` bytes that starts with a PNG header. */
+/** `size` bytes, starting with a PNG header. */
 export const png = (size = 200): Uint8Array => Buffer.concat([pngHead, Buffer.alloc(size - pngHead.length, 7)])
 
+/** `size` bytes, starting with a PDF header and different for each call. */
 export const pdf = (size = 200): Uint8Array => {
-  const head = Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')
+  const head = Buffer.from(`%PDF-1.7\n%\xe2\xe3\xcf\xd3\n%${randomUUID()}\n`, 'latin1')
   return Buffer.concat([head, Buffer.alloc(size - head.length, 0x20)])
 }

@@ -15,7 +15,7 @@ export interface TestNginx {
   stop(): Promise<void>
 }
 
-/** Whether nginx is installed. Throws if it is missing and CI=true. */
+/** Throws if nginx is missing and CI=true. */
 export const nginxIsInstalled = (): boolean => {
   try {
     accessSync(program, constants.X_OK)
@@ -55,7 +55,7 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once('connect', () => socket.destroy())
   })
 
-/** Starts nginx on a free loopback port. `locations` maps each location prefix to its proxy_pass URL. */
+/** `locations` maps each location prefix to its proxy_pass URL. */
 export const startNginx = async (locations: Record<string, string>): Promise<TestNginx> => {
   const port = await freePort()
   const directory = await mkdtemp(join(tmpdir(), 'portico-nginx-'))

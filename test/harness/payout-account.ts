@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** Input for withdrawalChannels.create. Each call returns a different account. */
+/** Returns a different account for each call. */
 export const payoutAccount = (changed: object = {}) => ({
   channelType: 'BANK',
   currency: 'USD',

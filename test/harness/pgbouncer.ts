@@ -11,7 +11,7 @@ import { freePort, runAs } from './postgres.ts'
 const program = '/usr/sbin/pgbouncer'
 
 export interface TestPooler {
-  /** URL of the same database through PgBouncer. */
+  /** The same database through PgBouncer. */
   url: string
   stop(): Promise<void>
 }
@@ -26,9 +26,7 @@ const answers = async (url: string): Promise<boolean> => {
     .finally(() => client.end().catch(() => undefined))
 }
 
-/**
- * Starts PgBouncer in transaction mode with `poolSize` server connections. Returns undefined if it is not installed.
- */
+/** Uses transaction mode. Returns undefined if PgBouncer is not installed. */
 export const startPgBouncer = async (databaseUrl: string, poolSize: number): Promise<TestPooler | undefined> => {
   if (!existsSync(program)) {
     if (process.env.CI === 'true') throw new Error('no PgBouncer to test with')

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
+import type { Domain } from '../../src/api/domain.ts'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
 import { bankingDomains } from '../../src/domains/index.ts'
@@ -21,36 +22,36 @@ export interface DevelopmentMail {
   html: string
   template: MailTemplate
   locale: string
-  /** Time in ISO 8601. */
+  /** ISO 8601. */
   at: string
 }
 
 export interface Portico {
-  /** Base URL. Each read returns the next replica. */
+  /** Each read returns the next replica. */
   readonly url: string
-  /** Base URLs of all replicas. */
   urls: string[]
-  /** Operations listener of the first replica. */
+  /** URL for the first replica. */
   operationsUrl: string
   settings: Configuration
   running: Running
   log: LogLine[]
   rawLog: string[]
-  /** Operations without a handler. */
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** Records a request that another client sent. `stop` then checks its audit entry. */
+  /** Records another client's request, whose audit entry `stop` checks. */
   recordCall(method: string, path: string, answer: Answer, call?: Call): void
-  /** Returns the newest development mail to an address. With `template`, waits for a mail of that template. */
+  /** With `template`, waits for a mail of that template. */
   mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
-  /** Returns every development mail to an address, newest first. */
+  /** Newest first. */
   mailsTo(address: string): Promise<DevelopmentMail[]>
-  /** Marks matching log lines as expected. `stop` fails on any other fault. */
+  /** `stop` fails on any other fault. */
   expectFault(matches: (line: LogLine) => boolean): void
   stop(): Promise<void>
 }
 
 export interface Options {
+  /** Domains in addition to Portico's own. */
+  domains?: readonly Domain[]
   variables?: Variables
   adjust?: (settings: Configuration) => void
 }
@@ -69,11 +70,11 @@ const upstream = (settings: Configuration, url: string): void => {
 const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
   (await fetch(`http://127.0.0.1:${operationsPort}/mail.json`)).json()
 
-const runBeside = (settings: Configuration, { logger }: LogCapture): Promise<Running> =>
-  startServer(bankingDomains, { ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
+const runBeside = (domains: readonly Domain[], settings: Configuration, { logger }: LogCapture): Promise<Running> =>
+  startServer(domains, { ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
 
-/** Starts the production composition on free ports, in the topology of the current project. */
-export const startPortico = async ({ variables = {}, adjust }: Options = {}): Promise<Portico> => {
+/** Starts the production composition in the project's topology. */
+export const startPortico = async ({ domains: added = [], variables = {}, adjust }: Options = {}): Promise<Portico> => {
   const store = await createStore()
   const operationsPort = await freePort()
   const settings = testSettings({ ...store.variables, ...variables }, (draft) => {
@@ -85,16 +86,18 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
   let domains: PorticoProcess | null = null
   const split = inject('topology') === 'split'
   if (split) {
-    // The domains process starts first. It needs the gateway's keys and the seeded store only for the first request.
+    // Starts first, but needs the gateway's keys and the store only for the first request.
     const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
-    const { access, money, codedValues, files, exports, jobs, audit } = settings
-    const configuration = { assertion, access, money, codedValues, files, exports, jobs, audit }
+    const { access, money, portals, codedValues, files, exports, jobs, audit } = settings
+    const configuration = { assertion, access, money, portals, codedValues, files, exports, jobs, audit }
     domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
     upstream(settings, domains.url)
   }
-  const running = await startServer(bankingDomains, settings, 'gateway', captured.logger)
-  // The second replica shares only the store and Redis with the first one. Calls alternate between the replicas.
-  const replicas = inject('topology') === 'replicas' ? [running, await runBeside(settings, captured)] : [running]
+  const served = [...bankingDomains, ...added]
+  const running = await startServer(served, settings, 'gateway', captured.logger)
+  // The replicas share only the store and Redis. Calls alternate between them.
+  const replicas =
+    inject('topology') === 'replicas' ? [running, await runBeside(served, settings, captured)] : [running]
   let turn = 0
   const nextUrl = () => `http://127.0.0.1:${replicas[turn++ % replicas.length]?.port}`
   const mailsTo = async (address: string): Promise<DevelopmentMail[]> => {

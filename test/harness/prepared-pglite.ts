@@ -8,7 +8,6 @@ import { copyDirectory, prepareOnce } from './prepared.ts'
 
 export interface TestPglite {
   pglite: PGlite
-  /** Closes the store and removes its files. */
   close(): Promise<void>
 }
 
@@ -34,8 +33,7 @@ const openCopy = async (name: string, fill: (directory: string) => Promise<void>
   return { pglite, close }
 }
 
-/** Opens an empty PGlite store. Copies a store that the run creates once, because `initdb` takes seconds. */
+/** Copies a store that the run creates once, because `initdb` takes seconds. */
 export const emptyPglite = (): Promise<TestPglite> => openCopy('embedded-empty', create)
 
-/** Opens a PGlite store with the whole schema. */
 export const migratedPglite = (): Promise<TestPglite> => openCopy('embedded-migrated', createMigrated)

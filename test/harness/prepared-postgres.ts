@@ -27,9 +27,7 @@ const migrateServer = async (url: string): Promise<void> => {
   }
 }
 
-/**
- * Starts an empty PostgreSQL server for one test file. Copies files that the run creates once, which saves `initdb`.
- */
+/** Copies a data directory that the run creates once, because `initdb` takes seconds. */
 export const emptyPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
   startPostgresCopy(
     await prepareOnce(inject('runFolder'), 'postgres-empty', (folder) => createPostgresFiles(folder)),
@@ -46,10 +44,9 @@ const startPrepared = async (
     extra,
   )
 
-/** Starts a PostgreSQL server with the whole schema. */
 export const migratedPostgres = (): Promise<TestPostgres | undefined> =>
   startPrepared('postgres-migrated', migrateServer)
 
-/** Starts a PostgreSQL server with the schema and the development accounts. */
+/** Has the development accounts. */
 export const seededPostgres = (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
   startPrepared('postgres-seeded', (url) => seed({ DATABASE_URL: url }), extra)

@@ -15,10 +15,7 @@ const acquire = (lock: string): Promise<boolean> =>
     () => false,
   )
 
-/**
- * Returns a folder that `fill` fills on first use, once per run. Concurrent workers wait for the first one. Tests must
- * work on copies and never change the folder.
- */
+/** Runs `fill` once per run. Concurrent workers wait for the first one. Tests must work on copies of the folder. */
 export const prepareOnce = async (
   runFolder: string,
   name: string,
@@ -46,7 +43,6 @@ export const prepareOnce = async (
   return folder
 }
 
-/** Copies a data directory to a new directory in the run folder. */
 export const copyDirectory = async (runFolder: string, template: string): Promise<Directory> => {
   const directory = join(runFolder, `copy-${randomUUID()}`)
   await cp(template, directory, { recursive: true })

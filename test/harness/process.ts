@@ -24,17 +24,26 @@ const waitUntilReady = async (operationsUrl: string, child: ChildProcess, output
   throw new Error(`the process did not get ready:\n${output()}`)
 }
 
-/** Starts `portico serve` on free ports in a separate process. */
-export const startProcess = async (
+export interface StartOptions {
+  /** Default: the clone. */
+  cwd?: string
+  env?: NodeJS.ProcessEnv
+  /** User and group of the process, if this one may change them. */
+  uid?: number
+}
+
+/** Uses free ports unless `variables` names them. */
+export const startCommand = async (
+  [program = '', ...args]: readonly string[],
   variables: Variables,
-  role: 'gateway' | 'domains' = 'gateway',
-  nodeArguments: readonly string[] = [],
+  { cwd = root, env = process.env, uid }: StartOptions = {},
 ): Promise<PorticoProcess> => {
   const [port, operationsPort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, [...nodeArguments, 'bin/portico.js', 'serve', '--role', role], {
-    cwd: root,
-    env: { ...process.env, PORT: String(port), OPS_PORT: String(operationsPort), ...variables, NODE_OPTIONS: '' },
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...env, PORT: String(port), OPS_PORT: String(operationsPort), ...variables, NODE_OPTIONS: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
   })
   let text = ''
   const collect = (chunk: Buffer) => {
@@ -58,3 +67,10 @@ export const startProcess = async (
     },
   }
 }
+
+export const startProcess = (
+  variables: Variables,
+  role: 'gateway' | 'domains' = 'gateway',
+  nodeArguments: readonly string[] = [],
+): Promise<PorticoProcess> =>
+  startCommand([process.execPath, ...nodeArguments, 'bin/portico.js', 'serve', '--role', role], variables)

@@ -3,16 +3,15 @@ import { createServer, type Socket } from 'node:net'
 
 export interface RawUpstream {
   url: string
-  /** Received text, one item per data event. */
+  /** One item per data event. */
   received: string[]
-  /** Number of requests received. */
   requests(): number
   close(): Promise<void>
 }
 
 export type Behaviour = (socket: Socket, request: string) => void
 
-/** Starts an upstream on raw sockets. The upstream can violate HTTP. */
+/** The upstream can violate HTTP. */
 export const startRawUpstream = async (behave: Behaviour): Promise<RawUpstream> => {
   const received: string[] = []
   const sockets = new Set<Socket>()
@@ -45,7 +44,6 @@ export const startRawUpstream = async (behave: Behaviour): Promise<RawUpstream> 
   }
 }
 
-/** A well-formed HTTP response. */
 export const rawResponse = (status: string, headers: Record<string, string>, body: string): string => {
   const fields = { 'content-length': String(Buffer.byteLength(body)), ...headers }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)

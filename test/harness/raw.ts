@@ -1,20 +1,18 @@
 import { connect } from 'node:net'
 
 export interface RawAnswer {
-  /** Text received until the connection closed or was silent for `silenceMs`. */
+  /** Until the connection closed or was silent for `silenceMs`. */
   text: string
   status: number | null
-  /** Number of responses. Request smuggling would produce two responses to one request. */
+  /** Request smuggling would produce two. */
   responses: number
   closed: boolean
 }
 
-/**
- * Number of timer ticks per `silenceMs`. A blocked event loop delays only one tick, so it does not count as silence.
- */
+/** Timer ticks per `silenceMs`. A blocked event loop delays only one, so it does not count as silence. */
 const looks = 10
 
-/** Sends raw bytes that HTTP libraries would refuse. Reads until the connection closes or is silent for `silenceMs`. */
+/** HTTP libraries would refuse these bytes. */
 export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs = 500): Promise<RawAnswer> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(baseUrl)
@@ -24,7 +22,7 @@ export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs =
     const done = () => {
       clearTimeout(timer)
       socket.destroy()
-      // A second status line can directly follow a body, without a line break.
+      // A second status line can follow a body without a line break.
       const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map((match) => Number(match[1]))
       resolve({ text, status: statuses[0] ?? null, responses: statuses.length, closed })
     }

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 
-/** An HTTP backend that records each request. Responds 200 below `/internal`, otherwise RESOURCE.NOT_FOUND. */
+/** Responds 200 below `/internal`, otherwise RESOURCE.NOT_FOUND. */
 export interface Recorder {
   url: string
-  /** `METHOD path` of each request, oldest first. */
+  /** `METHOD path`, oldest first. */
   requests: string[]
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | und
   return node && { node, busPort }
 }
 
-/** Waits until a master knows the slots of the other masters. Until then, it rejects keys with CLUSTERDOWN. */
+/** Until a master knows the slots of the others, it rejects keys with CLUSTERDOWN. */
 const hasSettled = async (node: TestRedis): Promise<void> => {
   for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.sendRequest('SET probe 1')); attempt++) {
     if (attempt >= 1_000) throw new Error('the Redis cluster did not form')
@@ -19,9 +19,7 @@ const hasSettled = async (node: TestRedis): Promise<void> => {
   }
 }
 
-/**
- * Starts a temporary cluster on loopback. The masters share the slots. Returns an empty list if Redis is not installed.
- */
+/** The masters share the slots. Empty if Redis is not installed. */
 export const startRedisCluster = async (masters = 3): Promise<TestRedis[]> => {
   const started = await Promise.all(Array.from({ length: masters }, startMaster))
   const all = started.filter((each) => each !== undefined)

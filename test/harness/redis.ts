@@ -8,13 +8,12 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from './postgres.ts'
 
-/** A temporary Redis server. */
 export interface TestRedis {
   url: string
   child: ChildProcess
-  /** Sends an inline command and returns the first response line. */
+  /** Sends an inline command and returns the first line. */
   sendRequest(command: string): Promise<string>
-  /** Sends an inline command and returns the full response. */
+  /** Returns the full response. */
   query(command: string): Promise<string>
   stop(): Promise<void>
 }
@@ -26,7 +25,7 @@ const program = (): string | undefined => {
         accessSync(join(folder, name), constants.X_OK)
         return join(folder, name)
       } catch {
-        // Not in this folder. Try the next one.
+        // Try the next folder.
       }
   return undefined
 }
@@ -42,11 +41,10 @@ const queryRedis = (port: number, command: string): Promise<string> =>
     socket.once('error', reject)
   })
 
-/** Sends an inline command and returns the first response line. */
 export const askRedis = async (port: number, command: string): Promise<string> =>
   (await queryRedis(port, command)).split('\r\n')[0] ?? ''
 
-/** Starts a Redis server on a free port. Returns undefined if Redis is not on PATH; with CI=true, throws instead. */
+/** Undefined if Redis is not on PATH; with CI=true, throws instead. */
 export const startRedis = async (extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> => {
   const path = program()
   if (!path) {
@@ -81,10 +79,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   }
 }
 
-/**
- * Fills a memory-limited server beyond its limit. Returns a function that frees the memory. Avoids scripts, because
- * Redis 8 counts their memory and frees it late.
- */
+/** Returns a function that frees the memory. Avoids scripts, whose memory Redis 8 counts and frees late. */
 export const fillRedis = async (redis: TestRedis | undefined): Promise<() => Promise<void>> => {
   await redis?.sendRequest('SETRANGE junk 20000000 x')
   if (!(await redis?.sendRequest('SET junk:2 x'))?.startsWith('-OOM')) throw new Error('Redis is not full')

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A TCP relay with a switchable target, to simulate a failover. */
+/** A TCP relay that can simulate a failover. */
 export interface Relay {
   port: number
-  /** Sends new connections to another port. Existing connections are unaffected. */
+  /** Existing connections are unaffected. */
   leadTo(port: number): void
-  /** Stops forwarding on existing connections without closing them, like a network that drops packets. */
+  /** Keeps connections open, like a network that drops packets. */
   silence(): void
-  /** Closes all connections. */
   cut(): void
   close(): Promise<void>
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Clock, fallbackLocale, invalid, type RequestContext } from '../../src/kernel/index.ts'
 
-/** Creates a request context with defaults. */
 export const createRequestContext = (clock: Clock, more: Partial<RequestContext> = {}): RequestContext => ({
   operationId: 'test',
   requestId: 'request-1',
@@ -20,7 +19,7 @@ export const createRequestContext = (clock: Clock, more: Partial<RequestContext>
   ...more,
 })
 
-/** Parses the input. Throws the same refusal as the pipeline. */
+/** Throws the same refusal as the pipeline. */
 export const parseInput = (schema: unknown, value: unknown): unknown => {
   if (!(schema instanceof z.ZodType)) return null
   const parsed = schema.safeParse(value)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'
 
-/** Role of serving replicas. It has the grants of docs/guides/postgresql.md and cannot create tables. */
+/** This role has the grants of docs/guides/postgresql.md and cannot create tables. */
 export const servingRole = 'serving'
 export const servingRights = [
   `CREATE ROLE ${servingRole} LOGIN`,
@@ -11,7 +11,7 @@ export const servingRights = [
   `GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${servingRole}`,
 ]
 
-/** The permissions that docs/guides/redis.md grants to Portico's Redis user. */
+/** The permissions of docs/guides/redis.md. */
 export const redisRights = (): string => {
   const text = readFileSync(join(root, 'docs/guides/redis.md'), 'utf8')
   const granted = /ACL SETUSER portico on '>…' ([^`]*)/.exec(text)?.[1]

@@ -16,7 +16,7 @@ const countIn = (plan: Plan, rows: Map<string, number>): void => {
   for (const part of plan.Plans ?? []) countIn(part, rows)
 }
 
-/** Counts the rows that read-only statements scan in each table, using EXPLAIN ANALYZE. */
+/** Uses EXPLAIN ANALYZE on read-only statements. Counts per table. */
 export const rowsRead = async (
   database: Database,
   work: (watched: Database) => Promise<unknown>,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../../src/database/index.ts'
 
-/** Returns every row of every table as text, prefixed with the table name. */
+/** As text, prefixed with the table name. */
 export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> => {
   const tables = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables
     WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`.execute(database)
@@ -12,10 +12,7 @@ export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> =
   return new Set(rows.map(({ reported }) => reported))
 }
 
-/**
- * Returns the secrets that occur unencrypted in any row, as text or as hex. The database should store only digests or
- * ciphertext.
- */
+/** Searches for text and hex. The database should store only digests or ciphertext. */
 export const storedInPlainText = async (database: Database, ...secrets: string[]): Promise<string[]> => {
   const rows = [...(await rowsOf(database))]
   const formsOf = (secret: string) => [secret, Buffer.from(secret).toString('hex')]

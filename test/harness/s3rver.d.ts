@@ -1,4 +1,4 @@
-/** Types of the S3 test server. The package has none. */
+/** The package has no types. */
 declare module '@20minutes/s3rver' {
   export default class S3rver {
     constructor(options: {

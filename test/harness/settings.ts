@@ -7,20 +7,25 @@ import { type Configuration, loadConfiguration, type UpstreamConfiguration } fro
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A PORTICO_SECRET_KEY that production accepts. */
+/** Production accepts it. */
 export const productionKey = hash('sha256', 'a secret key for tests', 'base64')
 
-/** Returns the development configuration with free ports and high limits. `adjust` can change it. */
+/** The development configuration with free ports and high limits. */
 export const testSettings = (
   variables: Variables,
   adjust: (settings: Configuration) => void = () => undefined,
 ): Configuration => {
   const settings = loadConfiguration({ PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'info', ...variables })
-  settings.listen = { host: '127.0.0.1', port: 0, operationsPort: 0 }
+  settings.listen = {
+    host: '127.0.0.1',
+    port: 0,
+    operationsPort: 0,
+    operationsHost: null,
+    operationsAllowedHosts: ['localhost'],
+  }
   adjust(settings)
   return settings
 }
 
-/** Returns an upstream configuration with defaults. */
 export const upstreamAt = (url: string, logged: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
   upstream.parse({ ...logged, url })

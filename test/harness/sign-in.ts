@@ -1,4 +1,6 @@
-import type { Portico } from './portico.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Call, send } from './http.ts'
+import type { DevelopmentMail, Portico } from './portico.ts'
 
 export interface Session {
   accessToken: string
@@ -14,22 +16,68 @@ export const codeIn = (text: string): string => {
   return code
 }
 
-/** Signs in with the password and the mailed code. The default password is the one of seeded accounts. */
-export const signIn = async (
-  portico: Pick<Portico, 'call' | 'mailTo'>,
+type Gateway = Pick<Portico, 'call' | 'mailTo'>
+
+const portalOf = (email: string): 'consumer' | 'system' => (/^(operator|checker)/.test(email) ? 'system' : 'consumer')
+
+/** Throws unless the status is 200. */
+const post = async (portico: Gateway, path: string, call: Call) => {
+  const answer = await portico.call('POST', path, call)
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
+  return answer.body.data
+}
+
+/** Uses the mailed code. The default password is the one of seeded accounts. */
+export const signInOnly = async (
+  portico: Gateway,
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
   password = developmentPassword,
-  portal: 'consumer' | 'system' = /^(operator|checker)/.test(email) ? 'system' : 'consumer',
+  portal = portalOf(email),
 ): Promise<Session> => {
-  const chain = `/web/v1/${portal}`
-  const post = async (path: string, body: object) => {
-    const answer = await portico.call('POST', chain + path, { body, headers })
-    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
-    return answer.body.data
-  }
-  const { sessionId } = await post('/auth/login/initiate', { email, password })
-  await post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
-  const { text } = await portico.mailTo(email, 'login-code')
-  return post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code: codeIn(text) })
+  const step = (path: string, body: object) => post(portico, `/web/v1/${portal}/auth/login/${path}`, { body, headers })
+  const { sessionId } = await step('initiate', { email, password })
+  await step('mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+  const code = codeIn((await portico.mailTo(email, 'login-code')).text)
+  return step('complete', { sessionId, mfaMethod: 'EMAIL', code })
 }
+
+export const stepUp = async (
+  portico: Gateway,
+  token: string,
+  email = 'owner@demo.test',
+  headers: Record<string, string> = {},
+  portal = portalOf(email),
+): Promise<void> => {
+  const step = (path: string, body: object) =>
+    post(portico, `/web/v1/${portal}/security/step-up${path}`, { body, headers, token })
+  await step('/send', { mfaMethod: 'EMAIL' })
+  const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
+  await step('', { mfaMethod: 'EMAIL', code })
+}
+
+/** Steps up with another mailed code. */
+export const signIn = async (
+  ...[portico, email = 'owner@demo.test', headers = {}, password, portal]: Parameters<typeof signInOnly>
+): Promise<Session> => {
+  const session = await signInOnly(portico, email, headers, password, portal)
+  await stepUp(portico, session.accessToken, email, headers, portal)
+  return session
+}
+
+/** For a gateway in another process. Waits for the first mail. */
+export const outboxOf =
+  ({ operationsUrl }: { operationsUrl: string }): Portico['mailTo'] =>
+  async (address, template) => {
+    for (let tries = 0; tries < 500; tries++) {
+      const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
+      const newest = mails.find((mail) => mail.to === address && (template === undefined || mail.template === template))
+      if (newest) return newest
+      await pause(20)
+    }
+    throw new Error(`no mail ${template ?? ''} to ${address}`)
+  }
+
+/** For a gateway in another process, with the development outbox. */
+export const signInAt = (gateway: { url: string; operationsUrl: string }, email?: string): Promise<Session> =>
+  signIn({ call: (method, path, call) => send(gateway.url, method, path, call), mailTo: outboxOf(gateway) }, email)

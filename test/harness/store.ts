@@ -29,7 +29,7 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
     await client.query(statement).finally(() => client.end())
   }
   await admin(`CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`)
-  // All processes of a deployment share the directory of stored files.
+  // All processes of a deployment share it.
   const directory = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
   return {
     variables: { DATABASE_URL: servedUrl(serverUrl, name), PORTICO_DATA_DIR: directory },
@@ -40,15 +40,6 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
   }
 }
 
-/**
- * Whether the servers of the current project are available. Suites that need them are otherwise skipped and reported.
- */
-export const storeIsAvailable = (): boolean => {
-  if (inject('topology') === 'embedded') return true
-  return inject('postgresUrl') !== null && (inject('topology') !== 'replicas' || inject('redisUrl') !== null)
-}
-
-/** Selects an unused Redis database number. */
 const ownRedis = async (): Promise<Variables> => {
   const url = inject('topology') === 'replicas' ? inject('redisUrl') : null
   if (!url) return {}
@@ -56,7 +47,7 @@ const ownRedis = async (): Promise<Variables> => {
   return { REDIS_URL: `${url}/${number.slice(1)}` }
 }
 
-/** Creates a migrated and seeded store for the current topology. */
+/** Migrated and seeded, in the project's topology. */
 export const createStore = async (): Promise<TestStore> => {
   if (inject('topology') === 'embedded') {
     const { directory, remove } = await seededDirectory()

@@ -9,7 +9,6 @@ import {
   trace,
 } from '@opentelemetry/api'
 
-/** An ended span. */
 export interface EndedSpan {
   name: string
   context: SpanContext
@@ -19,10 +18,7 @@ export interface EndedSpan {
   status: SpanStatus | null
 }
 
-/**
- * Creates a tracer that behaves like an SDK. It samples every span, continues the parent's trace and collects ended
- * spans.
- */
+/** Like an SDK, samples every span and continues the parent's trace. */
 export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
   const ended: EndedSpan[] = []
   const startSpan: Tracer['startSpan'] = (name, options = {}, around) => {

@@ -1,12 +1,10 @@
-/*
- * Entry point of `npm run bench`. Compares Portico with other servers, each in a separate process. See
- * docs/guides/load-test.md.
- */
+/* `npm run bench` compares Portico with other servers, each in a separate process. See docs/guides/load-test.md. */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { drawGrowth, growthTable, measureGrowth, type Scale } from './growth.ts'
 import { generator } from './load/spray.ts'
-import { readOptions, usage } from './options.ts'
-import { chart } from './report/chart.ts'
+import { type Options, readOptions, usage } from './options.ts'
+import { chart, page } from './report/chart.ts'
 import type { Outcome } from './report/outcome.ts'
 import { evaluate, table, verdictTable } from './report/table.ts'
 import { pinning } from './rig/processes.ts'
@@ -20,12 +18,22 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`)
 const machine = (): string =>
   `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}, load by ${generator}; ${pinning}`
 
+const measureLists = async (scale: Scale, { json, svg }: Options): Promise<number> => {
+  print(machine())
+  const growth = await measureGrowth(scale, print)
+  print(`\n${growthTable(growth)}`)
+  if (json) writeFileSync(json, JSON.stringify({ machine: machine(), growth }, null, 2))
+  if (svg) drawGrowth(growth, svg)
+  return 0
+}
+
 const measure = async (args: string[]): Promise<number> => {
   const options = readOptions(args)
   if (!options) {
     print(`${usage}\nscenarios: ${Object.keys(scenarios).join(', ')}`)
     return 0
   }
+  if (options.scale) return measureLists(options.scale, options)
   const names = options.scenarios.length > 0 ? options.scenarios : Object.keys(scenarios)
   const outcomes: Outcome[] = []
   print(machine())
@@ -45,12 +53,13 @@ const measure = async (args: string[]): Promise<number> => {
   }
   const verdicts = evaluate(targets, outcomes)
   const faults = outcomes.flatMap((outcome) => outcome.faults.map((fault) => `${outcome.scenario}: ${fault}`))
-  print(`\n${table(outcomes)}`)
-  for (const { scenario, notes } of outcomes) for (const note of notes) print(`${scenario}: ${note}`)
-  if (verdicts.length > 0) print(`\n${verdictTable(verdicts)}`)
+  const notes = outcomes.flatMap((outcome) => outcome.notes.map((note) => `${outcome.scenario}: ${note}`))
+  const tables = [table(outcomes), ...notes, ...(verdicts.length > 0 ? ['', verdictTable(verdicts)] : [])].join('\n')
+  print(`\n${tables}`)
   if (options.json)
     writeFileSync(options.json, JSON.stringify({ machine: machine(), options, outcomes, verdicts }, null, 2))
   if (options.svg) writeFileSync(options.svg, chart(outcomes, machine()))
+  if (options.html) writeFileSync(options.html, page(outcomes, machine(), tables))
   for (const fault of faults) print(`WRONG  ${fault}`)
   return faults.length > 0 ? 1 : 0
 }

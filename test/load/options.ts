@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { type Scale, scaleOf } from './growth.ts'
 import type { Kind } from './store/stores.ts'
 
 export interface Options {
@@ -8,26 +9,31 @@ export interface Options {
   connections: number
   profile: boolean
   memorySeconds: number
-  /** Store of the proxied, in-process and encrypted scenarios. */
+  /** Used by the proxied, in-process and encrypted scenarios. */
   store: Kind
-  /** Seconds after the start of the run. No scenario starts later. */
+  /** In seconds. No scenario starts later in the run. */
   limitSeconds: number
   json: string | null
   svg: string | null
+  html: string | null
+  /** Measures the growth of lists instead of scenarios. */
+  scale: Scale | null
 }
 
 export const usage = `npm run bench -- [options]
 
   --scenario NAME    one of them (may be given several times); all of them otherwise
-  --rounds N         measured rounds of each contender (5; 1 with --quick)
+  --rounds N         measured rounds of each contender (8; 1 with --quick)
   --seconds S        length of a round (3; 1 with --quick)
   --connections N    parallel connections of the load (64)
   --memory-seconds S length of the memory run (180; 9 with --quick)
   --store KIND       pglite or postgres for proxied, in-process and encrypted requests (pglite)
   --profile          a CPU profile of the gateway under load, run from its sources, with its ten costliest functions
-  --quick            under two minutes: fewer and shorter rounds (a full run takes ten)
+  --quick            one short round of each contender: shows that everything runs
+  --scale SIZE       small, medium or large: how lists grow with the store, without any scenario (large takes minutes)
   --json FILE        everything that was measured
   --svg FILE         a chart
+  --html FILE        a page with the chart and the tables
 `
 
 const whole = (text: string | undefined, otherwise: number): number => {
@@ -53,8 +59,10 @@ export const readOptions = (args: string[]): Options | null => {
       profile: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       store: { type: 'string', default: 'pglite' },
+      scale: { type: 'string' },
       json: { type: 'string' },
       svg: { type: 'string' },
+      html: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -62,14 +70,16 @@ export const readOptions = (args: string[]): Options | null => {
   const { quick } = values
   return {
     scenarios: values.scenario ?? [],
-    rounds: whole(values.rounds, quick ? 1 : 5),
+    rounds: whole(values.rounds, quick ? 1 : 8),
     seconds: whole(values.seconds, quick ? 1 : 3),
     connections: whole(values.connections, 64),
     memorySeconds: whole(values['memory-seconds'], quick ? 9 : 180),
     profile: values.profile,
     store: kindOf(values.store),
-    limitSeconds: quick ? 105 : 600,
+    limitSeconds: quick ? 160 : 1800,
     json: values.json ?? null,
     svg: values.svg ?? null,
+    html: values.html ?? null,
+    scale: scaleOf(values.scale),
   }
 }

@@ -11,7 +11,6 @@ const faultsOf = (part: string, schema: z.ZodType, value: unknown): string[] => 
 const dataOf = (reply: Json | undefined): unknown =>
   isJsonObject(reply) && reply.success === true ? reply.data : undefined
 
-/** Returns the schema violations of an example. */
 export const faultsOfExample = (operation: Operation, example: Partial<Exchanged>): string[] => {
   const { query, body, reply } = operation
   const { request } = example

@@ -6,7 +6,7 @@ import type { Exchanged, Observation } from './observation.ts'
 
 const examplesFile = new URL('../../../docs/examples.json', import.meta.url)
 
-/** Test files that inject faults or replace a service by a stub. Examples from other files take precedence. */
+/** These inject faults or use stubs. Other files' examples take precedence. */
 const odd = /^(upstream|observing|example-service|parsing|framing|perimeter|not-impl|replicas|secrets|whole-way)/
 
 const isEmpty = (data: Json | undefined): boolean => {
@@ -15,20 +15,22 @@ const isEmpty = (data: Json | undefined): boolean => {
   return data === null
 }
 
-/** Ranks examples: a lower number is a better example. */
+/** Lower is better. */
 const poverty = ({ chainId, exchanged: { reply } }: Observation & { kind: 'success' }): number =>
   (isJsonObject(reply) && isEmpty(reply.data) ? 2 : 0) + (chainId === 'api' ? 1 : 0)
 
 const sorted = <T>(map: ReadonlyMap<string, T>): Record<string, T> =>
   Object.fromEntries([...map].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-/** Creates the output folder for observations. The folder is null when recording is off. */
+/** Null when recording is off. */
 export const openRecordings = (): { folder: string | null; merge(): void } => {
   if (process.env.RECORD_EXAMPLES !== '1') return { folder: null, merge: () => undefined }
   const folder = mkdtempSync(join(tmpdir(), 'portico-examples-'))
   return {
     folder,
-    /** Writes the best example of each operation and the first of each refusal. Files are merged in name order. */
+    /**
+     * Keeps the best example of each operation and the first of each refusal. The name order makes this reproducible.
+     */
     merge: () => {
       const names = readdirSync(folder).toSorted()
       const files = [...names.filter((name) => !odd.test(name)), ...names.filter((name) => odd.test(name))]

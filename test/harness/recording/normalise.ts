@@ -1,10 +1,9 @@
 import { isJsonObject, type Json } from '../../../src/openapi/json.ts'
 
-/** Time of every example. */
 const epoch = Date.parse('2026-03-02T09:30:00.000Z')
 const dayMs = 86_400_000
 
-/** Replacements for fields that are secret or random. */
+/** Secret or random fields. */
 const masks: Readonly<Record<string, string>> = {
   accessToken: '<accessToken>',
   refreshToken: '<refreshToken>',
@@ -26,14 +25,14 @@ const masks: Readonly<Record<string, string>> = {
   clientHash: '<clientHash>',
 }
 
-/** Random local part of test addresses. */
+/** Local part of test addresses. */
 const newcomer = /\b[0-9a-f]{8}(?=@)/g
 const orderNo = /^([A-Z]{3})-\d{8}-[0-9A-Z]{12}$/
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const timestampPattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const isOpaque = (text: string): boolean => /^[\w+/=.-]{32,}$/.test(text) && /\d/.test(text)
 
-/** Moves a time to `epoch`. A future time keeps its distance in minutes. A past time becomes `epoch`. */
+/** A future time keeps its distance in minutes. A past time becomes `epoch`. */
 const shifted = (text: string, now: number): string => {
   const away = Date.parse(text) - now
   if (Math.abs(away) > 40_000 * dayMs) return text
@@ -43,8 +42,8 @@ const shifted = (text: string, now: number): string => {
 }
 
 /**
- * Returns a function that makes examples reproducible. The function numbers ids, moves times to `epoch`, shortens lists
- * and replaces secret or random values. `now` is the time of the exchange.
+ * Numbers ids, moves times to `epoch`, shortens lists and replaces secret or random values. `now` is the time of the
+ * exchange.
  */
 export const normaliser = (now: number): ((value: Json) => Json) => {
   const ids = new Map<string, string>()

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
-import type { Exchange } from '../../../src/client/index.ts'
+import type { HttpExchange } from '../../../src/client/index.ts'
 import { catalogue } from '../../../src/contract/index.ts'
 import { createRouter } from '../../../src/gateway/pipeline/router.ts'
 import { toJsonObject } from '../../../src/openapi/json.ts'
@@ -19,8 +19,8 @@ const record = (seen: Seen): void => {
 
 const route = createRouter(catalogue)
 
-/** Records encrypted exchanges of the typed client. The fetch wrapper sees only their ciphertext. */
-export const recordSealed = ({ method, path, request, status, reply, sealed }: Exchange): void => {
+/** The fetch wrapper sees only the ciphertext of these exchanges. */
+export const recordSealed = ({ method, path, request, status, reply, sealed }: HttpExchange): void => {
   if (folder === null || !sealed || reply === null) return
   const { pathname, search } = new URL(path, 'http://gateway')
   const json = toJsonObject({ request: request ?? undefined, reply })
@@ -33,7 +33,7 @@ export const recordSealed = ({ method, path, request, status, reply, sealed }: E
   })
 }
 
-/** With RECORD_EXAMPLES=1, records the requests of a test file and writes the examples to the run's folder. */
+/** With RECORD_EXAMPLES=1, writes the examples to the run's folder. */
 if (folder !== null) {
   const usual = globalThis.fetch
   const watched = watchedFetch(usual, record)

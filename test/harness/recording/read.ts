@@ -6,7 +6,7 @@ import { faultsOfExample } from './check.ts'
 import { normaliser } from './normalise.ts'
 import type { Exchanged, Observation } from './observation.ts'
 
-/** A plaintext request and its response. */
+/** A request and its response in plaintext. */
 export interface Seen {
   match: RouteMatch
   query: string
@@ -26,7 +26,7 @@ const refusalOf = (reply: Json): Observation | null => {
   return { kind: 'refusal', code: reply.code, reply: normaliser(0)(reply) }
 }
 
-/** Returns the example, or null if the request or the response violates its schema. */
+/** Null if the request or the response violates its schema. */
 export const observationOf = ({ match, query, request, status, reply }: Seen): Observation | null => {
   const { operation, chainId, params } = match
   if (status >= 400) return refusalOf(reply)

@@ -35,7 +35,7 @@ const replyOf = async (response: Response): Promise<Json> => {
 
 const isSealed = (request: Json | undefined): boolean => isJsonObject(request) && typeof request.payload === 'string'
 
-/** Wraps fetch. Passes each unencrypted request with an English response to `query`. */
+/** Calls `query` with each unencrypted request whose response is in English. */
 export const watchedFetch = (fetch: typeof globalThis.fetch, query: (seen: Seen) => void) => {
   const underWay = new Set<Promise<void>>()
 
@@ -43,7 +43,7 @@ export const watchedFetch = (fetch: typeof globalThis.fetch, query: (seen: Seen)
     const match = matchOf(init.method ?? 'GET', url.pathname)
     const isEnglish = (new Headers(init.headers).get('x-locale') ?? 'en') === 'en'
     if (!match || !isEnglish || init.method === 'HEAD') return
-    // Clone the response first. Cloning fails after the caller has read the body.
+    // Cloning fails after the caller has read the body.
     const reply = await replyOf(response)
     const request = response.ok ? await requestOf(match, init) : undefined
     if (isSealed(request) && match.operation.policy.channel === 'optional') return
@@ -53,7 +53,7 @@ export const watchedFetch = (fetch: typeof globalThis.fetch, query: (seen: Seen)
   const watched: typeof globalThis.fetch = async (input, init = {}) => {
     const response = await fetch(input, init)
     if (input instanceof Request) return response
-    // Tests send malformed requests on purpose. A request that cannot be parsed is not an example.
+    // Tests send malformed requests on purpose, which are not examples.
     const watching = watch(new URL(input), init, response).catch(() => undefined)
     underWay.add(watching)
     void watching.then(() => underWay.delete(watching))

@@ -12,7 +12,7 @@ const dataOf = async <T>(response: Response): Promise<T> => {
   return data
 }
 
-/** Opens a secure channel session. `seal` encrypts each body with the next sequence number. */
+/** `seal` encrypts each body with the next sequence number. */
 export const openChannel = async (gateway: Gateway, headers: Record<string, string>) => {
   const folder = `${gateway.url}${chain}/secure-channel`
   const { keyId, publicKey } = await dataOf<{ keyId: string; publicKey: string }>(

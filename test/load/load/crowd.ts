@@ -5,7 +5,6 @@ import { logIn } from './login.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { Person } from './transfer.ts'
 
-/** Signs in many users with limited concurrency. */
 export const signInAll = async (
   gateway: Gateway,
   mailbox: Mailbox,

@@ -3,13 +3,10 @@ import { type Line, openLine } from './line.ts'
 
 export interface Drive {
   url: string
-  /** Number of concurrent loops. Each loop has a separate connection. */
+  /** Each loop has a separate connection. */
   loops: number
   seconds: number
-  /**
-   * Maximum steps per second of all loops. Unlimited if omitted. With a pace, latency starts at the scheduled time of a
-   * step and therefore includes stalls.
-   */
+  /** Maximum steps per second of all loops. Latency then starts at the scheduled time and includes stalls. */
   pace?: number
   step(line: Line, loop: number): Promise<void>
 }
@@ -17,13 +14,12 @@ export interface Drive {
 export interface Driven {
   done: number
   seconds: number
-  /** Durations of the steps, in milliseconds. */
+  /** In milliseconds. */
   latencies: number[]
-  /** One error message for each failed step. */
   failures: string[]
 }
 
-/** Runs steps for `seconds` and waits for the pending ones. The number of acknowledged steps is therefore exact. */
+/** Waits for pending steps, so that acknowledged steps are counted exactly. */
 export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise<Driven> => {
   const latencies: number[] = []
   const failures: string[] = []
@@ -54,6 +50,5 @@ export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise
   return { done: latencies.length, seconds: took, latencies, failures }
 }
 
-/** Formats the number of failures and the first message. Returns an empty list if nothing failed. */
 export const formatFailures = (name: string, { failures }: Driven): string[] =>
   failures.length === 0 ? [] : [`${name}: ${failures.length} failed, first: ${failures[0]?.slice(0, 300)}`]

@@ -30,7 +30,7 @@ const headOf = ({ method, path, headers, body = '' }: Ask, host: string): string
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${fields.join('')}${length}\r\n`
 }
 
-/** Returns the first complete response and its length. Returns undefined while the response is incomplete. */
+/** Undefined while the response is incomplete. */
 const answerIn = (text: string): { reply: Reply; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
@@ -42,10 +42,7 @@ const answerIn = (text: string): { reply: Reply; length: number } | undefined =>
   return { reply: { status: Number(head.slice(9, 12)), body: text.slice(end + 4, length) }, length }
 }
 
-/**
- * Opens a raw-socket client, for requests that vary and responses that must be checked. Uses a third of the CPU time of
- * an HTTP library.
- */
+/** For varying requests and checked responses. Uses a third of the CPU time of an HTTP library. */
 export const openLine = async (url: string): Promise<Line> => {
   const { hostname, port, host } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })

@@ -16,7 +16,6 @@ const post = async (line: Line, path: string, body: object, headers: Record<stri
   return data
 }
 
-/** Signs in with a password and a mailed code. Returns the headers for further requests. */
 export const logIn = async (line: Line, mailbox: Mailbox, email: string): Promise<Record<string, string>> => {
   const headers = perimeter(`client-of-${email}`)
   const { sessionId } = await post(line, '/auth/login/initiate', { email, password }, headers)

@@ -4,14 +4,14 @@ import { SMTPServer } from 'smtp-server'
 import { codeIn } from '../../harness/sign-in.ts'
 
 export interface Mailbox {
-  /** SMTP URL for the setting SMTP_URL. */
+  /** For the setting SMTP_URL. */
   url: string
-  /** Resolves with the next code mailed to an address. The mail may have arrived already. */
+  /** Resolves with the next code for an address, even if it has arrived already. */
   code(address: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts an SMTP server that keeps only the mailed codes. */
+/** Keeps only the mailed codes. */
 export const openMailbox = async (): Promise<Mailbox> => {
   const codes = new Map<string, string>()
   const waiting = new Map<string, (code: string) => void>()

@@ -6,7 +6,7 @@ import type { Gateway } from '../rig/gateway.ts'
 export const password = 'Portico-demo-2026'
 export const chain = '/web/v1/consumer'
 
-/** The headers that every request needs, with the values that the edge and a browser send. */
+/** With the values that an edge and a browser send. */
 export const perimeter = (client = 'bench-client', ip = '203.0.113.7'): Record<string, string> => ({
   'x-portal-access-code': 'consumer-dev',
   'x-request-id': randomUUID(),
@@ -20,7 +20,7 @@ export const perimeter = (client = 'bench-client', ip = '203.0.113.7'): Record<s
   'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36',
 })
 
-/** Returns the newest code mailed to an address. Reads the development outbox. */
+/** Reads the development outbox. */
 const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
   for (let attempt = 0; attempt < 100; attempt++) {
     const mails: { to: string; text: string }[] = JSON.parse(
@@ -32,7 +32,6 @@ const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
   throw new Error(`no mail to ${email}`)
 }
 
-/** Signs in an account. Returns the headers for its requests. */
 export const signIn = async (gateway: Gateway, email = 'owner@demo.test'): Promise<Record<string, string>> => {
   const headers = perimeter()
   const client = createClient({

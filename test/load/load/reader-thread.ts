@@ -1,4 +1,4 @@
-/* Worker thread of reader.ts. Receives a duration in seconds and returns the measurements. */
+/* Receives a duration in seconds and returns the measurements. */
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -7,12 +7,12 @@ import type { Reading } from './reader.ts'
 
 const niceness = -15
 
-/** Raises this thread's priority above the load. Works only on Linux and with permission. */
+/** Raises this thread's priority. Works only on Linux and with permission. */
 const goFirst = (): void => {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), niceness)
   } catch {
-    // Not permitted. The measured times then include waiting for the core that the load uses.
+    // The load then delays the measurement.
   }
 }
 

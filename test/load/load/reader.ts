@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Drive, Driven } from './drive.ts'
 
-/** GET requests at a constant rate. */
 export interface Reading extends Pick<Drive, 'url' | 'loops'> {
   pace: number
   path: string
@@ -14,10 +13,7 @@ export interface Reader {
   stop(): Promise<number>
 }
 
-/**
- * Starts a worker thread that measures. Logins block the main event loop for up to 20 ms, which would distort the
- * latency.
- */
+/** Uses a worker thread, because logins block the main event loop for up to 20 ms. */
 export const openReader = (reading: Reading): Reader => {
   const worker = new Worker(new URL('reader-thread.ts', import.meta.url), { workerData: reading })
   return {

@@ -1,10 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { toolPath } from '../../../scripts/tool.ts'
 import { onPath, runToEnd } from '../rig/processes.ts'
 
-/** A request that is sent repeatedly on many connections. */
 export interface Shot {
   method: 'GET' | 'POST'
   url: string
@@ -15,10 +14,10 @@ export interface Shot {
 export interface Hits {
   requests: number
   seconds: number
-  /** Median latency in milliseconds. `p99` has the same unit. */
+  /** In milliseconds, like `p99`. */
   p50: number
   p99: number
-  /** Number of responses other than 2xx, plus broken connections. */
+  /** Responses other than 2xx, and broken connections. */
   failures: number
 }
 
@@ -31,7 +30,7 @@ const milliseconds = (text: string): number => {
 
 const numberIn = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0)
 
-/** Converts a text to a Lua string literal. For header values and JSON bodies, Lua's escapes equal JSON's. */
+/** For header values and JSON bodies, Lua's escapes equal JSON's. */
 const luaText = (text: string): string => JSON.stringify(text)
 
 const wrk = async (shot: Shot, connections: number, seconds: number): Promise<Hits> => {
@@ -66,13 +65,13 @@ interface Autocannon {
 const autocannon = async (shot: Shot, connections: number, seconds: number): Promise<Hits> => {
   const headers = Object.entries(shot.headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const body = shot.body === undefined ? [] : ['-b', shot.body]
-  const script = fileURLToPath(import.meta.resolve('autocannon'))
+  const script = toolPath('autocannon')
   const fixed = ['--json', '-c', String(connections), '-d', String(seconds), '-t', '20', '-m', shot.method]
   const text = await runToEnd('load', process.execPath, [script, ...fixed, ...headers, ...body, shot.url])
   const { non2xx, errors, duration, latency, '2xx': good }: Autocannon = JSON.parse(text)
   return { requests: good + non2xx, seconds: duration, p50: latency.p50, p99: latency.p99, failures: non2xx + errors }
 }
 
-/** Sends the request with wrk. If wrk is not installed, uses autocannon, which needs more CPU time. */
+/** Uses wrk, or autocannon, which needs more CPU time. */
 export const spray = (shot: Shot, connections: number, seconds: number): Promise<Hits> =>
   (generator === 'wrk' ? wrk : autocannon)(shot, connections, seconds)

@@ -1,7 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { type PlannedRequest, planTransfer, smallAmount } from '../../../src/load/scenarios.ts'
 import type { SeededAccount } from '../store/accounts.ts'
 import type { Line } from './line.ts'
-import { chain } from './people.ts'
+import { readerOf, sendPlanned, walletOf } from './planned.ts'
 
 export interface Person extends SeededAccount {
   headers: Record<string, string>
@@ -10,7 +11,6 @@ export interface Person extends SeededAccount {
 const other = (people: readonly SeededAccount[], index: number): number =>
   (index + randomInt(1, people.length)) % people.length
 
-/** The acknowledged orders and the number of repeated requests. */
 export interface Acknowledged {
   orders: string[]
   repeats: number
@@ -18,13 +18,12 @@ export interface Acknowledged {
 
 const oneIn = 50
 
-/** Transfers to a random wallet. Sometimes repeats the request and checks that the same order is returned. */
+/** Sometimes repeats a request and checks that the same order is returned. */
 export const transferStep = (people: readonly Person[], wallets: readonly SeededAccount[], reported: Acknowledged) => {
-  const send = async (line: Line, headers: Record<string, string>, body: string): Promise<string> => {
-    const reply = await line.sendRequest({ method: 'POST', path: `${chain}/transfer/command/create`, headers, body })
-    if (reply.status !== 200) throw new Error(`${reply.status} ${reply.body}`)
-    const { data }: { data: { bizId: string; transferStatus: { code: string } } } = JSON.parse(reply.body)
-    if (data.transferStatus.code !== 'COMPLETED') throw new Error(`not completed: ${reply.body}`)
+  const send = async (line: Line, headers: Record<string, string>, request: PlannedRequest): Promise<string> => {
+    const body = await sendPlanned(line, headers, request)
+    const { data }: { data: { bizId: string; transferStatus: { code: string } } } = JSON.parse(body)
+    if (data.transferStatus.code !== 'COMPLETED') throw new Error(`not completed: ${body}`)
     return data.bizId
   }
   return async (line: Line): Promise<void> => {
@@ -32,17 +31,18 @@ export const transferStep = (people: readonly Person[], wallets: readonly Seeded
     const index = wallets.findIndex(({ wallet }) => wallet === person?.wallet)
     const target = wallets[other(wallets, index)]
     if (!person || !target) throw new RangeError('nobody to transfer')
-    const headers = { ...person.headers, 'x-workspace-id': person.workspace, 'x-request-id': randomUUID() }
-    const body = JSON.stringify({
-      sourceWalletBizId: person.wallet,
-      targetWalletBizId: target.wallet,
-      amount: `${randomInt(1, 10)}.00`,
-      currency: 'USD',
-    })
-    const order = await send(line, headers, body)
+    const requestId = randomUUID()
+    const terms = {
+      source: walletOf(person),
+      target: walletOf(target),
+      amount: smallAmount('USD', { integer: randomInt }),
+      clientReference: requestId,
+    }
+    const request = planTransfer(readerOf(person), terms, { requestId, seal: false }, () => undefined)
+    const order = await send(line, person.headers, request)
     reported.orders.push(order)
     if (randomInt(oneIn) > 0) return
     reported.repeats += 1
-    if ((await send(line, headers, body)) !== order) throw new Error('a repeated request was done twice')
+    if ((await send(line, person.headers, request)) !== order) throw new Error('a repeated request was done twice')
   }
 }

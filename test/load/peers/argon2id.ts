@@ -1,7 +1,7 @@
 import { hash, verify } from '@node-rs/argon2'
 import { serveRuns } from './runs.ts'
 
-/* Hashes with argon2id only, with the gateway's cost and concurrency limit. The rate is an upper bound for logins. */
+/* Uses the gateway's cost and concurrency limit. The rate is an upper bound for logins. */
 const password = 'Portico-demo-2026'
 const hashed = await hash(password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
 

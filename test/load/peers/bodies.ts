@@ -1,6 +1,6 @@
 import { developmentIds } from '../../../src/seed/development.ts'
 
-/* Upstream response bodies of about 400 bytes. The schemas of the proxied operations accept them. */
+/* About 400 bytes each. The schemas of the proxied operations accept them. */
 
 const { mainUsd, savingsUsd, workspace } = developmentIds
 const at = '2026-01-31T12:00:00.000Z'

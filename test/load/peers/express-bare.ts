@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import express from 'express'
 import { createProxyMiddleware } from 'http-proxy-middleware'
 
-/* Express with http-proxy-middleware. Checks nothing. */
+/* http-proxy-middleware without checks. */
 const target = process.env.UPSTREAM ?? ''
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import express from 'express'
 
-/* Plain Express that sends the gateway's response body with `res.json`. */
+/* Sends the gateway's response body with `res.json`. */
 const value: unknown = JSON.parse(readFileSync(process.env.BODY ?? '', 'utf8'))
 
 express()

@@ -4,7 +4,7 @@ import { Kysely, PGliteDialect, sql } from 'kysely'
 import { accounts, parametrised, schema, statements } from './plain-transfer.ts'
 import { serveRuns } from './runs.ts'
 
-/* Runs the plain transfer statements through Kysely on PGlite. The data is on disk. */
+/* Runs the plain transfer statements on PGlite, with data on disk. */
 const pglite = await PGlite.create({
   dataDir: process.env.DATA ?? '',
   postgresqlconf: ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB'],

@@ -1,4 +1,4 @@
-/** Configures nginx as a proxy with a single process. */
+/** A single process. */
 export const nginxConfiguration = (port: number, upstream: string, folder: string): string => `
 daemon off;
 master_process off;

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { people } from '../store/accounts.ts'
 
-/* A double-entry transfer as plain SQL in pgbench syntax. Used with PostgreSQL, and with Kysely on PGlite. */
+/* In pgbench syntax, for PostgreSQL and for Kysely on PGlite. */
 export const accounts = people
 
 export const schema = [
@@ -16,7 +16,7 @@ export const schema = [
   `INSERT INTO plain_accounts SELECT n, 1000000000, now() FROM generate_series(1, ${accounts}) AS n`,
 ]
 
-/** The statements between BEGIN and COMMIT. */
+/** Run between BEGIN and COMMIT. */
 export const statements = [
   `INSERT INTO plain_requests VALUES (:id::uuid, '{"status": "COMPLETED"}', now())`,
   'SELECT id, balance FROM plain_accounts WHERE id IN (:source, :target) ORDER BY id FOR UPDATE',
@@ -27,7 +27,7 @@ export const statements = [
   `INSERT INTO plain_audit (action, transfer, created_at) VALUES ('transfers.create', :id::uuid, now())`,
 ]
 
-/** The transfer as a pgbench script. The script generates ids from 60 random bits, which saves a round trip. */
+/** Generates ids from 60 random bits, which saves a round trip. */
 export const pgbenchScript = [
   `\\set source random(1, ${accounts})`,
   `\\set target 1 + (:source + random(0, ${accounts - 2})) % ${accounts}`,
@@ -42,7 +42,7 @@ export const pgbenchScript = [
   'COMMIT;',
 ].join('\n')
 
-/** Replaces the variables of a statement by parameters. */
+/** Replaces variables by parameters. */
 export const parametrised = (statement: string, values: Record<string, string | number>): RawBuilder<unknown> => {
   const parts = statement.split(/(?<!:):(\w+)/)
   return sql.join(

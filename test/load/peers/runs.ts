@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** Serves `GET /run?seconds=S`: runs the work with a fixed concurrency and returns how often it completed. */
+/** `GET /run?seconds=S` runs the work concurrently and returns the number of completions. */
 export const serveRuns = (atOnce: number, work: () => Promise<unknown>): void => {
   const run = async (seconds: number) => {
     const begun = performance.now()

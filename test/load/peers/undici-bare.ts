@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 
-/* node:http with undici's `dispatch`. Checks nothing. */
+/* undici's `dispatch` without checks. */
 const pool = new Pool(process.env.UPSTREAM ?? '', { connections: 64, pipelining: 1 })
 
 createServer((request, response) => {
@@ -16,7 +16,7 @@ createServer((request, response) => {
         response.writeHead(status, fields)
       },
       onResponseData: (controller, chunk) => {
-        // A disconnected client emits no `drain` event. If the upstream connection were paused, the pool would lose it.
+        // A disconnected client emits no `drain` event, so the pool would lose a paused connection.
         if (response.write(chunk) || response.destroyed) return
         controller.pause()
         response.once('drain', () => controller.resume())

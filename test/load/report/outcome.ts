@@ -1,17 +1,17 @@
-/** Measurements of one contender. Each list has one value per round. */
+/** Each list has one value per round. */
 export interface Row {
   scenario: string
   contender: string
-  /** What is counted: requests, logins or transfers. */
+  /** Requests, logins or transfers. */
   unit: string
   perSecond: number[]
   p50: number[]
   p99: number[]
-  /** CPU seconds per 10,000 units. Empty if the contender has no separate process. */
+  /** Seconds per 10,000 units. Empty if the contender has no separate process. */
   cpu: number[]
 }
 
-/** A measurement that a target can refer to. `values` has one value per round. */
+/** A target refers to a figure by its id. `values` has one value per round. */
 interface Figure {
   id: string
   values: number[]
@@ -21,9 +21,9 @@ export interface Outcome {
   scenario: string
   rows: Row[]
   figures: Figure[]
-  /** Remarks that are printed below the table. */
+  /** Printed below the table. */
   notes: string[]
-  /** Incorrect responses and failed checks. A run with faults fails. */
+  /** Incorrect responses and failed checks, which fail the run. */
   faults: string[]
   profiles: string[]
 }

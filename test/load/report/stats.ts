@@ -5,16 +5,16 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
 }
 
-/** Returns the value at a quantile. `share` is between 0 and 1. */
+/** `share` is between 0 and 1. */
 export const quantile = (values: readonly number[], share: number): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Returns half the range of the values, divided by their median. */
+/** Half the range, divided by the median. */
 export const spread = (values: readonly number[]): number =>
   (Math.max(...values) - Math.min(...values)) / 2 / median(values)
 
-/** Returns the ratio of each round. Noise in a round affects both values and cancels out. */
+/** Ratios per round: noise in a round affects both values and cancels out. */
 export const ratios = (these: readonly number[], those: readonly number[]): number[] =>
   these.map((value, round) => value / (those[round] ?? Number.NaN))

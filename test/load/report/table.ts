@@ -51,7 +51,7 @@ export interface Verdict extends Target {
   reached: boolean
 }
 
-/** Compares the measurements with the targets. Skips targets that were not measured. */
+/** Skips targets that were not measured. */
 export const evaluate = (targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] =>
   targets.flatMap((target) => {
     const figure = outcomes.flatMap(({ figures }) => figures).find(({ id }) => id === target.figure)
@@ -60,7 +60,8 @@ export const evaluate = (targets: readonly Target[], outcomes: readonly Outcome[
     return [{ ...target, value, spread: spread(figure.values), reached: reached(target, value) }]
   })
 
-const bound = ({ atLeast, atMost }: Target): string => (atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`)
+const bound = ({ atLeast, atMost }: Target): string =>
+  atLeast === undefined ? `≤ ${atMost}` : `≥ ${Number(atLeast.toFixed(2))}`
 
 export const verdictTable = (verdicts: readonly Verdict[]): string =>
   aligned([

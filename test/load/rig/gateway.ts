@@ -6,23 +6,23 @@ import type { Rig } from './workspace.ts'
 
 export interface Gateway extends Started {
   operationsUrl: string
-  /** Path of the CPU profile. Null without `--profile`. */
+  /** Null without `--profile`. */
   profiling: string | null
 }
 
 export interface GatewayOptions {
   name?: string
   place?: Place
-  /** Environment variables, such as DATABASE_URL, PORTICO_DATA_DIR and SMTP_URL. */
+  /** Such as DATABASE_URL, PORTICO_DATA_DIR and SMTP_URL. */
   variables?: Variables
-  /** Settings that override the benchmark's configuration file. */
+  /** Overrides the benchmark's configuration file. */
   configuration?: object
   profile?: boolean
 }
 
 const preload = import.meta.resolve('./profiler.ts')
 
-/** Starts `portico serve` with all features and a log file. Only PORTICO_RATE_LIMIT_SCALE differs from production. */
+/** Starts a gateway with all features and a log file. Only PORTICO_RATE_LIMIT_SCALE differs from production. */
 export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<Gateway> => {
   const { name = 'portico', place = 'measured', variables = {}, configuration = {}, profile = false } = options
   const [port, operationsPort] = [await freePort(), await freePort()]
@@ -33,7 +33,7 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    // Run from the TypeScript sources, because the profile then shows their file names.
+    // The profile of the TypeScript sources shows their file names.
     args: profile ? ['--import', preload, 'src/cli.ts', 'serve'] : ['bin/portico.js', 'serve'],
     port,
     log: rig.file(`${name}-${port}.log`),

@@ -1,14 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { freePort } from '../../harness/postgres.ts'
+import { peerAccount } from '../peers/account.ts'
+import { haproxyConfiguration } from '../peers/haproxy.ts'
 import { nginxConfiguration } from '../peers/nginx.ts'
 import { onPath, type Place, type Started, start } from './processes.ts'
 import type { Rig } from './workspace.ts'
 
 const files = {
   'express-composed': import.meta.resolve('../peers/express-composed.ts'),
+  'express-tuned': import.meta.resolve('../peers/express-tuned.ts'),
   'express-bare': import.meta.resolve('../peers/express-bare.ts'),
   'fastify-bare': import.meta.resolve('../peers/fastify-bare.ts'),
   'undici-bare': import.meta.resolve('../peers/undici-bare.ts'),
@@ -19,7 +22,6 @@ const files = {
 }
 export type Peer = keyof typeof files
 
-/** Starts a peer or the shared upstream in a separate process. */
 export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> => {
   const port = await freePort()
   return rig.stopAtEnd(
@@ -46,25 +48,50 @@ const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
   )
 }
 
-/** Creates a key pair and a valid token for the proxy that verifies tokens. */
-const peerToken = async () => {
-  const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true })
+/** Debian's package contains ES256 verification (HAProxy 2.5 or newer). */
+const startHaproxy = async (rig: Rig, upstream: string, pem: string): Promise<Started> => {
+  const port = await freePort()
+  const [configuration, key] = [rig.file('haproxy.cfg'), rig.file('haproxy.pem')]
+  writeFileSync(key, pem)
+  writeFileSync(configuration, haproxyConfiguration(port, upstream, key))
+  return rig.stopAtEnd(
+    await start({
+      name: 'haproxy',
+      place: 'measured',
+      command: 'haproxy',
+      args: ['-db', '-f', configuration],
+      port,
+      log: rig.file('haproxy.log'),
+    }),
+  )
+}
+
+const peerKeys = async () => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const token = await new SignJWT({ sid: '01990000-0000-7000-8000-0000000000bb' })
-    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
     .setIssuer('peer')
     .setAudience('peer')
-    .setSubject('01990000-0000-7000-8000-0000000000cc')
+    .setSubject(peerAccount)
     .setIssuedAt()
     .setExpirationTime('2h')
     .sign(privateKey)
-  return { token, jwk: JSON.stringify(await exportJWK(publicKey)) }
+  return {
+    token,
+    pem: await exportSPKI(publicKey),
+    env: {
+      PEER_JWK: JSON.stringify(await exportJWK(publicKey)),
+      PEER_PRIVATE_JWK: JSON.stringify(await exportJWK(privateKey)),
+    },
+  }
 }
 
-/** Starts all proxies in front of one upstream. Returns them and the token for the proxy that verifies tokens. */
+/** One upstream serves all proxies. `token` is for the proxies that verify tokens. */
 export const startProxies = async (rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> => {
-  const { token, jwk } = await peerToken()
-  const env = { UPSTREAM: upstream, PEER_JWK: jwk }
-  const names = ['express-composed', 'express-bare', 'fastify-bare', 'undici-bare'] as const
-  const peers = await Promise.all(names.map((name) => startPeer(rig, name, env, 'measured')))
-  return { peers: onPath('nginx') ? [...peers, await startNginx(rig, upstream)] : peers, token }
+  const { token, pem, env } = await peerKeys()
+  const names = ['express-composed', 'express-tuned', 'express-bare', 'fastify-bare', 'undici-bare'] as const
+  const peers = await Promise.all(names.map((name) => startPeer(rig, name, { UPSTREAM: upstream, ...env }, 'measured')))
+  if (onPath('haproxy')) peers.push(await startHaproxy(rig, upstream, pem))
+  if (onPath('nginx')) peers.push(await startNginx(rig, upstream))
+  return { peers, token }
 }

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { root } from '../../harness/settings.ts'
 import { cpuSecondsOf, residentBytesOf } from './usage.ts'
 
-/** CPU cores of a process. The measured process has one core. The load and its dependencies share the other one. */
+/** The measured process has one core. The load and its dependencies share the other one. */
 export type Place = 'measured' | 'load' | 'anywhere'
 
 const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
@@ -16,19 +16,19 @@ const last = cpus().length - 1
 const canPin = last > 0 && isThere(taskset, '-c', `0,${last}`, 'true')
 const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
-/** Prefixes a command with `taskset`, if it is installed and the machine has two cores. */
+/** Requires `taskset` and two cores. */
 const withBackends = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
   canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
 
-/** Restricts all threads of a process to the cores of `place`. */
+/** Affects all threads. */
 export const pin = (pid: number, place: Place): void => {
   if (canPin) spawnSync(taskset, ['-acp', cores[place], String(pid)])
 }
 const pinSelf = (place: Place): void => pin(process.pid, place)
-// This process is part of the load, because it sends the requests that wrk cannot send.
+// This process sends those requests that wrk cannot send.
 pinSelf('load')
 
-/** Runs the callback while new processes may use all cores. */
+/** The started processes can use all cores. */
 export const unpinned = async <T>(work: () => Promise<T>): Promise<T> => {
   pinSelf('anywhere')
   try {
@@ -46,7 +46,7 @@ export interface Started {
   name: string
   pid: number
   url: string
-  /** CPU time of the process since its start: user and system time, in seconds. */
+  /** User and system time since the start, in seconds. */
   cpuSeconds(): number
   residentBytes(): number
   signal(name: NodeJS.Signals): void
@@ -60,7 +60,7 @@ export interface Start {
   args: readonly string[]
   port: number
   env?: Record<string, string>
-  /** File for standard output and standard error. */
+  /** Receives standard output and standard error. */
   log: string
 }
 
@@ -84,7 +84,7 @@ const waitUntilReady = async (port: number, name: string, log: string, child: Ch
   throw new Error(`${name} did not get ready; see ${log}`)
 }
 
-/** Starts a process and waits until it listens on its port. The process ends with the benchmark. */
+/** Waits until the process listens. It ends with the benchmark. */
 export const start = async ({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> => {
   const file = openSync(log, 'a')
   const [program, line] = withBackends(place, command, args)
@@ -114,7 +114,7 @@ export const start = async ({ name, place, command, args, port, env = {}, log }:
   }
 }
 
-/** Runs a command and returns its standard output. Throws on a nonzero exit code. */
+/** Returns standard output. Throws on a nonzero exit code. */
 export const runToEnd = async (
   place: Place,
   command: string,

@@ -10,11 +10,10 @@ interface Costly {
   share: number
 }
 
-/** Excludes idle time and the profiler itself. */
 const isWork = ({ functionName, url }: Profiler.ProfileNode['callFrame']): boolean =>
   functionName !== '(idle)' && functionName !== '(root)' && url !== 'node:inspector'
 
-/** Group of the embedded store. Its functions have no names. */
+/** The functions of the embedded store have no names. */
 const wasm = 'PGlite (WebAssembly)'
 
 const placeOf = ({ functionName, url, lineNumber }: Profiler.ProfileNode['callFrame']): string => {
@@ -26,14 +25,14 @@ const placeOf = ({ functionName, url, lineNumber }: Profiler.ProfileNode['callFr
   return `${functionName || '(anonymous)'}${file ? `  ${file}:${lineNumber + 1}` : ''}`
 }
 
-/** Returns the group of a function: a package such as `pg`, a source folder such as `src/gateway`, or `node`. */
+/** A package such as `pg`, a source folder such as `src/gateway`, or `node`. */
 const houseOf = ({ functionName, url }: Profiler.ProfileNode['callFrame']): string => {
   if (url.startsWith('wasm:')) return wasm
   const found = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/(src\/[^/]+(?:\/[^/]+(?=\/))?)/.exec(url)?.[1]
   return found ?? (functionName.startsWith('(') ? functionName : 'node')
 }
 
-/** Returns the self time of each group as a share of the busy time, largest first. */
+/** Self time as a share of the busy time, largest first. */
 const rank = (profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['callFrame']) => string): Costly[] => {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const spent = new Map<string, number>()
@@ -60,12 +59,12 @@ const describe = (profile: Profiler.Profile, top = 10): string => {
   ].join('\n')
 }
 
-/** Profiles the gateway under load and saves the profile. Returns a summary of the most expensive functions. */
+/** Saves the profile, and returns a summary. */
 export const profiled = async (gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> => {
   const file = gateway.profiling
   if (file === null) return ''
   rmSync(file, { force: true })
-  // The profiler samples in a separate thread. On one core it would run mostly while the gateway is idle.
+  // On one core, the profiler's thread would sample mostly an idle gateway.
   pin(gateway.pid, 'anywhere')
   gateway.signal('SIGUSR2')
   await pause(300)

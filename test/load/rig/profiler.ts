@@ -1,10 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
-/*
- * Preloaded with `npm run bench -- --profile`. The first SIGUSR2 starts a CPU profile. The second one writes it to
- * BENCH_PROFILE.
- */
+/* Preloaded by `npm run bench -- --profile`. The first SIGUSR2 starts a CPU profile, and the second writes it. */
 const file = process.env.BENCH_PROFILE ?? 'gateway.cpuprofile'
 let session: Session | null = null
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 const hasProc = existsSync('/proc/self/stat')
 const ticks = hasProc ? Number(execFileSync('getconf', ['CLK_TCK']).toString()) : 100
 
-/** Parses the CPU time that `ps` prints, such as `1-02:03:04.56` or `03:04`. Returns seconds. */
+/** Parses times of `ps`, such as `1-02:03:04.56` or `03:04`, to seconds. */
 const secondsIn = (text: string): number => {
   const [time = '', days = '0'] = text.trim().split('-').reverse()
   return Number(days) * 86_400 + time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
@@ -13,7 +13,7 @@ const secondsIn = (text: string): number => {
 const psOf = (pid: number, field: string): string =>
   execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)]).toString()
 
-/** Returns the CPU time of a process with all its threads, in seconds. */
+/** All threads, in seconds. */
 export const cpuSecondsOf = (pid: number): number => {
   if (!hasProc) return secondsIn(psOf(pid, 'time'))
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The temporary folder and the resources of a scenario. Resources are released in reverse order. */
+/** Resources are released in reverse order. */
 export interface Rig extends AsyncDisposable {
   folder: string
   file(name: string): string
-  /** Registers a resource for cleanup and returns the resource. */
+  /** Returns the resource. */
   stopAtEnd<T extends { stop(): Promise<unknown> }>(started: T): T
 }
 

@@ -31,7 +31,7 @@ export const rotated = <T>(list: readonly T[], by: number): T[] => [
   ...list.slice(0, by % list.length),
 ]
 
-/** With `--profile`, runs one more round and adds its profile to the outcome. */
+/** With `--profile`, runs one more round. */
 export const keepProfile = async (
   outcome: Outcome,
   gateway: Gateway,
@@ -43,10 +43,7 @@ export const keepProfile = async (
   outcome.profiles.push(`${outcome.scenario}\n${await profiled(gateway, file, load)}`)
 }
 
-/**
- * Measures every contender in each round. The order rotates from round to round. Ratios are relative to Portico, the
- * first row.
- */
+/** Rotates the order from round to round. Ratios are relative to Portico, the first row. */
 export const contest = async (
   scenario: string,
   contenders: readonly Contender[],
@@ -56,7 +53,7 @@ export const contest = async (
   const { rounds, seconds, connections } = options
   const rows = new Map(contenders.map(({ process: { name } }) => [name, emptyRow(scenario, name, 'requests')]))
   const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }
-  // Warm up: the just-in-time compiler needs about ten thousand requests.
+  // The just-in-time compiler needs about ten thousand requests.
   for (const contender of contenders) {
     await assertResponse(contender)
     await spray(contender.shot, connections, 2 * seconds)
@@ -78,7 +75,10 @@ export const contest = async (
   const [own, ...others] = rows.values()
   for (const other of others)
     if (own)
-      outcome.figures.push({ id: `${scenario}/${other.contender}`, values: ratios(own.perSecond, other.perSecond) })
+      outcome.figures.push(
+        { id: `${scenario}/${other.contender}`, values: ratios(own.perSecond, other.perSecond) },
+        { id: `${scenario}/${other.contender}/cpu`, values: ratios(other.cpu, own.cpu) },
+      )
   const [first] = contenders
   if (first) await keepProfile(outcome, gateway, options, () => spray(first.shot, connections, Math.max(5, seconds)))
   return outcome

@@ -23,14 +23,14 @@ const post = async (line: Line, headers: Record<string, string>, body: string, a
   if (reply.status !== 200 || !reply.body.includes(answer)) throw new Error(`${reply.status} ${reply.body}`)
 }
 
-/** Compares the proxied POST with and without the secure channel. */
+/** Compares POST with and without the secure channel. */
 export const encryptedPost = async (rig: Rig, options: Options): Promise<Outcome> => {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
   const { variables } = await seededStore(options.store)
   const configuration = proxying(upstream.url)
   const gateway = await startGateway(rig, { variables, configuration, profile: options.profile })
   const clear = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
-  // Each connection has its own channel, like each real client. Sequence numbers therefore arrive in order.
+  // Real clients have a channel each, so sequence numbers arrive in order.
   const channels = await Promise.all(Array.from({ length: options.connections }, () => openChannel(gateway, clear)))
   const sealing = (extra: Record<string, string>, answer: string) => (line: Line, loop: number) => {
     const channel = channels[loop]

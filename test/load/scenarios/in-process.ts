@@ -9,13 +9,13 @@ import type { Rig } from '../rig/workspace.ts'
 import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
-/** An operation of a workspace that checks a permission and reads only from memory. */
+/** Checks a permission and reads only from memory. */
 const path = `${chain}/roles/permissions/tree`
 
-/** Replaces the timestamp of the envelope, which differs between responses. */
+/** The timestamp differs between responses. */
 const timeless = (text: string): string => text.replace(/"timestamp":\d+/, '"timestamp":0')
 
-/** Compares an in-process GET with plain Express that sends the same body. */
+/** Plain Express sends the same body. */
 export const inProcessGet = async (rig: Rig, options: Options): Promise<Outcome> => {
   const { variables } = await seededStore(options.store)
   const gateway = await startGateway(rig, { variables, profile: options.profile })

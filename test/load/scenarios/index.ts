@@ -4,14 +4,14 @@ import type { Rig } from '../rig/workspace.ts'
 import { encryptedPost } from './encrypted.ts'
 import { inProcessGet } from './in-process.ts'
 import { logins } from './logins.ts'
-import { mixedDay } from './mixed.ts'
+import { mixedDayScenario } from './mixed.ts'
 import { proxiedGet, proxiedPost } from './proxied.ts'
 import { loginStorm } from './storm.ts'
 import { transfersOnPglite, transfersOnPostgres } from './transfers.ts'
 
 export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 
-/** All scenarios in the order in which they run. Each one starts its own processes. */
+/** In the order in which they run. */
 export const scenarios: Record<string, Scenario> = {
   'proxied-get': proxiedGet,
   'proxied-post': proxiedPost,
@@ -21,5 +21,5 @@ export const scenarios: Record<string, Scenario> = {
   'login-storm': loginStorm,
   'transfers-pglite': transfersOnPglite,
   'transfers-postgres': transfersOnPostgres,
-  'mixed-day': mixedDay,
+  'mixed-day': mixedDayScenario,
 }

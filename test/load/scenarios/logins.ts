@@ -14,7 +14,7 @@ import { emptyRow, measured, runPeer } from './rows.ts'
 const scenario = 'logins'
 const loops = 16
 
-/** Compares complete logins with argon2id hashing on the same core. */
+/** Compares with argon2id hashing on the same core. */
 export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.stopAtEnd(await openMailbox())

@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { type FlowOwners, mixedDay, pick, pickAction, planReads } from '../../../src/load/scenarios.ts'
 import { signInAll } from '../load/crowd.ts'
 import { drive, formatFailures } from '../load/drive.ts'
 import type { Line } from '../load/line.ts'
 import { logIn } from '../load/login.ts'
 import { type Mailbox, openMailbox } from '../load/mailbox.ts'
-import { chain } from '../load/people.ts'
+import { readerOf, sendPlanned, walletOf } from '../load/planned.ts'
 import { type Acknowledged, type Person, transferStep } from '../load/transfer.ts'
 import type { Options } from '../options.ts'
 import type { Outcome } from '../report/outcome.ts'
@@ -20,30 +21,20 @@ import { keepProfile } from './contest.ts'
 import { addRound, emptyRow } from './rows.ts'
 
 const scenario = 'mixed-day'
-/** Maximum steps per second. Memory can be compared between runs only under a constant load. */
+/** Memory can be compared between runs only under a constant load. */
 const pace = 400
 const loops = 64
 
-const reads = ({ wallet }: Person): string[] => [
-  '/wallets',
-  `/wallets/${wallet}/balance`,
-  `/wallets/${wallet}/flows`,
-  '/transfer/query/orders?pageSize=10',
-  '/profile',
-  '/workspaces/mine',
-]
+const flowOwners: FlowOwners = new Map()
 
 const read = async (line: Line, people: readonly Person[]): Promise<void> => {
-  const person = people[randomInt(people.length)]
-  const paths = person ? reads(person) : []
-  const path = paths[randomInt(paths.length)]
-  if (!person || !path) throw new RangeError('nobody reads')
-  const headers = { ...person.headers, 'x-workspace-id': person.workspace }
-  const { status, body } = await line.sendRequest({ method: 'GET', path: chain + path, headers })
-  if (status !== 200) throw new Error(`${path}: ${status} ${body}`)
+  const randomness = { integer: (limit: number) => randomInt(limit) }
+  const person = pick(people, randomness)
+  const request = pick(planReads(readerOf(person), walletOf(person), flowOwners), randomness)
+  await sendPlanned(line, person.headers, request)
 }
 
-/** Creates steps: 90 % reads, 8 % transfers and 2 % logins. */
+/** Creates the steps of the mixed day of `portico load`. */
 const dayOf = (parts: {
   people: readonly Person[]
   accounts: readonly SeededAccount[]
@@ -60,8 +51,8 @@ const dayOf = (parts: {
     await logIn(line, mailbox, arriving[arrived % arriving.length]?.email ?? '')
   }
   const step = async (line: Line): Promise<void> => {
-    const chance = randomInt(100)
-    const kind = chance < 90 ? 'reads' : chance < 98 ? 'transfers' : 'logins'
+    const action = pickAction(mixedDay, { integer: (limit) => randomInt(limit) })
+    const kind = action === 'read' ? 'reads' : action === 'sign-in' ? 'logins' : 'transfers'
     const start = performance.now()
     await (kind === 'reads' ? read(line, people) : kind === 'transfers' ? transfer(line) : login(line))
     times[kind].push(performance.now() - start)
@@ -69,7 +60,7 @@ const dayOf = (parts: {
   return { step, times }
 }
 
-/** Samples the resident memory every 500 ms. The returned function stops and returns the samples. */
+/** Samples every 500 ms. The returned function stops and returns the samples. */
 const watchMemory = (process: Started) => {
   const samples: number[] = []
   let watching = true
@@ -85,7 +76,7 @@ const watchMemory = (process: Started) => {
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MB`
 
-export const mixedDay = async (rig: Rig, options: Options): Promise<Outcome> => {
+export const mixedDayScenario = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }

@@ -11,7 +11,6 @@ import type { Rig } from '../rig/workspace.ts'
 import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
-/** Configuration that forwards the measured operations to an HTTP upstream. */
 export const proxying = (upstream: string): object => {
   const place = { url: upstream, timeoutMs: 10_000, connections: 64 }
   return { backends: { wallets: place, transfers: place } }
@@ -22,7 +21,7 @@ const paths = {
   POST: `${chain}/transfer/command/create`,
 }
 
-/** Parses the whole envelope and compares its data with the upstream's response. */
+/** Compares the data of the envelope with the upstream's response. */
 const envelopeOf = (expected: string) => (text: string, status: number) => {
   const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
   if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
@@ -30,6 +29,9 @@ const envelopeOf = (expected: string) => (text: string, status: number) => {
 const plain = (expected: string) => (text: string, status: number) => {
   if (status !== 200 || text !== expected) throw new Error('not the answer')
 }
+
+/** These peers wrap replies like Portico. */
+const enveloping = new Set(['express-composed', 'express-tuned'])
 
 const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Promise<Outcome> => {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
@@ -40,7 +42,7 @@ const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Prom
     startGateway(rig, { variables, configuration, profile: options.profile }),
   ])
   const own = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
-  const theirs = { ...perimeter(), authorization: `Bearer ${token}` }
+  const theirs = { ...perimeter(), authorization: `Bearer ${token}`, 'x-workspace-id': developmentIds.workspace }
   const expected = method === 'GET' ? wallet : transfer
   const shot = (process: Started, headers: Record<string, string>): Shot => ({
     method,
@@ -48,7 +50,13 @@ const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Prom
     headers,
     ...(method === 'POST' && { body: transferRequest }),
   })
-  const others = peers.map((peer): Contender => ({ process: peer, shot: shot(peer, theirs), check: plain(expected) }))
+  const others = peers.map(
+    (peer): Contender => ({
+      process: peer,
+      shot: shot(peer, theirs),
+      check: (enveloping.has(peer.name) ? envelopeOf : plain)(expected),
+    }),
+  )
   const first: Contender = { process: gateway, shot: shot(gateway, own), check: envelopeOf(expected) }
   return contest(`proxied-${method.toLowerCase()}`, [first, ...others], gateway, options)
 }

@@ -13,7 +13,6 @@ export const emptyRow = (scenario: string, contender: string, unit: string): Row
   cpu: [],
 })
 
-/** Adds the rate, the latency and the CPU time of one round to a row. */
 export const addRound = (
   row: Row,
   { done, seconds, latencies }: Omit<Driven, 'failures'>,
@@ -26,7 +25,6 @@ export const addRound = (
   row.p99.push(quantile(latencies, 0.99))
 }
 
-/** Runs a round and adds its measurements to a row. */
 export const measured = async <T extends Omit<Driven, 'failures'>>(
   row: Row,
   process: Started,
@@ -38,7 +36,7 @@ export const measured = async <T extends Omit<Driven, 'failures'>>(
   return result
 }
 
-/** Runs a round of a peer that measures itself (peers/runs.ts). */
+/** The peer measures itself (peers/runs.ts). */
 export const runPeer = async (peer: Started, seconds: number) => {
   const response = await fetch(`${peer.url}/run?seconds=${seconds}`)
   const { done, seconds: took }: { done: number; seconds: number } = JSON.parse(await response.text())

@@ -17,7 +17,7 @@ const storming = 200
 const readers = 32
 const pace = 100
 
-/** Measures reads at a constant rate, with and without 200 concurrent logins. */
+/** Reads at a constant rate, with and without 200 concurrent logins. */
 export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.stopAtEnd(await openMailbox())

@@ -18,7 +18,7 @@ import { addRound, emptyRow, measured, runPeer } from './rows.ts'
 const clients = 16
 const senders = 32
 
-/** The system that Portico is compared with. `round` measures one round. */
+/** A contender with which Portico is compared. */
 interface Against {
   name: string
   round(row: Row, seconds: number): Promise<void>

@@ -5,5 +5,5 @@ export interface SeededAccount {
   wallet: string
 }
 
-/** Number of seeded accounts in the store. The plain tables have the same number. */
+/** The number of accounts, which the plain tables have, too. */
 export const people = 100

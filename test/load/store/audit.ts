@@ -4,10 +4,7 @@ import { openDatabase } from '../../../src/database/index.ts'
 import { verifyLedger } from '../../../src/ledger/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
-/**
- * Checks the ledger after the gateway has stopped. The ledger must balance and contain each acknowledged order exactly
- * once.
- */
+/** The ledger must balance and contain each acknowledged order once. */
 export const auditBook = async (variables: Variables, acknowledged: readonly string[]): Promise<string[]> => {
   const store = await openDatabase(databaseTarget(testSettings(variables), () => undefined))
   try {

@@ -4,7 +4,7 @@ import { runToEnd } from '../rig/processes.ts'
 import type { Rig } from '../rig/workspace.ts'
 import { databaseUrl, statement } from './stores.ts'
 
-/** Runs the plain transfer statements with pgbench on the same PostgreSQL server, using all cores. */
+/** Uses the same PostgreSQL server and all cores. */
 export const preparePgbench = async (rig: Rig, serverUrl: string, clients: number) => {
   await statement(serverUrl, 'CREATE DATABASE bench_plain')
   const url = databaseUrl(serverUrl, 'bench_plain')

@@ -1,9 +1,9 @@
-/*
- * Seeds accounts with workspaces and funded wallets. Prints the accounts as JSON. All accounts share one password hash.
- */
+/* Prints the accounts as JSON. All accounts share one password hash. */
 import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { HandlerDeadline } from '../../../src/backends/index.ts'
 import { composeDomains } from '../../../src/compose/domains.ts'
-import { composeIdentity } from '../../../src/compose/identity.ts'
+import { composeIdentity, purposePorts } from '../../../src/compose/identity.ts'
 import { openInfrastructure } from '../../../src/compose/infrastructure.ts'
 import { readVariables } from '../../../src/config/env.ts'
 import { loadConfiguration } from '../../../src/config/index.ts'
@@ -20,10 +20,20 @@ const settings = loadConfiguration(readVariables())
 const opened = await openInfrastructure(settings, bankingCatalogue, loaded, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
-const identity = await composeIdentity(settings, beyond, logger, () =>
-  Promise.reject(new Error('no registration here')),
-)
-const domains = await composeDomains(loadedDomains, bankingCatalogue, settings, beyond, logger, identity)
+const unused = () => Promise.reject(new Error('no registration and no recovery here'))
+const identity = await composeIdentity(settings, beyond, logger, {
+  openWorkspace: unused,
+  suspendCredentials: unused,
+  purposes: purposePorts(bankingCatalogue, () => domains),
+})
+const domains = await composeDomains(loadedDomains, {
+  catalogue: bankingCatalogue,
+  settings,
+  infrastructure: beyond,
+  logger,
+  identity,
+  deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, logger, new Registry()),
+})
 const { database, clock, ids } = beyond
 
 const provide = (number: number): Promise<SeededAccount> =>

@@ -9,7 +9,6 @@ import type { SeededAccount } from './accounts.ts'
 
 export type Kind = 'pglite' | 'postgres'
 
-/** A copy of a seeded store. */
 export interface Store {
   kind: Kind
   variables: Variables
@@ -27,7 +26,7 @@ const seed = async (variables: Variables): Promise<SeededAccount[]> => {
   return JSON.parse(await runToEnd('load', process.execPath, [seedScript], env))
 }
 
-/** Starts a temporary server on all cores. All scenarios share it. Returns undefined if PostgreSQL is not installed. */
+/** All scenarios share the server and all cores. Undefined if PostgreSQL is not installed. */
 export const postgres = (): Promise<TestPostgres | undefined> => {
   server ??= unpinned(startPostgres)
   return server
@@ -56,7 +55,7 @@ const serverTemplate = async (url: string) => {
 let embedded: ReturnType<typeof embeddedTemplate> | null = null
 let served: ReturnType<typeof serverTemplate> | null = null
 
-/** Returns a copy of a seeded store. Each kind of store is seeded once per run. */
+/** Seeds each kind of store once per run. */
 export const seededStore = async (kind: Kind): Promise<Store> => {
   copies += 1
   if (kind === 'pglite') {
@@ -74,7 +73,7 @@ export const seededStore = async (kind: Kind): Promise<Store> => {
   return { kind, accounts, variables: { DATABASE_URL: databaseUrl(running.url, `bench_${copies}`) } }
 }
 
-/** Returns a PostgreSQL store if PostgreSQL is installed, otherwise a PGlite store. */
+/** PostgreSQL if it is installed, otherwise PGlite. */
 export const bestStore = async (): Promise<Store> => seededStore((await postgres()) ? 'postgres' : 'pglite')
 
 export const closeStores = async (): Promise<void> => {

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { root } from './settings.ts'
+
+const builders = [
+  ['kustomize', 'build'],
+  ['kubectl', 'kustomize'],
+] as const
+
+const isInstalled = (program: string): boolean => !spawnSync(program, ['--help'], { stdio: 'ignore' }).error
+
+const run = (program: string, args: readonly string[], input = ''): { code: number | null; out: string } => {
+  const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' })
+  return { code: status, out: `${stdout}${stderr}` }
+}
+
+const builder = builders.find(([program]) => isInstalled(program))
+
+/** Whether kubeconform and kustomize or kubectl are installed. .ci/run installs them where Go is available. */
+export const kubernetesToolsAreInstalled = (): boolean => builder !== undefined && isInstalled('kubeconform')
+
+/** Returns the resources of a Kustomize folder as YAML. */
+export const buildKustomization = (folder: string): string => {
+  const [program = '', ...args] = builder ?? []
+  const { code, out } = run(program, [...args, folder])
+  if (code !== 0) throw new Error(out)
+  return out
+}
+
+/** Uses the schemas in this repository, because machines of tests cannot download others. */
+export const kubeconform = (resources: string): { code: number | null; out: string } =>
+  run(
+    'kubeconform',
+    [
+      '-strict',
+      '-summary',
+      '-schema-location',
+      join(root, 'test/config/kubernetes-schemas/{{.ResourceKind}}{{.KindSuffix}}.json'),
+    ],
+    resources,
+  )

@@ -1,0 +1,31 @@
+import { inject, type TestOptions } from 'vitest'
+import type { Topology } from './global-setup.ts'
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** The summary of a run counts the skipped tests by this text. */
+    skipReason?: string
+  }
+}
+
+/**
+ * Options of a test or suite with a requirement. If the requirement is not met, the test is skipped. Combine several as
+ * `{ ...needs(a, 'no a'), ...needs(b, 'no b') }`.
+ */
+export const needs = (requirement: unknown, skipReason: string): TestOptions =>
+  requirement ? {} : { skip: true, meta: { skipReason } }
+
+export const needsPostgres = (server: unknown): TestOptions => needs(server, 'PostgreSQL is not installed')
+
+export const needsRedis = (server: unknown): TestOptions => needs(server, 'Redis is not installed')
+
+/** For tests whose outcome another topology cannot change. */
+export const inTopology = (...topologies: Topology[]): TestOptions =>
+  needs(topologies.includes(inject('topology')), `the test runs in ${topologies.join(' and ')} only`)
+
+/** Requires the servers of the project's topology. `topologies` restricts the test to some of them. */
+export const needsStore = (...topologies: Topology[]): TestOptions => ({
+  ...(inject('topology') !== 'embedded' && needsPostgres(inject('postgresUrl'))),
+  ...(inject('topology') === 'replicas' && needsRedis(inject('redisUrl'))),
+  ...(topologies.length > 0 && inTopology(...topologies)),
+})

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { createApiKey, disableApiKey } from '../../src/domains/api-keys/contract.ts'
+import { createExchange, quoteExchange } from '../../src/domains/exchanges/contract.ts'
+import { createExport } from '../../src/domains/exports/contract.ts'
+import { createInvitation } from '../../src/domains/invitations/contract.ts'
+import { createRecharge, submitRechargeProof } from '../../src/domains/recharges/contract.ts'
+import { createRole } from '../../src/domains/roles/contract.ts'
+import { createTransfer } from '../../src/domains/transfers/contract.ts'
+import { listWallets } from '../../src/domains/wallets/contract.ts'
+import { createWithdrawalChannel, verifyWithdrawalChannel } from '../../src/domains/withdrawal-channels/contract.ts'
+import { approveWithdrawal, createWithdrawal } from '../../src/domains/withdrawals/contract.ts'
+import { createWorkspace } from '../../src/domains/workspaces/contract.ts'
+import type { Place, Sample, Samples } from '../../src/testing/index.ts'
+import { confirmation } from './confirmation.ts'
+import { goodPassword, otherPassword } from './identity.ts'
+import { encodeMultipart, pdf } from './multipart.ts'
+import { payoutAccount } from './payout-account.ts'
+
+const joinAs = async (place: Place, roleBizId: string): Promise<string> => (await join(place, roleBizId)).accountBizId
+
+/** Another owner creates the entity and suspends it by a password change. */
+const suspendedIn = async (place: Place, path: string, body: object): Promise<string> => {
+  const { text } = await place.call('GET', '/web/v1/consumer/roles')
+  const roles: { bizId: string; roleType: { code: string } }[] = JSON.parse(text).data
+  const owner = roles.find(({ roleType }) => roleType.code === 'OWNER')
+  if (!owner) throw new Error('a workspace has the role OWNER')
+  const { command } = await join(place, owner.bizId)
+  const { bizId } = await command(path, body)
+  const change = { currentPassword: goodPassword, newPassword: otherPassword, suspendCredentials: true }
+  await command('/auth/password/change', change)
+  return String(bizId)
+}
+
+const reason = { reason: 'no such payment' }
+const amount = '10.00'
+const usdToEur = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount, fixedSide: 'SOURCE' }
+
+const upload = async ({ call }: Place, purpose: 'DOCUMENT' | 'RECHARGE_PROOF'): Promise<string> => {
+  const form = encodeMultipart([
+    { name: 'purpose', content: purpose },
+    { name: 'file', content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' },
+  ])
+  const { text } = await call('POST', '/web/v1/consumer/files/upload', form)
+  return JSON.parse(text).data.bizId
+}
+
+const walletAcross = async (place: Place): Promise<string> => {
+  const body = { workspaceName: 'Across the street', workspaceKind: 'SANDBOX' }
+  const { bizId } = await place.run(createWorkspace, { body })
+  const { text } = await place.call('GET', '/web/v1/consumer/wallets', { headers: { 'x-workspace-id': bizId } })
+  return JSON.parse(text).data[0].bizId
+}
+
+/** Returns the id of the new account, and a function for its commands. */
+const join = async (place: Place, roleBizId: string) => {
+  const { call, mailTo, run } = place
+  const email = `${randomUUID()}@people.test`
+  const invitation = await run(createInvitation, { body: { email, roleBizId } })
+  const post = async (path: string, body: object, token = '') => {
+    const headers = { authorization: `Bearer ${token}`, 'x-client-hash': email }
+    const { status, text } = await call('POST', `/web/v1/consumer${path}`, { headers, body })
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
+    return JSON.parse(text).data
+  }
+  const codeFrom = async (form: RegExp) => form.exec((await mailTo(email, form)).text)?.[1]
+  const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: '' })
+  await post('/auth/register/verify-email', { sessionId, code: await codeFrom(/registration code is (\d{6})/) })
+  const account = await post('/auth/register/complete', { sessionId, accountName: 'Nora Newcomer' })
+  await post('/auth/password/init', { token: account.passwordInitToken, newPassword: goodPassword })
+  const attempt = await post('/auth/login/initiate', { email, password: goodPassword })
+  await post('/auth/login/mfa/send', { sessionId: attempt.sessionId, mfaMethod: 'EMAIL' })
+  const code = await codeFrom(/sign-in code is (\d{6})/)
+  const session = await post('/auth/login/complete', { sessionId: attempt.sessionId, mfaMethod: 'EMAIL', code })
+  await post('/profile/invitations/accept', { invitationBizId: invitation.bizId }, session.accessToken)
+  await post('/security/step-up/send', { mfaMethod: 'EMAIL' }, session.accessToken)
+  const stepUp = { mfaMethod: 'EMAIL', code: await codeFrom(/confirmation code is (\d{6})/) }
+  await post('/security/step-up', stepUp, session.accessToken)
+  const command = (path: string, body: object) => post(path, body, session.accessToken)
+  return { accountBizId: String(account.accountBizId), command }
+}
+
+const idOf = async (created: Promise<{ bizId: string }>): Promise<string> => (await created).bizId
+const walletIn = async ({ run }: Place): Promise<string> => {
+  const [wallet] = await run(listWallets)
+  if (!wallet) throw new Error('a sandbox has wallets')
+  return wallet.bizId
+}
+const createRoleIn = ({ run }: Place) =>
+  idOf(run(createRole, { body: { roleName: randomUUID().slice(0, 30), permissionCodes: [] } }))
+const createKeyIn = ({ run }: Place) =>
+  idOf(run(createApiKey, { body: { apiKeyName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] } }))
+const quoteIn = async ({ run }: Place) => (await run(quoteExchange, { body: usdToEur })).quoteBizId
+
+const newTransfer = async (place: Place) => ({
+  sourceWalletBizId: await walletIn(place),
+  targetWalletBizId: await walletAcross(place),
+  amount: '1.00',
+  currency: 'USD',
+})
+const newRecharge = async (place: Place) => ({ walletBizId: await walletIn(place), channelCode: 'BANK_USD', amount })
+const newWithdrawal = async (place: Place) => {
+  const withdrawalChannelBizId = await idOf(place.run(createWithdrawalChannel, { body: payoutAccount() }))
+  await place.run(verifyWithdrawalChannel, { params: { withdrawal_channel_id: withdrawalChannelBizId } })
+  return { walletBizId: await walletIn(place), withdrawalChannelBizId, amount: '20.00' }
+}
+
+const inPath = (name: string, create: (place: Place) => Promise<string>, input: Sample = {}) => {
+  const sample = async (place: Place): Promise<Sample> => ({ ...input, params: { [name]: await create(place) } })
+  return sample
+}
+const ofRecharge = (input?: Sample) =>
+  inPath('recharge_id', async (place) => idOf(place.run(createRecharge, { body: await newRecharge(place) })), input)
+const ofProvedRecharge = (input?: Sample) =>
+  inPath(
+    'recharge_id',
+    async (place) => {
+      const id = await idOf(place.run(createRecharge, { body: await newRecharge(place) }))
+      const body = { fileBizId: await upload(place, 'RECHARGE_PROOF') }
+      return idOf(place.run(submitRechargeProof, { params: { recharge_id: id }, body }))
+    },
+    input,
+  )
+const ofOrder = (input?: Sample) =>
+  inPath('order_id', async (place) => idOf(place.run(createTransfer, { body: await newTransfer(place) })), input)
+const ofWithdrawal = (input?: Sample) =>
+  inPath(
+    'withdrawal_id',
+    async (place) => idOf(place.run(createWithdrawal, { body: await newWithdrawal(place) })),
+    input,
+  )
+const ofApproved = (input?: Sample) =>
+  inPath(
+    'withdrawal_id',
+    async (place) => {
+      const id = await idOf(place.run(createWithdrawal, { body: await newWithdrawal(place) }))
+      return idOf(place.run(approveWithdrawal, { params: { withdrawal_id: id } }))
+    },
+    input,
+  )
+const ofRole = inPath('role_id', createRoleIn)
+const ofWallet = inPath('wallet_id', walletIn)
+const ofFile = inPath('file_id', (place) => upload(place, 'DOCUMENT'))
+const ofExport = inPath('export_id', ({ run }) =>
+  idOf(run(createExport, { body: { exportType: 'FLOWS', format: 'CSV' } })),
+)
+
+/** Only for input that contains ids or cannot be derived from the schema. */
+export const bankingSamples: Samples = {
+  'apiKeys.delete': async (place) => ({ body: { apiKeyBizId: await createKeyIn(place) } }),
+  'apiKeys.disable': async (place) => ({ body: { apiKeyBizId: await createKeyIn(place) } }),
+  'apiKeys.enable': async (place) => {
+    const apiKeyBizId = await createKeyIn(place)
+    await place.run(disableApiKey, { body: { apiKeyBizId } })
+    return { body: { apiKeyBizId } }
+  },
+  'apiKeys.read': inPath('api_key_id', createKeyIn),
+  'exchanges.create': async (place) => ({ body: { quoteBizId: await quoteIn(place) } }),
+  'exchanges.quote': () => ({ body: usdToEur }),
+  'exchanges.confirmRate': () => ({ body: { sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.9' } }),
+  'exchanges.setRate': () => ({ body: { sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.9' } }),
+  'exchanges.unsetRate': () => ({ body: { sourceCurrency: 'USD', targetCurrency: 'EUR' } }),
+  'exchanges.read': inPath('exchange_id', async (place) =>
+    idOf(place.run(createExchange, { body: { quoteBizId: await quoteIn(place) } })),
+  ),
+  'exchanges.readQuote': inPath('quote_id', quoteIn),
+  'exports.download': ofExport,
+  'exports.read': ofExport,
+  'files.delete': ofFile,
+  'files.download': ofFile,
+  'files.read': ofFile,
+  'invitations.cancel': async (place) => {
+    const body = { email: `${randomUUID()}@people.test`, roleBizId: await createRoleIn(place) }
+    return { body: { invitationBizId: await idOf(place.run(createInvitation, { body })) } }
+  },
+  'invitations.confirm': async (place) => {
+    const body = { email: `${randomUUID()}@people.test`, roleBizId: await createRoleIn(place) }
+    return { body: { invitationBizId: await suspendedIn(place, '/invitations', body) } }
+  },
+  'invitations.create': async (place) => ({
+    body: { roleBizId: await createRoleIn(place), email: `${randomUUID()}@people.test` },
+  }),
+  'recharges.cancel': ofRecharge({ body: { cancelReason: 'never mind' } }),
+  'recharges.confirm': (place) => ofProvedRecharge({ body: confirmation() })(place),
+  'recharges.create': async (place) => ({ body: await newRecharge(place) }),
+  'recharges.proof': async (place) => ofRecharge({ body: { fileBizId: await upload(place, 'RECHARGE_PROOF') } })(place),
+  'recharges.quote': async (place) => ({ body: await newRecharge(place) }),
+  'recharges.read': ofRecharge(),
+  'recharges.reject': ofProvedRecharge({ body: reason }),
+  'roles.changeMember': async (place) => {
+    const roleBizId = await createRoleIn(place)
+    return { body: { userBizId: await joinAs(place, roleBizId), roleBizId } }
+  },
+  'roles.delete': async (place) => ({ body: { roleBizId: await createRoleIn(place) } }),
+  'roles.listPermissions': ofRole,
+  'roles.read': ofRole,
+  'roles.setPermissions': async (place) => ({ body: { roleBizId: await createRoleIn(place), permissionCodes: [] } }),
+  'roles.update': async (place) => ({ body: { roleBizId: await createRoleIn(place), description: 'theirs' } }),
+  'transfers.approve': ofOrder(),
+  'transfers.completed': ofOrder(),
+  'transfers.create': async (place) => ({ body: await newTransfer(place), crossWorkspace: ['targetWalletBizId'] }),
+  'transfers.listOfWallet': ofWallet,
+  'transfers.read': ofOrder(),
+  'transfers.reject': ofOrder({ body: reason }),
+  'wallets.balance': ofWallet,
+  'wallets.flows': ofWallet,
+  'wallets.read': ofWallet,
+  'withdrawalChannels.create': () => ({ body: payoutAccount() }),
+  'withdrawalChannels.reactivate': inPath('withdrawal_channel_id', (place) =>
+    suspendedIn(place, '/withdrawal-channels', payoutAccount()),
+  ),
+  'withdrawals.approve': ofWithdrawal(),
+  'withdrawals.cancel': ofWithdrawal(),
+  'withdrawals.complete': ofApproved({ body: { externalReference: 'payout 1' } }),
+  'withdrawals.create': async (place) => ({ body: await newWithdrawal(place) }),
+  'withdrawals.fail': ofApproved({ body: reason }),
+  'withdrawals.read': ofWithdrawal(),
+  'withdrawals.reject': ofWithdrawal({ body: reason }),
+}
+
+export const openToReaders = ['workspaces.leave', 'workspaces.setDefault']
