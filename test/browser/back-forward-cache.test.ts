@@ -3,10 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { TokenPair } from '../../src/client/index.ts'
 import { pair, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
+import { needs } from '../harness/needs.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
-  /** State of a page that survives in the back/forward cache. */
+  /** A global, because it survives in the back/forward cache. */
   var life: { call(): Promise<string>; adopt(tokens: TokenPair): Promise<void>; restored: number; signedOut: number }
 }
 
@@ -16,7 +17,7 @@ const forSecond: Step = (seen, response) => {
 }
 const other: Step = (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>other')
 
-describe.skipIf(chromiumPath === null)('a page restored from the back/forward cache', () => {
+describe('a page restored from the back/forward cache', needs(chromiumPath, 'Chromium is not installed'), () => {
   let browser: Browser
   let gateway: ScriptedGateway
   beforeAll(async () => {

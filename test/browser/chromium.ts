@@ -6,12 +6,12 @@ import { expect } from 'vitest'
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** The installed Chromium, or null: the suite is then skipped. */
+/** Null if Chromium is not installed, which skips the suite. */
 export const chromiumPath: string | null = candidates.find((path) => existsSync(path)) ?? null
 
 /**
- * Starts Chromium. Its sandbox needs permissions that root in a container does not have, and the pages are our own.
- * `keepsPages` enables the back/forward cache, which the driver disables.
+ * Runs without the sandbox, which root in a container cannot use. `keepsPages` enables the back/forward cache, which
+ * the driver disables.
  */
 export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> => {
   if (chromiumPath === null) throw new Error('no Chromium on this machine')
@@ -19,7 +19,6 @@ export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> =>
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'], ignoreDefaultArgs })
 }
 
-/** Returns the typed client as one file, as a page loads it. */
 export const bundleClient = async (): Promise<string> => {
   const bundle = await rolldown({ input: fileURLToPath(new URL('app.ts', import.meta.url)), platform: 'browser' })
   const { output } = await bundle.generate({ format: 'iife' })
@@ -27,7 +26,7 @@ export const bundleClient = async (): Promise<string> => {
   return output[0].code
 }
 
-/** Errors of a page and violations of its content security policy. */
+/** Includes violations of the content security policy. */
 export interface WatchedPage {
   page: Page
   complaints: string[]
@@ -55,10 +54,7 @@ export const openPage = async (context: BrowserContext, url: string): Promise<Wa
 
 const localItems = (): string => JSON.stringify(Object.entries(localStorage).sort())
 
-/**
- * Waits until a tab's writes to localStorage are visible in other tabs. A browser sends them to its other processes
- * with a delay that clients cannot detect.
- */
+/** Browsers send localStorage writes to other processes with a delay that clients cannot detect. */
 export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void> => {
   const written = await from.evaluate(localItems)
   for (const tab of tabs) await expect.poll(() => tab.evaluate(localItems)).toBe(written)
@@ -67,7 +63,7 @@ export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void>
 const policy = "default-src 'none'; script-src 'self'; connect-src 'self'"
 const html = '<!doctype html><meta charset="utf-8"><title>app</title><script src="/app.js"></script>'
 
-/** Serves a page with the client on the same origin, under a strict content security policy. */
+/** Uses a strict content security policy. */
 export const hostApp = async (context: BrowserContext, origin: string, script: string): Promise<string> => {
   const headers = { 'content-security-policy': policy }
   await context.route(`${origin}/app`, (route) => route.fulfill({ contentType: 'text/html', headers, body: html }))

@@ -3,16 +3,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { developmentIds } from '../../src/seed/development.ts'
 import { pair, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
+import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
-  /** Available to the page: returns the latest code in the owner’s mail. */
   var mailedCode: () => Promise<string>
 }
 
-describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
+describe('the client in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
   let browser: Browser
   let context: BrowserContext
   let script: string
@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
       )
       const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
-      // The network is slow enough for a person to watch the progress.
+      // On a slow network, the page shows its progress for long enough.
       const network = await context.newCDPSession(page)
       const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 3_000_000 }
       await network.send('Network.emulateNetworkConditions', slow)
@@ -194,7 +194,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       await storageArrived(frozen.page, awake.page)
       await frozen.client.evaluate((client) => void client.listWallets().catch(() => undefined))
       await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
-      // Simulates a frozen tab, because a browser does not freeze a visible page on request.
+      // Simulates a frozen tab, because a browser does not freeze a visible page.
       const debug = await context.newCDPSession(frozen.page)
       await debug.send('Debugger.enable')
       await debug.send('Debugger.pause')

@@ -2,6 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { order, pair, transfer, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
+import { needs } from '../harness/needs.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 const key = 'portico:CONSUMER:tokens'
@@ -20,7 +21,7 @@ const html =
   (_, response) =>
     void response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(text)
 
-describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', () => {
+describe('the life cycle of a page in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
   let browser: Browser
   let context: BrowserContext
   let script: string
@@ -38,11 +39,11 @@ describe.skipIf(chromiumPath === null)('the life cycle of a page in Chromium', (
   })
   afterAll(() => browser?.close())
 
-  /** Opens a page with its client. All pages share one storage. */
+  /** All pages share one storage. */
   const open = async () => {
     const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
     const client = await page.evaluateHandle(() => {
-      // More retries than a slow machine needs while a page is offline.
+      // A page can be offline for long on a slow machine.
       const retry = { attempts: 100, maxDelayMs: 1_000 }
       const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none', retry } as const
       const events = { signedOut: 0 }

@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bankingCatalogue, catalogue } from '../../src/contract/index.ts'
 import { createReferencePages } from '../../src/gateway/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
+import { needs } from '../harness/needs.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
 const described = await openApiDocument(bankingCatalogue, { version: '1.0.0' })
 
-describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
+describe('the reference page in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
   let browser: Browser
   let server: Server
   let url: string
@@ -34,18 +35,18 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
     server?.close()
   })
 
-  // The renderer parses a document of half a megabyte, which takes long on a busy machine.
+  // The renderer parses half a megabyte, which takes long on a busy machine.
   test('shows every operation and tries one, within its policy and from its own origin', {
     timeout: 120_000,
   }, async () => {
     const context = await browser.newContext()
-    // A page over plain http has no such API unless it is on localhost.
+    // A page over plain http lacks crypto.randomUUID, except on localhost.
     await context.addInitScript(() => Reflect.deleteProperty(Crypto.prototype, 'randomUUID'))
     const { page, complaints } = await openPage(context, `${url}/docs`)
     page.setDefaultTimeout(60_000)
     await page.locator('.opblock-tag').first().waitFor()
     expect(await page.locator('.opblock-tag').count()).toBe(new Set(catalogue.map(({ id }) => id.split('.')[0])).size)
-    // The renderer has a main element, and screen readers do not announce nested ones.
+    // Screen readers do not announce nested main elements.
     expect(await page.locator('main').count()).toBe(1)
     await page.locator('#operations-tag-constants').click()
     const countries = page.locator('.opblock', { hasText: '/web/v1/consumer/constants/countries' })
@@ -106,6 +107,8 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
     await page.locator('#operations-tag-constants').click()
     await page.locator('.opblock-summary-control').first().click()
     await page.locator('.responses-table').waitFor()
+    await page.locator('.response-headers > summary').first().click()
+    await page.locator('.header-col').first().waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
     expect(await colour('html', 'background-color')).not.toBe('rgba(0, 0, 0, 0)')
     expect(await colour('.header-col', 'color')).toBe('rgb(213, 219, 219)')

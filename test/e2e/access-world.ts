@@ -2,16 +2,15 @@ import type { Answer, Call } from '../harness/http.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
-/** Two signed-in seeded consumers, and helpers that the tests of access share. */
+/** Two signed-in seeded consumers. */
 export interface AccessWorld {
   portico: Portico
   owner: Session
   member: Session
   call(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<Answer>
-  /** Like `call`, but returns `data` and throws unless the status is 200. */
+  /** Returns `data` and throws unless the status is 200. */
   // biome-ignore lint/suspicious/noExplicitAny: a black-box client has no types
   data(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<any>
-  /** Creates a workspace. */
   workspace(who: Session, workspaceName: string, workspaceKind?: 'LIVE' | 'SANDBOX'): Promise<string>
 }
 

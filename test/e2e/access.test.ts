@@ -6,13 +6,13 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import { postWithDelayedEnd } from '../harness/delayed-post.ts'
 import type { Answer } from '../harness/http.ts'
-import { storeIsAvailable } from '../harness/store.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const shared = developmentIds.workspace
 const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
-describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API keys', () => {
+describe('workspaces, roles, invitations and API keys', needsStore(), () => {
   let world: AccessWorld
   beforeAll(async () => {
     world = await startAccessWorld()
@@ -122,7 +122,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
       { headers, bytes: Buffer.from(JSON.stringify(order)) },
       taken.promise,
     )
-    // Waits until the member can enter the workspace.
+    // The member can enter the workspace by then.
     await pause(100)
     await change(roleBizId)
     await pause(world.portico.settings.access.leaseMs + 50)

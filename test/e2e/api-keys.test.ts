@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
 import { client, data, newcomer } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
-describe.skipIf(!storeIsAvailable())('API keys', () => {
+describe('API keys', needsStore(), () => {
   let portico: Portico
   let at: Awaited<ReturnType<typeof newcomer>>
   let workspace: string
@@ -101,7 +101,7 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('a leaked API key', () => {
+describe('a leaked API key', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

@@ -1,11 +1,11 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-/** Cleanup jobs, checked in the store: expired rows are deleted a day after their expiry. */
-describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('cleanup jobs', () => {
+/** Expired rows are deleted a day after their expiry. */
+describe('cleanup jobs', needsStore('split'), () => {
   let portico: Portico
   let client: Client
   beforeAll(async () => {

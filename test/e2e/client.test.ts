@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Client, Exchange } from '../../src/client/index.ts'
+import type { Client, HttpExchange } from '../../src/client/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('the typed client', () => {
+describe('the typed client', needsStore(), () => {
   let portico: Portico
   let client: Client<'CONSUMER'>
-  const seen: Exchange[] = []
+  const seen: HttpExchange[] = []
   const workspaceId = developmentIds.workspace
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe.skipIf(!storeIsAvailable())('the typed client', () => {
 
   test('signs in through the secure channel', async () => {
     const sealed = seen.filter((exchange) => exchange.sealed).map(({ operationId }) => operationId)
-    expect(sealed).toEqual(['auth.loginInitiate', 'auth.mfaSend', 'auth.loginComplete'])
+    expect(sealed).toEqual(['auth.loginInitiate', 'auth.mfaSend', 'auth.loginComplete', 'mfa.stepUp'])
     expect((await client.readProfile()).accountEmail).toBe('owner@demo.test')
   })
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { begin, client, data, goodPassword, register, signInAs } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('concurrent sign-ins', () => {
+describe('concurrent sign-ins', needsStore(), () => {
   let portico: Portico
   let email: string
   beforeAll(async () => {

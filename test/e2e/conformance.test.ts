@@ -3,9 +3,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rateGroups } from '../../src/kernel/index.ts'
+import { runCli } from '../harness/cli.ts'
+import { startConfigured } from '../harness/configured.ts'
+import { send } from '../harness/http.ts'
+import { inTopology, needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
-import { storeIsAvailable } from '../harness/store.ts'
+import { createStore, type TestStore } from '../harness/store.ts'
 
 const conformance = async (target: string): Promise<{ code: number | null; output: string }> => {
   const child = spawn(process.execPath, ['bin/portico.js', 'conformance', '--target', target], { cwd: root })
@@ -20,7 +25,7 @@ const conformance = async (target: string): Promise<{ code: number | null; outpu
   return { code: child.exitCode, output }
 }
 
-describe.skipIf(!storeIsAvailable())('portico conformance', () => {
+describe('portico conformance', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -62,5 +67,55 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
     other.close()
     expect(code).toBe(1)
     expect(output).toContain('auth.logout on consumer: expected 401 ACCESS.TOKEN_MISSING, got 200 and no envelope')
+  })
+})
+
+// In other topologies, `serve` cannot create the tables of the extension.
+describe('a gateway with an extension and a document', inTopology('embedded'), () => {
+  const configuration = {
+    extensions: ['./examples/loans/index.ts'],
+    operations: ['examples/cards-service/cards.yaml'],
+    domains: { loans: { maxAmount: '5000.00' } },
+    backends: { cards: { url: 'http://127.0.0.1:9' } },
+  }
+  let store: TestStore
+  let gateway: PorticoProcess
+  beforeAll(async () => {
+    store = await createStore()
+    gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, configuration)
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await store?.remove()
+  })
+  const conformanceOf = (url: string) => runCli(['conformance', '--target', url], configuration)
+  const requestsIn = (out: string): number => Number(/^a token is required +(\d+) /m.exec(out)?.[1])
+
+  test('conformance checks their operations, too: exit code 0', async () => {
+    const own = await runCli(['conformance', '--target', gateway.url], {})
+    const { code, out, err } = await conformanceOf(gateway.url)
+    expect(code, out + err).toBe(0)
+    // loans.approve and cards.block are on one chain, the other four on two.
+    expect(requestsIn(out) - requestsIn(own.out)).toBe(10)
+  })
+
+  test('conformance with a target that lacks them fails and names them: exit code 1', async () => {
+    const portico = await startPortico()
+    const { code, out } = await conformanceOf(portico.url)
+    await portico.stop()
+    expect(code).toBe(1)
+    expect(out).toContain('loans.apply on consumer: expected 401 ACCESS.TOKEN_MISSING, got 404 ROUTE.NOT_FOUND')
+  })
+
+  test.each([
+    ['loans.apply', 'POST', '/loans'],
+    ['cards.list', 'GET', '/cards'],
+  ])('explain names the operation %s and the stage that refused it', async (operation, method, path) => {
+    const refused = await send(gateway.url, method, `/web/v1/consumer${path}`)
+    expect(refused.body.code).toBe('ACCESS.TOKEN_MISSING')
+    const explained = await fetch(`${gateway.operationsUrl}/explain/${refused.headers.get('x-request-id')}`)
+    const [explanation] = await explained.json()
+    expect(explanation).toMatchObject({ operation, chain: 'consumer', status: 401, code: 'ACCESS.TOKEN_MISSING' })
+    expect(explanation.stages).toContainEqual(expect.objectContaining({ verdict: 'refused' }))
   })
 })

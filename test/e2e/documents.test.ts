@@ -1,43 +1,37 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import type { DevelopmentMail } from '../harness/portico.ts'
+import { inTopology, needs } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
+import { noPython, python } from '../harness/python.ts'
 import { root } from '../harness/settings.ts'
-import { signIn } from '../harness/sign-in.ts'
+import { outboxOf, signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const document = 'examples/cards-service/cards.yaml'
 const workspace = developmentIds.workspace
 const card = { bizId: '01990000-0000-7000-8000-0000000000c1', lastDigits: '4242', status: 'ACTIVE' }
 const blockPath = `/web/v1/consumer/cards/${card.bizId}/block`
-const hasPython = spawnSync('python3', ['-c', 'import jwt, cryptography']).status === 0
 
-/** A signed-in owner and member at a gateway. */
 const clientsOf = async (gateway: PorticoProcess) => {
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
-  const mailTo = async (address: string): Promise<DevelopmentMail> => {
-    const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
-    const found = mails.find(({ to }) => to === address)
-    if (!found) throw new Error(`no mail to ${address}`)
-    return found
-  }
+  const mailTo = outboxOf(gateway)
   const tokenOf = async (email: string) => (await signIn({ call, mailTo }, email)).accessToken
   return { call, owner: await tokenOf('owner@demo.test'), member: await tokenOf('member@demo.test') }
 }
 
-// Operations of documents do not depend on the topology: a service always handles them.
-describe.skipIf(inject('topology') !== 'embedded')('operations of an OpenAPI document', () => {
+// A service handles operations of documents in every topology.
+describe('operations of an OpenAPI document', inTopology('embedded'), () => {
   describe('with a service that the test controls', () => {
     let store: TestStore
     let gateway: PorticoProcess
@@ -134,12 +128,12 @@ describe.skipIf(inject('topology') !== 'embedded')('operations of an OpenAPI doc
     let clients: Awaited<ReturnType<typeof clientsOf>>
 
     beforeAll(async () => {
-      if (!hasPython) return
+      if (!python) return
       const port = await freePort()
       store = await createStore()
       const backends = { cards: { url: `http://127.0.0.1:${port}`, audience: 'cards-service' } }
       gateway = await startConfigured(store.variables, { operations: [document], backends })
-      service = spawn('python3', ['examples/cards-service/service.py'], {
+      service = spawn(python, ['examples/cards-service/service.py'], {
         cwd: root,
         env: { ...process.env, PORT: String(port), PORTICO_JWKS: `${gateway.operationsUrl}/.well-known/jwks.json` },
       })
@@ -153,7 +147,7 @@ describe.skipIf(inject('topology') !== 'embedded')('operations of an OpenAPI doc
       await store?.remove()
     })
 
-    test.skipIf(!hasPython)('cards.block 200 once, then 422 CARD.NOT_ACTIVE', async () => {
+    test('cards.block 200 once, then 422 CARD.NOT_ACTIVE', needs(python, noPython), async () => {
       const { call, owner: token } = clients
       const block = () => call('POST', blockPath, { token, workspace, body: { reason: 'lost' } })
       const first = await block()
@@ -172,7 +166,6 @@ describe.skipIf(inject('topology') !== 'embedded')('operations of an OpenAPI doc
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     const backends = { cards: { url: 'http://127.0.0.1:9' } }
-    /** Checks a configuration with a changed copy of the example. */
     const checkChanged = async (from: string, to: string, configuration: object = { backends }) => {
       const text = await readFile(document, 'utf8')
       expect(text).toContain(from)

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsStore } from '../harness/needs.ts'
 import { startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-/** Currencies of 0, 2, 3, 8 and 18 decimal places, with the smallest amount of each. */
+/** Currencies of 0, 2, 3, 8 and 18 decimal places. */
 const least = { JPY: '1', USD: '0.01', BHD: '0.001', BTC: '0.00000001', ETH: '0.000000000000000001' }
 type Currency = keyof typeof least
 const currencies = Object.keys(least).filter((code): code is Currency => code in least)
 
 const placesOf = (currency: Currency): number => least[currency].split('.')[1]?.length ?? 0
-/** Returns a decimal string in minor units. It must have every decimal place. */
+/** Requires every decimal place. */
 const minor = (text: string, currency: Currency): bigint => {
   expect(text.split('.')[1]?.length ?? 0).toBe(placesOf(currency))
   return BigInt(text.replace('.', ''))
 }
 
-describe.skipIf(!storeIsAvailable())('exact amounts', () => {
+describe('exact amounts', needsStore(), () => {
   let portico: Awaited<ReturnType<typeof startPortico>>
   let token = ''
   const [here, there] = [

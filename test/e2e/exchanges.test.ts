@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Secret } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { inTopology, needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-describe.skipIf(!storeIsAvailable())('exchanges', () => {
+describe('exchanges', needsStore(), () => {
   let portico: Portico
   let owner: Session
   let operator: Session
@@ -19,6 +19,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     portico = await startPortico({
       adjust: (settings) => {
         settings.money.exchange.quoteLifeMs = 3_000
+        settings.money.exchange.band = 'off'
       },
     })
     owner = await signIn(portico)
@@ -45,7 +46,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
 
   test('exchanges.quote 200: exact amounts, rounded in favor of the house', async () => {
     const quote = await quoted()
-    // 0.9215 minus half a percent is 0.9168925. The fee is a thousandth of the source amount.
+    // 0.9215 minus half a percent is 0.9168925. The fee is a thousandth.
     expect(quote).toMatchObject({
       sourceAmount: '100.00',
       targetAmount: '91.68',
@@ -154,8 +155,67 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
   })
 })
 
-/** The rates of an HTTP service, whose response each test sets. */
-describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provider', () => {
+/** Beyond the band of the default settings. */
+describe("operators' rates", needsStore(), () => {
+  let portico: Portico
+  let [owner, operator, checker] = ['', '', '']
+  beforeAll(async () => {
+    portico = await startPortico()
+    owner = (await signIn(portico)).accessToken
+    operator = (await signIn(portico, 'operator@demo.test')).accessToken
+    checker = (await signIn(portico, 'checker@demo.test')).accessToken
+  })
+  afterAll(() => portico?.stop())
+
+  const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR' }
+  const as = (token: string, path: string, body: object) =>
+    portico.call('POST', `/web/v1/system/exchange-rates${path}`, { token, body })
+  const quotedRate = async () => {
+    const body = { ...pair, amount: '100.00', fixedSide: 'SOURCE' }
+    const call = { token: owner, workspace: developmentIds.workspace, body }
+    return (await portico.call('POST', '/web/v1/consumer/exchanges/quote', call)).body.data.rate
+  }
+  const gain = async () => {
+    const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
+    return Number(/^portico_exchange_triangle_gain (\S+)$/m.exec(text)?.[1])
+  }
+
+  test('exchanges.setRate, confirmRate, unsetRate 200: a second operator confirms 0.5, and unset ends it', async () => {
+    const set = await as(operator, '', { ...pair, rate: '0.5' })
+    expect(set.body.data).toMatchObject({ rate: '0.9215', pending: { ...pair, rate: '0.5' } })
+    expect(await quotedRate()).toBe('0.9168925')
+    const own = await as(operator, '/confirm', { ...pair, rate: '0.5' })
+    expect([own.status, own.body.code]).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    const confirmed = await as(checker, '/confirm', { ...pair, rate: '0.5' })
+    expect(confirmed.body.data).toMatchObject({ rate: '0.5', confirmedBy: expect.any(String), pending: null })
+    const { expiresAt, updatedAt } = confirmed.body.data
+    expect(Date.parse(expiresAt) - Date.parse(updatedAt)).toBe(86_400_000)
+    expect(await quotedRate()).toBe('0.4975')
+    expect((await as(checker, '/confirm', { ...pair, rate: '0.5' })).body.code).toBe('STATE.CONFLICT')
+    expect((await as(operator, '/unset', pair)).body.data).toMatchObject({ rate: '0.9215', updatedBy: null })
+    expect(await quotedRate()).toBe('0.9168925')
+    expect((await as(operator, '/unset', pair)).body.code).toBe('RESOURCE.NOT_FOUND')
+    const log = await portico.call('GET', '/web/v1/system/audit-log?targetId=USD/EUR&pageSize=100', { token: operator })
+    const entries: { action: string; outcome: { code: string } }[] = log.body.data.items
+    const succeeded = entries.filter(({ outcome }) => outcome.code === 'SUCCESS').map(({ action }) => action)
+    expect(succeeded.toSorted()).toEqual(['exchanges.confirmRate', 'exchanges.setRate', 'exchanges.unsetRate'])
+  })
+
+  test(
+    'portico_exchange_triangle_gain is negative by default, and positive at a rate that can be traded round',
+    inTopology('embedded'),
+    async () => {
+      await expect.poll(gain, { timeout: 10_000 }).toBeLessThan(0)
+      await as(operator, '', { ...pair, rate: '2' })
+      await as(checker, '/confirm', { ...pair, rate: '2' })
+      await expect.poll(gain, { timeout: 20_000, interval: 500 }).toBeGreaterThan(0.5)
+      await as(checker, '/unset', pair)
+    },
+  )
+})
+
+/** Each test sets the response of the service. */
+describe('exchange rates from a provider', inTopology('embedded'), () => {
   let portico: Portico
   let provider: Server
   let asOf = ''

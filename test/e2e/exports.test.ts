@@ -2,9 +2,9 @@ import { readXlsx } from 'hucre/xlsx'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 interface Made {
   bizId: string
@@ -16,7 +16,7 @@ interface Made {
   expiresAt: string
 }
 
-describe.skipIf(!storeIsAvailable())('exports', () => {
+describe('exports', needsStore(), () => {
   let portico: Portico
   let owner: Session
   const { workspace, mainUsd, savingsUsd } = developmentIds
@@ -238,7 +238,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('a pending export', () => {
+describe('a pending export', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -259,12 +259,12 @@ describe.skipIf(!storeIsAvailable())('a pending export', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('exports with a short expiry', () => {
+describe('exports with a short expiry', needsStore(), () => {
   let portico: Portico
   let owner: Session
   beforeAll(async () => {
     portico = await startPortico({
-      // The limit is 20 per window. Other tests multiply it.
+      // Other tests raise the limit of 20 per window.
       variables: { PORTICO_RATE_LIMIT_SCALE: '1' },
       adjust: (settings) => {
         settings.jobs.pollMs = 50
@@ -306,7 +306,7 @@ describe.skipIf(!storeIsAvailable())('exports with a short expiry', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('an expired export, before any job has run', () => {
+describe('an expired export, before any job has run', needsStore(), () => {
   let portico: Portico
   let owner: Session
   beforeAll(async () => {

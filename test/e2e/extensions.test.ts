@@ -1,33 +1,29 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dump } from 'js-yaml'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import type { DevelopmentMail, Portico } from '../harness/portico.ts'
+import { inTopology } from '../harness/needs.ts'
+import type { Portico } from '../harness/portico.ts'
 import type { PorticoProcess } from '../harness/process.ts'
-import { signIn } from '../harness/sign-in.ts'
+import { outboxOf, signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const workspace = developmentIds.workspace
 const password = 'a-long-enough-passphrase-7'
-/** Operators who may approve loans. The second one is also the owner of the workspace. */
+/** `sameAsOwner` is also the owner of the workspace. */
 const approver = 'operator.of.loans@example.test'
 const sameAsOwner = 'owner@demo.test'
-const loans = { extensions: ['examples/loans/index.ts'], domains: { loans: { maxAmount: '5000.00' } } }
-
-const newestMail = async ({ operationsUrl }: PorticoProcess, address: string): Promise<DevelopmentMail> => {
-  const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
-  const found = mails.find(({ to }) => to === address)
-  if (!found) throw new Error(`no mail to ${address}`)
-  return found
+const loans = {
+  extensions: ['./examples/loans/index.ts'],
+  domains: { loans: { maxAmount: '5000.00', capital: { USD: '100000.00' } } },
 }
 
-// Extensions do not depend on the topology. In other topologies, `serve` is not allowed to create tables.
-describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
+// In other topologies, `serve` cannot create tables.
+describe('an extension', inTopology('embedded'), () => {
   let store: TestStore
   let gateway: PorticoProcess
   let owner: string
@@ -36,7 +32,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
   let ownerAsOperator: string
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
-  const mailTo = (address: string): Promise<DevelopmentMail> => newestMail(gateway, address)
+  const mailTo: Portico['mailTo'] = (address, template) => outboxOf(gateway)(address, template)
   const apply = (options: Call = {}) =>
     call('POST', '/web/v1/consumer/loans', {
       token: owner,
@@ -47,7 +43,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
 
   beforeAll(async () => {
     store = await createStore()
-    // The operators of the seeded store have Portico's own permissions only.
+    // Seeded operators have Portico's own permissions only.
     for (const email of [approver, sameAsOwner]) {
       const create = ['operator', 'create', '--email', email, '--name', 'Approver']
       const options = ['--permissions', 'loan:approve', '--password-stdin']
@@ -168,7 +164,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
     const document = await (await fetch(`${gateway.url}/openapi.json`)).json()
     const { post } = document.paths['/web/v1/consumer/loans']
     expect(post).toMatchObject({ summary: 'Apply for a loan', tags: ['loans'] })
-    expect(document.components.schemas.LoanStatus.properties.code.enum).toEqual(['REQUESTED', 'PAID_OUT', 'EXPIRED'])
+    expect(document.components.schemas.LoanStatusCode.enum).toEqual(['REQUESTED', 'PAID_OUT', 'EXPIRED', 'REPAID'])
     expect(JSON.stringify(document.components.responses)).toContain('LOAN.NOT_ELIGIBLE')
     const tree = await call('GET', '/web/v1/consumer/roles/permissions/tree', { token: owner, workspace })
     expect(tree.text).toContain('"loan:create"')
@@ -183,132 +179,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an extension', () => {
   })
 })
 
-describe.skipIf(inject('topology') !== 'embedded')('a broken extension', () => {
-  let folder: string
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'portico-broken-'))
-    await mkdir(join(folder, 'locales'))
-    await writeFile(join(folder, 'locales', 'en.yaml'), 'refusal:\n  CARD.BLOCKED: the card is blocked\n')
-    await mkdir(join(folder, 'taken'))
-    const taken = { permission: { 'wallet:read': { name: 'Read', description: 'Read' } } }
-    await writeFile(join(folder, 'taken', 'en.yaml'), dump(taken))
-  })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
-
-  /**
-   * Writes an extension with one operation. `change` is a statement that changes the definition `d` and the operation
-   * `o`.
-   */
-  const extension = async (change: string, handlers = '{ readCard: async () => true }'): Promise<string> => {
-    const file = join(folder, `${crypto.randomUUID()}.js`)
-    await writeFile(
-      file,
-      `import { domain } from 'portico'
-      import { member, operation, z } from 'portico/contract'
-      const o = { id: 'cards.read', method: 'GET', path: '/cards', chains: ['consumer'], summary: 'Read a card',
-        policy: { ...member, workspace: 'required', permission: null }, body: 'none', reply: z.boolean(), refuses: [] }
-      const d = { name: 'cards', summary: 'Cards.', operations: { readCard: o },
-        create: () => ({ handlers: ${handlers} }) }
-      ${change}
-      export default domain(d)`,
-    )
-    return file
-  }
-
-  test.each([
-    ['a missing policy field', 'delete o.policy.rate', 'operations.readCard.policy.rate: '],
-    ['an unknown rate group', "o.policy.rate = 'cards'", 'operations.readCard.policy.rate: '],
-    ['a wrong id', "o.id = 'loans.read'", 'operations.readCard.id: must be cards. and a name'],
-    ['an unknown permission', "o.policy.permission = 'card:read'", 'cards.read of cards requires card:read'],
-    ['an unknown code', "o.refuses = ['CARD.LOST']", 'cards.read of cards refuses with CARD.LOST'],
-    ['a code without locales', "d.codes = { 'CARD.LOST': { status: 422 } }", 'locales: is missing'],
-    [
-      'a code without text',
-      "d.codes = { 'CARD.LOST': { status: 422 } }; d.locales = new URL('./locales/', import.meta.url)",
-      'en.yaml has no text refusal.CARD.LOST',
-    ],
-    [
-      'a route of Portico',
-      "o.path = '/wallets'",
-      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
-    ],
-    ['a name of Portico', "d.name = 'wallets'; o.id = 'wallets.card'", 'the name wallets is used twice'],
-    [
-      'a permission of Portico',
-      "d.permissions = { workspace: { wallet: ['read'] } }; d.locales = new URL('./taken/', import.meta.url)",
-      'workspace permission wallet:read is declared by wallets and by cards',
-    ],
-    [
-      'a text of Portico',
-      "d.locales = new URL('./taken/', import.meta.url)",
-      'declares the text permission.wallet:read.name, which exists already',
-    ],
-    ['the name of the kernel', "d.name = 'kernel'; o.id = 'kernel.card'", 'the name kernel is used twice'],
-    ['the name of the pipeline', "d.name = 'pipeline'; o.id = 'pipeline.card'", 'the name pipeline is used twice'],
-    [
-      'a route of Portico on another chain',
-      "o.chains = ['shared']; o.path = '/consumer/wallets'",
-      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
-    ],
-    ['an operation called codes', 'd.operations = { codes: o }', 'operations.codes: '],
-    [
-      'an export name of Portico',
-      'd.operations = { createTransfer: o }',
-      'export name createTransfer is declared by transfers and by cards',
-    ],
-    [
-      'an unknown code for a malformed path',
-      "o.malformedParam = 'CARD.LOST'",
-      'cards.read of cards refuses with CARD.LOST',
-    ],
-    ['an anonymous caller in a workspace', "o.policy.caller = 'anonymous'", 'operations.readCard.policy.workspace: '],
-    [
-      'a body that accepts unknown fields',
-      "o.method = 'POST'; o.body = z.object({ card: z.string() })",
-      'operations.readCard.body: must be a z.strictObject',
-    ],
-    ['a reply that JSON cannot express', 'o.reply = z.date()', 'operations.readCard.reply: '],
-    [
-      'a migration without a number',
-      "d.migrations = [{ name: 'cards', up: async () => undefined }]",
-      'migrations: migration cards/cards is not named like 001-baseline',
-    ],
-    ['no reply schema', 'o.reply = {}', 'operations.readCard.reply: must be a zod schema'],
-    ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
-  ])('config check names the file and the cause of %s: exit code 2', async (_name, change, message) => {
-    const file = await extension(change)
-    const { code, out, err } = await runCli(['config', 'check'], { extensions: [file] })
-    expect(err).toContain(message)
-    expect(err).toContain(`extensions: ${file}: `)
-    expect([code, out]).toEqual([2, ''])
-  })
-
-  test('config check reports a missing file, and settings of no extension: exit code 2', async () => {
-    const missing = await runCli(['config', 'check'], { extensions: ['no-such.js'] })
-    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('extensions: no-such.js: ')])
-    const settings = await runCli(['config', 'check'], { domains: { cards: {} } })
-    expect([settings.code, settings.err]).toEqual([
-      2,
-      expect.stringContaining('domains.cards: no domain with settings'),
-    ])
-    const invalid = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
-    expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
-  })
-
-  test('config check masks the texts in the settings of extensions', async () => {
-    const { code, out } = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: '4321.09' } } })
-    expect([code, out]).toEqual([0, expect.stringMatching(/^domains:\n {2}loans:\n {4}maxAmount: '\[secret\]'$/m)])
-    expect(out).not.toContain('4321.09')
-  })
-
-  test('serve refuses an operation without a handler and starts nothing: exit code 2', async () => {
-    const file = await extension('', '{}')
-    const { code, err } = await runCli(['serve'], { extensions: [file] })
-    expect([code, err]).toEqual([2, expect.stringContaining(`extensions: ${file}: readCard has no handler`)])
-  })
-})
-
-describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
+describe('handlers that fail', inTopology('embedded'), () => {
   let folder: string
   let store: TestStore
   let gateway: PorticoProcess
@@ -324,10 +195,13 @@ describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
         summary: 'Fail', policy: anonymous, body: 'none', reply: z.object({ ok: z.boolean() }), refuses: [] })
       export default domain({ name: 'faults', summary: 'Faults.',
         operations: { throws: get('throws'), lies: get('lies'), works: get('works'), invents: get('invents'),
+          hangs: get('hangs'), sleeps: get('sleeps'),
           repeats: operation({ ...get('repeats'), method: 'POST',
             policy: { ...money, workspace: 'optional', permission: null } }) },
         create: () => ({ handlers: {
           throws: async () => { throw new Error('secret detail') },
+          hangs: () => new Promise(() => undefined),
+          sleeps: async () => { await new Promise((resolve) => setTimeout(resolve, 1500)); throw new Error('overslept') },
           lies: async () => ({ ok: 'maybe' }),
           invents: async () => { throw new Refusal('FAULTS.UNDECLARED') },
           repeats: async () => ({ ok: true }),
@@ -335,7 +209,10 @@ describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
         } }) })`,
     )
     store = await createStore()
-    gateway = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, { extensions: [file] })
+    gateway = await startConfigured(
+      { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' },
+      { extensions: [file], requests: { handlerTimeoutMs: 500 } },
+    )
   })
   afterAll(async () => {
     await gateway?.stop()
@@ -354,9 +231,25 @@ describe.skipIf(inject('topology') !== 'embedded')('handlers that fail', () => {
     },
   )
 
+  test('504 SYSTEM.UPSTREAM_TIMEOUT: a handler that hangs affects its own request only', async () => {
+    const hanging = ['hangs', 'hangs', 'sleeps'].map((name) =>
+      send(gateway.url, 'GET', `/web/v1/consumer/faults/${name}`),
+    )
+    const fine = await send(gateway.url, 'GET', '/web/v1/consumer/faults/works')
+    expect(fine.body.data).toEqual({ ok: true })
+    for (const { status, body } of await Promise.all(hanging))
+      expect([status, body.code]).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+    const metrics = async (): Promise<string> => (await fetch(`${gateway.operationsUrl}/metrics`)).text()
+    expect(await metrics()).toContain('portico_handler_timeouts_total{operation="faults.hangs"} 2')
+    await expect.poll(() => gateway.output()).toContain('the handler of faults.hangs did not return within 500 ms')
+    await expect.poll(() => gateway.output()).toContain('a handler returned after its deadline')
+    await expect.poll(() => gateway.output()).toContain('overslept')
+    expect(await metrics()).toContain('portico_handlers_overdue 2')
+  })
+
   test('500 SYSTEM.INTERNAL_ERROR: an idempotent operation whose handler does not call once', async () => {
     const call: Portico['call'] = (method, path, options) => send(gateway.url, method, path, options)
-    const mailTo = (address: string): Promise<DevelopmentMail> => newestMail(gateway, address)
+    const mailTo = outboxOf(gateway)
     const { accessToken } = await signIn({ call, mailTo })
     const failed = await call('POST', '/web/v1/consumer/faults/repeats', { token: accessToken })
     expect([failed.status, failed.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])

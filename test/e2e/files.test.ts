@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { encodeMultipart, type Part, pdf, png } from '../harness/multipart.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const purpose = (content = 'DOCUMENT'): Part => ({ name: 'purpose', content })
@@ -20,7 +20,7 @@ const file = (changed: Partial<Part> = {}): Part => ({
   ...changed,
 })
 
-describe.skipIf(!storeIsAvailable())('files', () => {
+describe('files', needsStore(), () => {
   let portico: Portico
   let session: Session
   const workspace = developmentIds.workspace
@@ -61,6 +61,17 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   }
   const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
   const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
+
+  test('files.delete 200: the file is no longer available; 404 for a deleted file', async () => {
+    const { bizId = '' } = await uploaded()
+    const remove = () =>
+      portico.call('POST', `/web/v1/consumer/files/${bizId}/delete`, { token: session.accessToken, workspace })
+    const deleted = await remove()
+    expect([deleted.status, deleted.body.data]).toEqual([200, null])
+    expect(code(await read(bizId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    expect((await download(bizId)).status).toBe(404)
+    expect(code(await remove())).toEqual([404, 'RESOURCE.NOT_FOUND'])
+  })
 
   test('files.upload 200: type by content, size and hash', async () => {
     const content = pdf(100_000)
@@ -314,7 +325,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       await rm(folder)
       await rename(`${folder}.away`, folder)
     }
-    // After several failures, the circuit breaker of a remote domain is open for half a second.
+    // After failures, the circuit breaker of a remote domain is open for half a second.
     await expect.poll(async () => (await download(bizId)).status).toBe(200)
   })
 

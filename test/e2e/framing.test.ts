@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const path = '/web/v1/consumer/secure-channel/public-key'
 const initiate = '/web/v1/consumer/auth/login/initiate'
 const changePassword = '/web/v1/consumer/auth/password/change'
 
 /**
- * Sends malformed requests on a raw socket and checks each response. The gateway frames requests before it knows their
- * operation, so one process is enough. `split` also covers bodies that are streamed to a domain service.
+ * Framing precedes the operation, so one process is enough. `split` covers bodies that are streamed to a domain
+ * service.
  */
-describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('framing and path', () => {
+describe('framing and path', needsStore('embedded', 'split'), () => {
   let portico: Portico
   let session: Session
   beforeAll(async () => {
@@ -178,7 +178,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
       return { end: await closed, text }
     }
     const before = operationsServed()
-    // A proxy can drop the rest of a rejected body and then send the request of another client on the connection.
+    // A proxy can drop the rest of a rejected body and reuse the connection for another client.
     for (const then of ['x'.repeat(40_000) + get(), get().repeat(400), '']) {
       const { end, text } = await refused(then)
       expect([end, text.match(/HTTP\/1\.1 \d+/g), text]).toEqual([
@@ -231,7 +231,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     ['/docs', () => portico.url],
     ['/health/live', () => portico.operationsUrl],
   ])('GET %s 200 with an unsent body is the last response of its connection', async (page, url) => {
-    const bytes = `GET ${page} HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n${get().repeat(20)}`
+    const bytes = `GET ${page} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n${get().repeat(20)}`
     const { status, responses, closed, text } = await sendRaw(url(), bytes)
     expect([status, responses, closed]).toEqual([200, 1, true])
     expect(text).toMatch(/\r\nconnection: close\r\n/i)
@@ -257,11 +257,18 @@ describe.skipIf(!storeIsAvailable() || inject('topology') === 'replicas')('frami
     '/web/v1/consumer/secure-channel/public-key#fragment',
     '/web/v1/consumer/wallets/%2e%2E/balance',
     '/web/v1/consumer/files/.%2e/download',
-    '/',
+    '/web',
   ])('ROUTE.NOT_FOUND 404 for the uncanonical or unknown path %s', async (odd) => {
     const response = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
     expect(response.status).toBe(404)
     expect(response.text).toContain('ROUTE.NOT_FOUND')
+  })
+
+  test('/ leads to /docs in the development profile, for reads only', async () => {
+    const read = await sendRaw(portico.url, get('GET / HTTP/1.1'))
+    expect(read.status).toBe(302)
+    expect(read.text).toMatch(/^location: \/docs\r$/im)
+    expect((await sendRaw(portico.url, get('DELETE / HTTP/1.1'))).status).toBe(404)
   })
 
   test.each([

@@ -10,8 +10,8 @@ import {
   register,
   signInAs,
 } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const initiate = '/auth/login/initiate'
 const send = '/auth/login/mfa/send'
@@ -25,10 +25,10 @@ interface Times {
 const quantile = (values: number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0
 const median = (values: number[]): number => quantile(values, 0.5)
-/** Returns the fastest of several runs, because other work on the machine has delayed it least. */
+/** Other work on the machine delays the fastest runs least. */
 const quiet = (values: number[]): number => quantile(values, 0.2)
 
-describe.skipIf(!storeIsAvailable())('signing in', () => {
+describe('signing in', needsStore(), () => {
   let portico: Portico
   let email: string
   beforeAll(async () => {
@@ -57,8 +57,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 
   /**
-   * Measures both alternately, up to four times. Returns no difference as soon as one measurement is close. Load on the
-   * machine slows one or the other temporarily, but a real difference appears every time.
+   * Measures up to four rounds. Load slows one or the other temporarily, but a real difference appears in every round.
    */
   const measureDifferences = async (
     isFar: (times: Times) => boolean,
@@ -216,7 +215,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('sign-in under production limits', () => {
+describe('sign-in under production limits', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

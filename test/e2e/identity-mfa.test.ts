@@ -1,10 +1,10 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { routes } from '../harness/catalogue.ts'
-import { begin, type Client, client, data, newcomer, refusal, signInAs, toldOf } from '../harness/identity.ts'
+import { begin, type Client, client, data, newcomer, refusal, signInOnly, toldOf } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const setup = '/security/mfa/otp/setup'
 const verify = '/security/mfa/otp/verify'
@@ -12,11 +12,11 @@ const revoke = '/security/mfa/otp/revoke'
 const generate = '/security/mfa/backup-codes/generate'
 const stepUp = '/security/step-up'
 
-/** Returns the code of a time step: 0 is the current step, 1 the next one. */
+/** 0 is the current time step, 1 the next one. */
 const codeOf = (secret: string, step = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
 
-/** Waits until enough of the current time step is left, because a code is valid for one step. */
+/** A code is valid for one time step. */
 const withinStep = async (): Promise<void> => {
   const left = 30_000 - (Date.now() % 30_000)
   if (left < 9_000) await new Promise((resolve) => setTimeout(resolve, left + 50))
@@ -25,7 +25,7 @@ const withinStep = async (): Promise<void> => {
 const methods = (entries: { mfaMethod: { code: string }; isEnabled: boolean; isPrimary: boolean }[]) =>
   entries.map(({ mfaMethod, isEnabled, isPrimary }) => [mfaMethod.code, isEnabled, isPrimary])
 
-describe.skipIf(!storeIsAvailable())('second factors', () => {
+describe('second factors', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -167,7 +167,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
   })
 
   test('mfa.stepUpSend 200 and mfa.stepUp 200 by mail; 429 for a second code, 401 for a wrong one', async () => {
-    const { by, email, token } = await newcomer(portico)
+    const { by, email, token } = await newcomer(portico, client(portico), signInOnly)
     const sent = data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
     expect(sent).toMatchObject({
       mfaMethod: { code: 'EMAIL' },
@@ -189,9 +189,9 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
   })
 
   test('a step-up code is valid for its own session only, and for no sign-in', async () => {
-    const { by, email, token } = await newcomer(portico)
+    const { by, email, token } = await newcomer(portico, client(portico), signInOnly)
     const other = client(portico)
-    const second = await signInAs(portico, other, email)
+    const second = await signInOnly(portico, other, email)
     data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
     const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
     const foreign = await other.post(stepUp, { mfaMethod: 'EMAIL', code }, second.accessToken)
@@ -214,7 +214,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('operations that require a fresh second factor', () => {
+describe('operations that require a fresh second factor', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

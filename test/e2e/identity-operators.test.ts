@@ -1,24 +1,23 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { client, data, refusal, signInAs, toldOf } from '../harness/identity.ts'
+import { client, data, refusal, signInAs, signInOnly, toldOf } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const password = 'Portico-demo-2026'
 const email = 'checker@demo.test'
 
-/** Operators have the same operations for sign-in and security, at the SYSTEM portal. */
-describe.skipIf(!storeIsAvailable())("an operator's own account", () => {
+describe("an operator's own account", needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
   })
   afterAll(() => portico?.stop())
 
-  const signedIn = async () => {
+  const signedIn = async (enter = signInAs) => {
     const by = client(portico, { chain: '/web/v1/system' })
-    const session = await signInAs(portico, by, email, password)
+    const session = await enter(portico, by, email, password)
     const token = session.accessToken
     return {
       session,
@@ -67,7 +66,10 @@ describe.skipIf(!storeIsAvailable())("an operator's own account", () => {
   })
 
   test('mfa.otpSetup, otpVerify, otpRevoke, generateBackupCodes, backupCodeStatus, stepUpSend and stepUp 200', async () => {
-    const { get, post } = await signedIn()
+    const { get, post } = await signedIn(signInOnly)
+    await post('/security/step-up/send', { mfaMethod: 'EMAIL' })
+    const { text } = await portico.mailTo(email, 'step-up-code')
+    await post('/security/step-up', { mfaMethod: 'EMAIL', code: codeIn(text) })
     const { secret, accountName } = await post('/security/mfa/otp/setup')
     expect(accountName).toBe(email)
     const entry = await post('/security/mfa/otp/verify', { code: generateSync({ secret }) })
@@ -75,9 +77,6 @@ describe.skipIf(!storeIsAvailable())("an operator's own account", () => {
     const { codes } = await post('/security/mfa/backup-codes/generate')
     await post('/security/step-up', { mfaMethod: 'BACKUP_CODE', code: codes[0] })
     expect(await get('/security/mfa/backup-codes')).toEqual({ remainingCount: 9, totalGenerated: 10 })
-    await post('/security/step-up/send', { mfaMethod: 'EMAIL' })
-    const { text } = await portico.mailTo(email, 'step-up-code')
-    await post('/security/step-up', { mfaMethod: 'EMAIL', code: codeIn(text) })
     expect(await post('/security/mfa/otp/revoke')).toMatchObject({ isEnabled: false })
     await toldOf(portico, email, 'backup codes')
   })

@@ -18,22 +18,22 @@ import {
   signInAs,
   toldOf,
 } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const forgot = '/auth/password/forgot'
 const reset = '/auth/password/reset'
 const change = '/auth/password/change'
 
-describe.skipIf(!storeIsAvailable())('passwords', () => {
+describe('passwords', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
   })
   afterAll(() => portico?.stop())
 
-  /** Returns the audit entries of an account. Some are written after the response. */
+  /** Some entries are written after the response. */
   const audited = async (action: string, accountId: string) => {
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const path = `/web/v1/system/audit-log?action=${action}&targetId=${accountId}`
@@ -229,7 +229,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('the breach check, where enabled', () => {
+describe('the breach check, where enabled', needsStore(), () => {
   let portico: Portico
   let server: Server
   const ranges: string[] = []

@@ -14,16 +14,15 @@ import {
   signInAs,
   toldOf,
 } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-const available = storeIsAvailable()
 const initiate = '/auth/register/initiate'
 const verify = '/auth/register/verify-email'
 const complete = '/auth/register/complete'
 
-describe.skipIf(!available)('open registration', () => {
+describe('open registration', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -201,7 +200,7 @@ describe.skipIf(!available)('open registration', () => {
   })
 })
 
-describe.skipIf(!available)('registration with approval', () => {
+describe('registration with approval', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -223,7 +222,7 @@ describe.skipIf(!available)('registration with approval', () => {
   })
 })
 
-describe.skipIf(!available)('closed registration', () => {
+describe('closed registration', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -243,7 +242,7 @@ describe.skipIf(!available)('closed registration', () => {
   })
 })
 
-describe.skipIf(!available)('Turnstile', () => {
+describe('Turnstile', needsStore(), () => {
   let portico: Portico
   let server: Server
   let result: (form: URLSearchParams) => { status?: number; body: string; delayMs?: number }

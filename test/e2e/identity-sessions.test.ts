@@ -4,24 +4,21 @@ import { unknownId } from '../harness/catalogue.ts'
 import { postWithDelayedEnd } from '../harness/delayed-post.ts'
 import { begin, client, data, newcomer, refusal, register, signInAs } from '../harness/identity.ts'
 import { encodeMultipart, pdf } from '../harness/multipart.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const config = '/security/sessions/config'
 const self = '/web/v1/users/self/security/sessions/config'
 
-describe.skipIf(!storeIsAvailable())('sessions', () => {
+describe('sessions', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
   })
   afterAll(() => portico?.stop())
 
-  /**
-   * The gateway that ended the session rejects it immediately. The other replica does so within a second
-   * (docs/security.md).
-   */
+  /** Other replicas reject an ended session within a second (docs/security.md). */
   const isRefused = async (status: () => Promise<number>): Promise<void> => {
     if (inject('topology') === 'replicas') await expect.poll(status).toBe(401)
     else expect(await status()).toBe(401)

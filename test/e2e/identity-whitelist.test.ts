@@ -1,21 +1,18 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { begin, client, data, newcomer, refusal, signInAs, toldOf } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const path = '/security/ip-whitelist'
 
-describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
+describe('the IP whitelist', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
   })
   afterAll(() => portico?.stop())
 
-  /**
-   * The gateway that made the change applies it immediately. The other replica does so within a second
-   * (docs/security.md).
-   */
+  /** Other replicas apply a change within a second (docs/security.md). */
   const inForce = async (read: () => Promise<unknown>, wanted: unknown): Promise<void> => {
     if (inject('topology') === 'replicas') await expect.poll(read).toEqual(wanted)
     else expect(await read()).toEqual(wanted)

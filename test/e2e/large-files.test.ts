@@ -8,17 +8,17 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { requiredHeaders, send } from '../harness/http.ts'
 import { pdf } from '../harness/multipart.ts'
-import type { DevelopmentMail } from '../harness/portico.ts'
+import { needs, needsStore } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
-import { signIn } from '../harness/sign-in.ts'
-import { createStore, storeIsAvailable, type TestStore } from '../harness/store.ts'
+import { outboxOf, signIn } from '../harness/sign-in.ts'
+import { createStore, type TestStore } from '../harness/store.ts'
 
 const megabyte = 1024 * 1024
 const size = 100 * megabyte
 const growth = 32 * megabyte
 
-/** Linux reports the peak memory of a process since it was last reset. */
+/** Linux reports the peak memory since its last reset. */
 const canMeasure = existsSync('/proc/self/clear_refs')
 
 const memoryOf = ({ child }: PorticoProcess, field: 'VmRSS' | 'VmHWM'): number => {
@@ -26,13 +26,13 @@ const memoryOf = ({ child }: PorticoProcess, field: 'VmRSS' | 'VmHWM'): number =
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
 }
 
-describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
+describe('files of 100 MB', { ...needs(canMeasure, 'requires Linux'), ...needsStore() }, () => {
   let store: TestStore
   let processes: PorticoProcess[] = []
   let url: string
   let token: string
 
-  /** Real processes in the topology of the project, so that the memory of each can be measured. */
+  /** Separate processes have separate peaks. */
   beforeAll(async () => {
     store = await createStore()
     const { purposes } = loadConfiguration({}).files
@@ -53,12 +53,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     )
     processes = [gateway, ...processes]
     url = gateway.url
-    const mailTo = async (address: string): Promise<DevelopmentMail> => {
-      const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
-      const found = mails.find(({ to }) => to === address)
-      if (!found) throw new Error(`no mail to ${address}`)
-      return found
-    }
+    const mailTo = outboxOf(gateway)
     token = (await signIn({ call: (method, path, call) => send(url, method, path, call), mailTo })).accessToken
   })
   afterAll(async () => {
@@ -72,7 +67,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     'x-workspace-id': developmentIds.workspace,
   })
 
-  /** Returns a form that is generated while it is sent. */
+  /** The form is generated while it is sent. */
   const upload = async (bytes: number) => {
     const boundary = `b${randomUUID()}`
     const part = (fields: string) => Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${fields}\r\n\r\n`)
@@ -113,7 +108,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     return { size: received, sha256: hash.digest('hex') }
   }
 
-  /** Returns by how much the peak memory of each process grows. */
+  /** Measures the peak memory of each process. */
   const growthsOf = async (work: () => Promise<unknown>): Promise<number[]> => {
     const before = processes.map((each) => {
       writeFileSync(`/proc/${each.child.pid}/clear_refs`, '5')

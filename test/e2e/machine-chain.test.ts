@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { routes } from '../harness/catalogue.ts'
-import { storeIsAvailable } from '../harness/store.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const { workspace, mainUsd, savingsUsd } = developmentIds
 const permissionCodes = ['wallet:read', 'transfer:read', 'transfer:create']
-/** Wide enough for all data of this test. */
 const since = `startTime=${new Date(Date.now() - 3_600_000).toISOString()}`
 
-/** Returns the operations of the machine chain. The order was created on the same chain. */
+/** The order of these reads was created on the same chain. */
 const reads = (order: string): Record<string, string> => ({
   'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
   'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,
@@ -21,7 +20,7 @@ const reads = (order: string): Record<string, string> => ({
   'wallets.flows': `/wallets/${mainUsd}/flows`,
 })
 
-describe.skipIf(!storeIsAvailable())('the machine chain', () => {
+describe('the machine chain', needsStore(), () => {
   let world: AccessWorld
   let key: string
   beforeAll(async () => {

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer, Call } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const workspace = developmentIds.workspace
 const outcomeOf = ({ status, body }: Answer) => [status, body.code]
 
-describe.skipIf(!storeIsAvailable())('members', () => {
+describe('members', needsStore(), () => {
   let world: AccessWorld
   let operator: Session
   let userBizId: string

@@ -3,16 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
 import { requiredHeaders } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const { workspace, mainUsd, mainEur, savingsUsd } = developmentIds
 const codeOf = ({ status, body }: Answer) => [status, body?.code]
 const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
-/** Invalid money input on every operation that takes an amount. */
-describe.skipIf(!storeIsAvailable())('invalid money input', () => {
+describe('invalid money input', needsStore(), () => {
   let portico: Portico
   let owner: Session
   let channel: string

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { confirmation } from '../harness/confirmation.ts'
 import type { Answer } from '../harness/http.ts'
 import { startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
@@ -15,7 +16,6 @@ export const reused = [422, 'REQUEST.ID_REUSED']
 
 export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
 
-/** Returns a running Portico with a signed-in owner and operator, and helpers that the tests of orders share. */
 export const startMoneyWorld = async (adjust?: Adjust) => {
   const portico = await startPortico({ ...(adjust && { adjust }) })
   const owner = await signIn(portico)
@@ -27,18 +27,20 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
       headers: { 'x-request-id': more.id ?? randomUUID() },
       ...(body !== undefined && { body }),
     })
-  const system = (method: string, path: string, body?: unknown, id: string = randomUUID()) =>
-    portico.call(method, `/web/v1/system${path}`, {
+  /** A confirmation without a body gets a reference that depends on the id. */
+  const system = (method: string, path: string, body?: unknown, id: string = randomUUID()) => {
+    const sent = body === undefined && path.endsWith('/confirm') ? confirmation(id) : body
+    return portico.call(method, `/web/v1/system${path}`, {
       token: operator.accessToken,
       headers: { 'x-request-id': id },
-      ...(body !== undefined && { body }),
+      ...(sent !== undefined && { body: sent }),
     })
+  }
   const data = async (request: Promise<Answer>) => {
     const response = await request
     expect(response.status, response.text).toBe(200)
     return response.body.data
   }
-  /** Returns the postings of an order: account and amount. */
   const postingsOf = async (order: string): Promise<[account: string, amount: string][]> => {
     const postings: { ledgerAccount: string; amount: string }[] = await data(
       system('GET', `/ledger/orders/${order}/postings`),
@@ -48,7 +50,7 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
   return { portico, owner, operator, web, system, data, postingsOf }
 }
 
-/** Asserts that exactly one of the concurrent requests succeeded, and returns it. The other requests got a conflict. */
+/** The other requests must get a conflict. */
 export const assertOneSucceeds = async (rivals: Promise<Answer>[]): Promise<Answer> => {
   const responses = await Promise.all(rivals)
   const [won, ...more] = responses.filter(({ status }) => status === 200)

@@ -1,2 +1,2 @@
-/** Declared operations without a handler, which return 501. Only remove entries. */
+/** Operations that return 501. This list may only get shorter. */
 export const notImplemented: readonly string[] = []

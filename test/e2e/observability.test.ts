@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inTopology, needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
+import { promtool, promtoolIsInstalled } from '../harness/promtool.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { root, upstreamAt } from '../harness/settings.ts'
-import { signIn } from '../harness/sign-in.ts'
+import { signInOnly } from '../harness/sign-in.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
@@ -16,7 +18,7 @@ const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 const namesIn = (text: string): Set<string> =>
   new Set([...text.matchAll(/portico_[a-z0-9_]*[a-z0-9]/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')))
 
-describe.skipIf(inject('topology') !== 'embedded')('observability for operators', () => {
+describe('observability for operators', inTopology('embedded'), () => {
   let portico: Portico
   let upstream: Server
   let exposed: Set<string>
@@ -49,10 +51,20 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
     await portico?.stop()
   })
 
+  test('promtool accepts the metrics', needs(promtoolIsInstalled(), 'promtool is not installed'), async () => {
+    expect(promtool(['check', 'metrics'], await metrics())).toEqual({ code: 0, out: '' })
+  })
+
   test('every metric of the dashboard is exposed', () => {
     const shown = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
     expect(shown.size).toBeGreaterThan(10)
     expect([...shown].filter((name) => !exposed.has(name))).toEqual([])
+  })
+
+  test('every metric of the alert rules is exposed', () => {
+    const watched = namesIn(readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8'))
+    expect(watched.size).toBeGreaterThan(10)
+    expect([...watched].filter((name) => !exposed.has(name))).toEqual([])
   })
 
   test('the dashboard shows every metric of Portico', () => {
@@ -98,7 +110,7 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
   })
 
   test('the development outbox shows the mails in a page that loads and runs nothing else', async () => {
-    await signIn(portico)
+    await signInOnly(portico)
     const response = await fetch(`${portico.operationsUrl}/mail`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(response.headers.get('content-security-policy')).toMatch(
@@ -135,7 +147,7 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
   })
 
   test('explain of a served request has durations; 404 for an unknown id', async () => {
-    const { accessToken: token } = await signIn(portico)
+    const { accessToken: token } = await signInOnly(portico)
     const requestId = 'a/strange?id'
     await portico.call('GET', '/web/v1/consumer/wallets', { token, headers: { 'x-request-id': requestId } })
     const { found } = await explain(requestId)
@@ -190,7 +202,7 @@ describe.skipIf(inject('topology') !== 'embedded')('observability for operators'
   test('a failed job is counted by kind, next to kinds that never failed, and logged with its reason', async () => {
     await rm(join(portico.settings.dataDirectory, 'blobs'), { recursive: true, force: true })
     await writeFile(join(portico.settings.dataDirectory, 'blobs'), 'no folder')
-    const { accessToken: token } = await signIn(portico)
+    const { accessToken: token } = await signInOnly(portico)
     const body = { exportType: 'LOGIN_HISTORY', format: 'CSV', filters: {} }
     expect((await portico.call('POST', '/web/v1/consumer/exports', { token, body })).status).toBe(200)
     await expect.poll(metrics).toMatch(/^portico_job_failures_total\{kind="exports.run"\} [1-9]/m)

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const consumer = '/web/v1/consumer'
 const unknownId = '01990000-0000-7000-8000-00000000dead'
 
-describe.skipIf(!storeIsAvailable())('operators', () => {
+describe('operators', needsStore(), () => {
   let portico: Portico
   let operator: Session
   const { workspace, mainUsd, savingsUsd } = developmentIds
@@ -38,7 +38,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     return response.body.data
   }
   const password = 'a-rather-long-passphrase-2026'
-  /** Registers an account that waits for approval. */
+  /** The account waits for approval. */
   const register = async (email: string, defaultLanguage = 'en'): Promise<string> => {
     const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: 'x' })
     const { text } = await portico.mailTo(email, 'registration-code')
@@ -160,13 +160,14 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
   test('operators.terminateAccountSessions 200: returns the number of sessions', async () => {
     const id = await idOf('member@demo.test')
     const terminate = async () => (await call('POST', `/accounts/${id}/sessions/terminate`)).body.data
+    const suspendedCredentials = { apiKeys: 0, invitations: 0, withdrawalChannels: 0 }
     await terminate()
     const member = await signIn(portico, 'member@demo.test')
     await signIn(portico, 'member@demo.test')
-    expect(await terminate()).toEqual({ success: true, terminatedSessions: 2 })
+    expect(await terminate()).toEqual({ success: true, terminatedSessions: 2, suspendedCredentials })
     const profile = () => portico.call('GET', `${consumer}/profile`, { token: member.accessToken })
     await expect.poll(async () => code(await profile())).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    expect(await terminate()).toEqual({ success: true, terminatedSessions: 0 })
+    expect(await terminate()).toEqual({ success: true, terminatedSessions: 0, suspendedCredentials })
   })
 
   test('operators.readAccount 200: includes the time of the last sign-in', async () => {

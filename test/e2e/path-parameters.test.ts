@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { chains, pathParamNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
+import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Recorder, startRecorder } from '../harness/recorder.ts'
 import { upstreamAt } from '../harness/settings.ts'
-import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
 
-/** Values as they appear in the request line. */
+/** As they appear in the request line. */
 const hostile = [
   '..%2f..%2fx',
   '..%2F..%2F..%2Finternal%2Fusers',
@@ -36,7 +37,7 @@ const hostile = [
   'a'.repeat(8_000),
 ]
 
-/** The rows of the interface that do not list RESOURCE.NOT_FOUND. */
+/** The rows that do not list RESOURCE.NOT_FOUND. */
 const isInvalidParameter = new Set(['transfers.completed', 'transfers.listOfWallet'])
 
 const parameterRoutes = routes.filter(({ operation }) => pathParamNames(operation.path).length > 0)
@@ -45,23 +46,12 @@ const pathWith = ({ chainId, operation }: Route, name: string, value: string): s
   chains[chainId].prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, each: string) => (each === name ? value : unknownId))
 
-describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', () => {
+describe('an invalid path parameter', inTopology('embedded'), () => {
   let portico: Portico
   let recorder: Recorder
   let consumer: Session
   let operator: Session
   let apiKey = ''
-
-  const stepUp = async (session: Session, chain: string, email: string): Promise<void> => {
-    const token = session.accessToken
-    await portico.call('POST', `${chain}/security/step-up/send`, { token, body: { mfaMethod: 'EMAIL' } })
-    const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
-    const response = await portico.call('POST', `${chain}/security/step-up`, {
-      token,
-      body: { mfaMethod: 'EMAIL', code },
-    })
-    expect(response.status).toBe(200)
-  }
 
   beforeAll(async () => {
     recorder = await startRecorder()
@@ -73,7 +63,6 @@ describe.skipIf(inject('topology') !== 'embedded')('an invalid path parameter', 
     })
     consumer = await signIn(portico)
     operator = await signIn(portico, 'operator@demo.test')
-    await stepUp(operator, '/web/v1/system', 'operator@demo.test')
     const created = await portico.call('POST', '/web/v1/consumer/api-keys', {
       token: consumer.accessToken,
       workspace: developmentIds.workspace,

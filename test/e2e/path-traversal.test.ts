@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
+import { inTopology, needs } from '../harness/needs.ts'
 import { nginxIsInstalled, startNginx, type TestNginx } from '../harness/nginx.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Recorder, startRecorder } from '../harness/recorder.ts'
@@ -9,7 +10,10 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const climb = '..%2f..%2f..%2f..%2f..%2finternal%2fusers'
 
-describe.skipIf(inject('topology') !== 'embedded' || !nginxIsInstalled())('a backend behind nginx', () => {
+describe('a backend behind nginx', {
+  ...needs(nginxIsInstalled(), 'nginx is not installed'),
+  ...inTopology('embedded'),
+}, () => {
   let portico: Portico
   let nginx: TestNginx
   let recorder: Recorder

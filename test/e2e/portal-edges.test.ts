@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-/** Two portals behind different kinds of edge. On every chain, the edge headers of the portal apply. */
-describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
+/** Each chain requires the edge headers of its own portal. */
+describe('the edges of two portals', needsStore(), () => {
   let portico: Portico
   let operator: Session
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
   })
 })
 
-describe.skipIf(!storeIsAvailable())('a peer that is not a trusted proxy', () => {
+describe('a peer that is not a trusted proxy', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

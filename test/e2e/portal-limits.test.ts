@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../harness/http.ts'
 import { type Client, client, data, refusal } from '../harness/identity.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
+import { signInOnly } from '../harness/sign-in.ts'
 
 const hour = 3_600_000
 const limited = [429, 'ACCESS.RATE_LIMITED']
 const system = '/web/v1/system'
 
-/** A portal's own limits replace those of the deployment. */
-describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
+describe('limits of one portal', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -90,7 +89,7 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
   })
 
   test('mfa.stepUpSend 429 for a second code does not count towards the mail limit of the account', async () => {
-    const { accessToken: token } = await signIn(portico, 'member@demo.test')
+    const { accessToken: token } = await signInOnly(portico, 'member@demo.test')
     const send = () =>
       portico.call('POST', '/web/v1/consumer/security/step-up/send', { token, body: { mfaMethod: 'EMAIL' } })
     data(await send())
@@ -125,7 +124,7 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
   })
 
   test('invitations.create 429 reports the limit of invitations per address, across workspaces', async () => {
-    const { accessToken: token } = await signIn(portico, 'owner@demo.test')
+    const { accessToken: token } = await signInOnly(portico, 'owner@demo.test')
     const consumer = '/web/v1/consumer'
     const roleOf = await portico.call('POST', `${consumer}/roles`, {
       token,
@@ -152,7 +151,7 @@ describe.skipIf(!storeIsAvailable())('limits of one portal', () => {
   })
 
   test("429 for the third request of an operator's account, with RateLimit headers", async () => {
-    const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+    const { accessToken: token } = await signInOnly(portico, 'operator@demo.test')
     const profile = () => portico.call('GET', `${system}/profile`, { token })
     const first = await profile()
     expect([first.status, first.headers.get('ratelimit-policy')]).toEqual([200, expect.stringContaining('q=2')])

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { storeIsAvailable } from '../harness/store.ts'
+import { needsStore } from '../harness/needs.ts'
 import { codeOf, conflict, limit } from './money-world.ts'
 import { cancelReason, type RechargesWorld, reason, startRechargesWorld, stepsOf } from './recharges-world.ts'
 
 const { workspace } = developmentIds
 
-describe.skipIf(!storeIsAvailable())('expired recharges', () => {
+describe('expired recharges', needsStore(), () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld(({ money }) => {
@@ -21,7 +21,7 @@ describe.skipIf(!storeIsAvailable())('expired recharges', () => {
     const { data, web, system, upload, orderOf, create } = world
     const fileBizId = await upload()
     const { bizId } = await create({ channelCode: 'CARD_USD' })
-    // The amount is above the daily limit in any case. The amount of the first recharge can already be available again.
+    // The second amount exceeds the limit even without the expired recharge.
     const second = orderOf({ channelCode: 'CARD_USD', amount: '100.01' })
     expect(codeOf(await web('POST', '/recharges', second))).toEqual(limit)
     const read = () => data(web('GET', `/recharges/${bizId}`))

@@ -1,14 +1,14 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { unknownId } from '../harness/catalogue.ts'
+import { inTopology, needsStore } from '../harness/needs.ts'
 import { signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 import { codeOf, invalid, notFound } from './money-world.ts'
 import { type RechargesWorld, startRechargesWorld } from './recharges-world.ts'
 
 const proofOf = (id: string) => `/recharges/${id}/proof/download`
 
-describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
+describe('proofs of recharges', needsStore(), () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld()
@@ -47,6 +47,13 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload({ purpose: 'DOCUMENT' }) }))
   })
 
+  test('files.delete 409 STATE.CONFLICT: the proof of a recharge', async () => {
+    const { web, createProved } = world
+    const { proofFileBizId } = await createProved()
+    expect(codeOf(await web('POST', `/files/${proofFileBizId}/delete`))).toEqual([409, 'STATE.CONFLICT'])
+    expect((await web('GET', `/files/${proofFileBizId}`)).status).toBe(200)
+  })
+
   test('recharges.downloadProof 200 for HEAD: the same headers and no audit entry', async () => {
     const { data, system, createProved } = world
     const { bizId } = await createProved()
@@ -75,8 +82,9 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     expect(codeOf(await system('GET', proofOf(bizId)))).toEqual(notFound)
   })
 
-  test.skipIf(inject('topology') === 'embedded')(
+  test(
     'recharges.downloadProof 403: permission to read recharges without permission to decide',
+    inTopology('split', 'replicas'),
     async () => {
       const { portico, createProved } = world
       const client = new Client({ connectionString: portico.settings.databaseUrl?.reveal() })

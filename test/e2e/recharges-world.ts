@@ -10,13 +10,14 @@ export const reason = { reason: 'no such payment' }
 export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }): string[] =>
   order.statusHistory.map(({ status }) => status.code)
 
-/** Returns the money helpers plus recharges and the credited amount. */
 export const startRechargesWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld(adjust)
   const { portico, owner, web, data } = world
-  const receipt = { where: workspace, content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' }
-  const upload = async (changed: Partial<typeof receipt> & { purpose?: string } = {}): Promise<string> => {
-    const { where, purpose, ...file } = { ...receipt, purpose: 'RECHARGE_PROOF', ...changed }
+  const receipt = { where: workspace, fileName: 'receipt.pdf', type: 'application/pdf' }
+  const upload = async (
+    changed: Partial<typeof receipt> & { purpose?: string; content?: Uint8Array } = {},
+  ): Promise<string> => {
+    const { where, purpose, ...file } = { ...receipt, content: pdf(), purpose: 'RECHARGE_PROOF', ...changed }
     const { headers, body } = encodeMultipart([
       { name: 'file', ...file },
       { name: 'purpose', content: purpose },

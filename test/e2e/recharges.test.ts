@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
-import { storeIsAvailable } from '../harness/store.ts'
+import { needsStore } from '../harness/needs.ts'
 import { assertOneSucceeds, codeOf, conflict, invalid, limit, notFound, reused, unavailable } from './money-world.ts'
 import { cancelReason, type RechargesWorld, reason, startRechargesWorld, stepsOf } from './recharges-world.ts'
 
 const { workspace, mainUsd, mainEur } = developmentIds
 
-describe.skipIf(!storeIsAvailable())('recharges', () => {
+describe('recharges', needsStore(), () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld(({ money: { recharge } }) => {
@@ -85,8 +85,12 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       const other = await web('POST', '/recharges', orderOf({ amount: '99.00' }), { id })
       expect(codeOf(other)).toEqual(reused)
       expect(await data(web('GET', `/recharges/${first.bizId}`))).toEqual(first)
-      const workspaceKind = expect.objectContaining({ code: 'LIVE' })
-      expect(await data(system('GET', `/recharges/${first.bizId}`))).toEqual({ ...first, workspaceKind })
+      const ofOperator = {
+        workspaceKind: expect.objectContaining({ code: 'LIVE' }),
+        workspaceStatus: expect.objectContaining({ code: 'ACTIVE' }),
+        creatorStatus: expect.objectContaining({ code: 'ACTIVE' }),
+      }
+      expect(await data(system('GET', `/recharges/${first.bizId}`))).toEqual({ ...first, ...ofOperator })
       const listed = async (query: string, decideOn: typeof web | typeof system = web) =>
         (await data(decideOn('GET', `/recharges?${query}`))).items.map(({ bizId }: { bizId: string }) => bizId)
       expect(await listed(`walletId=${mainUsd}&rechargeStatus=PENDING_PAYMENT`)).toEqual([first.bizId])
@@ -95,7 +99,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
       expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
       await data(web('POST', `/recharges/${first.bizId}/cancel`, cancelReason))
-      // A repeated request gets the first response, although the order has changed since then.
+      // A repeated request gets the first response, even if the order has changed.
       expect(await data(create())).toEqual(first)
     })
     expect(change).toBe(0)
@@ -112,7 +116,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
       for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
         expect(await refused({ channelCode })).toEqual(unavailable)
-      // In every operation that moves money, a currency other than the wallet's is invalid.
+      // Money operations reject a currency other than the wallet's.
       expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
     },
   )
@@ -262,7 +266,6 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
 
   test('recharges: of concurrent decisions exactly one takes effect, and the money is credited once', async () => {
     const { web, system, upload, create, createProved, balanceChange } = world
-    const fileBizId = await upload()
     let gained = 0
     const winner = async (attempts: Promise<Answer>[]) => {
       const { rechargeStatus, netAmount } = (await assertOneSucceeds(attempts)).body.data
@@ -271,6 +274,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     const change = await balanceChange(async () => {
       for (let round = 0; round < 20; round++) {
         const { bizId: unpaid } = await create()
+        const fileBizId = await upload()
         const decideOn = (id: string, verb: string, body?: object) => web('POST', `/recharges/${id}/${verb}`, body)
         const decide = (id: string, verb: string, body?: object) => system('POST', `/recharges/${id}/${verb}`, body)
         await winner([

@@ -3,12 +3,13 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { dump } from 'js-yaml'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bankingDomains } from '../../src/domains/index.ts'
 import { startServer } from '../../src/main.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
 import { captureLog } from '../harness/log.ts'
+import { inTopology } from '../harness/needs.ts'
 import { json, type RawUpstream, startRawUpstream } from '../harness/raw-upstream.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
@@ -16,8 +17,7 @@ import { createStore, type TestStore } from '../harness/store.ts'
 const path = '/web/v1/consumer/constants/timezones'
 const timezone = (label: string) => ({ code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 })
 
-/** Moves domains to other backends under load. */
-describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () => {
+describe('reload of the backends', inTopology('embedded'), () => {
   let store: TestStore
   let first: RawUpstream
   let second: RawUpstream
@@ -91,6 +91,21 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     expect(await label()).toBe('second')
   })
 
+  test('a file that splits the domains of the ledger is accepted with a warning', async () => {
+    const { backends } = withBackends(second)
+    await writeFile(portico.file, dump({ backends: { ...backends, wallets: { url: first.url, audience: 'wallets' } } }))
+    const warning = 'domains that share the ledger are served in different places'
+    await expect.poll(() => portico.output()).toContain(warning)
+    const line =
+      portico
+        .output()
+        .split('\n')
+        .find((each) => each.includes(warning)) ?? ''
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', places: { [first.url]: ['wallets'] } })
+    expect(line).toContain('"transfers"')
+    await expect.poll(label).toBe('second')
+  })
+
   test('SIGHUP reloads, too', async () => {
     await writeFile(portico.file, dump(withBackends(first)))
     portico.child.kill('SIGHUP')
@@ -106,9 +121,10 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 })
 
-/** The service reads the gateways' file, which can place all domains at this service. */
-test.skipIf(inject('topology') !== 'embedded')(
+/** The gateways' file can place all domains at this service. */
+test(
   'a domain service serves its domains itself, also after a reload, for any `backends`',
+  inTopology('embedded'),
   async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA')
     const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })

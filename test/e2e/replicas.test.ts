@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { send } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { askRedis } from '../harness/redis.ts'
 import { codeIn, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
 const chain = '/web/v1/consumer'
 
-/** Two replicas in turn: limits, codes and sessions apply to both. */
-describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('replicas', () => {
+/** Requests alternate between two replicas. */
+describe('replicas', needsStore('replicas'), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -25,7 +25,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
   const on = (replica: number, method: string, path: string, call: Parameters<typeof send>[3] = {}) =>
     send(portico.urls[replica] ?? '', method, chain + path, call)
   const profile = async (replica: number, token: string) => (await on(replica, 'GET', '/profile', { token })).status
-  /** Returns for how many milliseconds after `since` the other replica still accepted the token. */
+  /** How long the other replica accepted the token, in milliseconds. */
   const refusedAfter = async (replica: number, token: string, since: number): Promise<number> => {
     while ((await profile(replica, token)) !== 401) await pause(10)
     return performance.now() - since
@@ -33,7 +33,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
 
   test('an ended session is rejected by its own replica immediately, by the other within a second', async () => {
     let delayMs = Number.POSITIVE_INFINITY
-    // Other load on the machine slows some attempts, so the fastest of three counts.
+    // Other load slows some attempts, so the fastest of three counts.
     for (let round = 0; round < 3 && delayMs >= 300; round++) {
       const { accessToken: token } = await signIn(portico)
       expect([await profile(0, token), await profile(1, token)]).toEqual([200, 200])
@@ -48,7 +48,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
 
   test('an ended session is rejected within a second even if the message is lost', async () => {
     let delayMs = Number.POSITIVE_INFINITY
-    // At most two attempts, because an account gets only five codes in ten minutes.
+    // An account gets only five codes in ten minutes.
     for (let round = 0; round < 2 && delayMs >= 1_500; round++) {
       const { accessToken: token } = await signIn(portico)
       expect([await profile(0, token), await profile(1, token)]).toEqual([200, 200])

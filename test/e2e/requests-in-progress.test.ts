@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 
-/** A lock on the wallet delays the first request, and the second one arrives in the meantime. */
-describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('a money command in flight', () => {
+/** A lock on the wallet delays the first request until the second one arrives. */
+describe('a money command in flight', needsStore('split'), () => {
   const { workspace, mainUsd, savingsUsd } = developmentIds
   let portico: Portico
   let owner: Session

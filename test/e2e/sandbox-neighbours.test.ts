@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { confirmation } from '../harness/confirmation.ts'
 import { encodeMultipart } from '../harness/multipart.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/** The data that a sandbox reset deletes is in tables that all workspaces share. */
-describe.skipIf(!storeIsAvailable())('a sandbox next to one that is reset', () => {
+/** A reset deletes data in tables that all workspaces share. */
+describe('a sandbox next to one that is reset', needsStore(), () => {
   let world: AccessWorld
   let operator: Session
   let emptied: string
@@ -25,8 +26,9 @@ describe.skipIf(!storeIsAvailable())('a sandbox next to one that is reset', () =
       world.data(world.owner, 'POST', path, { workspace, ...(body && { body }) })
     return { get, post }
   }
-  const system = async (path: string) => {
-    const response = await world.portico.call('POST', `/web/v1/system${path}`, { token: operator.accessToken })
+  const system = async (path: string, body?: object) => {
+    const call = { token: operator.accessToken, ...(body && { body }) }
+    const response = await world.portico.call('POST', `/web/v1/system${path}`, call)
     expect(response.status, response.text).toBe(200)
   }
 
@@ -37,7 +39,7 @@ describe.skipIf(!storeIsAvailable())('a sandbox next to one that is reset', () =
     const recharge = { walletBizId, channelCode: 'CARD_USD', amount: '5000.00' }
     for (let times = 0; times < 3; times++) {
       const { bizId } = await post('/recharges', recharge)
-      await system(`/recharges/${bizId}/confirm`)
+      await system(`/recharges/${bizId}/confirm`, confirmation())
     }
     await post('/recharges', recharge)
     const account = {

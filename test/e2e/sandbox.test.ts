@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { confirmation } from '../harness/confirmation.ts'
 import type { Answer } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
-/**
- * Every money operation in a sandbox, including the decisions of operators, works without the accounts of the house.
- */
-describe.skipIf(!storeIsAvailable())('sandbox money', () => {
+/** Sandbox money does not need the house accounts. */
+describe('sandbox money', needsStore(), () => {
   let world: AccessWorld
   let operator: Session
   let workspace: string
@@ -24,7 +23,6 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
   }
   const balance = async (currency: string): Promise<string> =>
     (await web('GET', `/wallets/${wallets[currency]}/balance`)).availableBalance
-  /** Returns the names of the non-wallet accounts in the postings of an order. */
   const houseOf = async (order: string): Promise<string[]> => {
     const postings: { ledgerAccount: string }[] = await system('GET', `/ledger/orders/${order}/postings`)
     return [...new Set(postings.map(({ ledgerAccount }) => ledgerAccount))].filter((name) => name !== 'WALLET').sort()
@@ -57,7 +55,7 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
       channelCode: 'CARD_USD',
       amount: '100.00',
     })
-    await system('POST', `/recharges/${recharge}/confirm`)
+    await system('POST', `/recharges/${recharge}/confirm`, confirmation())
     expect(await houseOf(recharge)).toEqual(['SANDBOX:USD'])
     expect(await balance('USD')).toBe('10096.80')
 
@@ -114,7 +112,7 @@ describe.skipIf(!storeIsAvailable())('sandbox money', () => {
     const recharge = { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '5000.00' }
     const recharged = async () => {
       const { bizId } = await web('POST', '/recharges', recharge)
-      await system('POST', `/recharges/${bizId}/confirm`)
+      await system('POST', `/recharges/${bizId}/confirm`, confirmation())
     }
     for (let times = 0; times < 4; times++) await recharged()
     const exceeded = await world.call(world.owner, 'POST', '/recharges', { workspace, body: recharge })

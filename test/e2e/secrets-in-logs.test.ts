@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { portalRoutes, type Route, unknownId } from '../harness/catalogue.ts'
 import type { Call } from '../harness/http.ts'
+import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn, signIn } from '../harness/sign-in.ts'
 
 const chain = '/web/v1/consumer'
 
-/**
- * Values that no log line can contain, by kind. Each value is sent in successful, rejected and meaningless requests.
- */
+/** No log line can contain these. They are sent in successful, rejected and meaningless requests. */
 const planted = {
   password: 'Portico-demo-2026',
   wrongPassword: 'planted-password-9b1f',
@@ -25,7 +24,7 @@ const planted = {
   code: '918273645546',
 }
 
-describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
+describe('secrets in the log', inTopology('embedded'), () => {
   let portico: Portico
   const secrets = new Map<string, string>(Object.entries(planted))
   const requestIds: string[] = []
@@ -58,13 +57,11 @@ describe.skipIf(inject('topology') !== 'embedded')('secrets in the log', () => {
   })
   afterAll(() => portico?.stop())
 
-  /** Fills a schema with one value. Almost no operation accepts the result. */
+  /** Almost no operation accepts the result. */
   const filled = (schema: unknown, value: string): Record<string, string> =>
     schema instanceof z.ZodObject ? Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value])) : {}
 
-  /**
-   * Operations without input are left out, because commands without a body would succeed, and one of them signs out.
-   */
+  /** Commands without a body would succeed, and one of them signs out. */
   const hasInput = ({ operation: { body, path, method } }: Route) =>
     method === 'GET' || path.includes('{') || body instanceof z.ZodObject
 

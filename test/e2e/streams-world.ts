@@ -10,9 +10,9 @@ import { signIn } from '../harness/sign-in.ts'
 
 const { workspace } = developmentIds
 
-/** The time after which a download without a reader is aborted. */
+/** Time until a download without a reader is aborted. */
 export const stallMs = 3_000
-/** Longer than a slow machine needs. Requests that must time out have a shorter deadline. */
+/** Long enough for a slow machine. Requests that must time out use less. */
 const deadlineMs = 20_000
 export const soonMs = 700
 export const secret = 'stack trace of the upstream'
@@ -27,10 +27,7 @@ export const file = {
   createdAt: '2026-01-01T00:00:00.000Z',
 }
 
-/**
- * Starts a Portico whose file domain is an upstream that each test controls, and returns calls that stream to and from
- * it.
- */
+/** Each test controls the upstream of the file domain. */
 export const startStreamsWorld = async () => {
   let behave: Behaviour = () => undefined
   const upstream = await startRawUpstream((socket, request) => behave(socket, request))
@@ -43,6 +40,7 @@ export const startStreamsWorld = async () => {
     maxReplyBytes: 100_000,
     streamTimeoutMs: deadlineMs,
     maxStreamBytes: 1_000_000,
+    acceptPlain: false,
     connections: 8,
     concurrency: 8,
     queue: 8,
@@ -85,7 +83,7 @@ export const startStreamsWorld = async () => {
     return [status, body.code]
   }
 
-  /** Sends a raw request. Its response is not read until the test reads it. */
+  /** The test decides when to read the response. */
   const begin = (line: string, extra: Record<string, string>, body = ''): Socket => {
     const { hostname, port } = new URL(portico.url)
     const socket = connect(Number(port), hostname)
@@ -96,12 +94,10 @@ export const startStreamsWorld = async () => {
     socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n${body}`)
     return socket
   }
-  /** Starts an upload that then stalls. */
   const beginUpload = (): Socket => {
     const form = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': '99999' }
     return begin('POST /web/v1/consumer/files/upload', form, '--b\r\n')
   }
-  /** Starts a download that is not read. */
   const beginDownload = (requestId: string): Socket =>
     begin(`GET /web/v1/consumer/files/${file.bizId}/download`, { 'x-request-id': requestId }).pause()
 
@@ -110,14 +106,12 @@ export const startStreamsWorld = async () => {
     session,
     upstream,
     configuration,
-    /** Sets the behavior of the upstream for the following requests. */
     setBehavior: (behavior: Behaviour): void => {
       behave = behavior
     },
     respondWith: (text: string): void => {
       behave = (socket) => void socket.write(text)
     },
-    /** Restarts `tries`, the count of requests that reach the upstream. */
     resetTries: (): void => {
       before = upstream.requests()
     },
@@ -127,7 +121,6 @@ export const startStreamsWorld = async () => {
     read,
     beginUpload,
     beginDownload,
-    /** Replaces the settings of the file upstream. */
     replaceFiles: (changes: Partial<UpstreamConfiguration>) => {
       const { running, settings } = portico
       const files = { ...configuration(), ...changes }

@@ -1,19 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import type { DevelopmentMail } from '../harness/portico.ts'
+import { inTopology } from '../harness/needs.ts'
 import type { PorticoProcess } from '../harness/process.ts'
-import { signIn } from '../harness/sign-in.ts'
+import { outboxOf, signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const workspace = developmentIds.workspace
 
-/** Every domain that a deployment can switch off. */
 const optional = [
   'profile',
   'invitations',
@@ -32,23 +31,17 @@ const optional = [
 ]
 const off = (names: readonly string[]) => ({ domains: Object.fromEntries(names.map((name) => [name, 'off'])) })
 
-/** Returns the calls of a signed-in member, and pages of the operations listener. */
 const clientOf = async (gateway: PorticoProcess) => {
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
-  const mailTo = async (address: string): Promise<DevelopmentMail> => {
-    const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
-    const found = mails.find(({ to }) => to === address)
-    if (!found) throw new Error(`no mail to ${address}`)
-    return found
-  }
+  const mailTo = outboxOf(gateway)
   const { accessToken: token } = await signIn({ call, mailTo }, 'owner@demo.test')
   const get = (path: string) => call('GET', path, { token, workspace })
   return { call, get, openapi: async () => (await fetch(`${gateway.url}/openapi.json`)).text() }
 }
 
-// Other topologies have tables already, and switching a domain off does not depend on the topology.
-describe.skipIf(inject('topology') !== 'embedded')('domains that are off', () => {
+// Other topologies have the tables already.
+describe('domains that are off', inTopology('embedded'), () => {
   describe('one domain', () => {
     let store: TestStore
     let gateway: PorticoProcess

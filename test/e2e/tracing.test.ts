@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -12,7 +13,7 @@ const spanId = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${spanId}-01`
 const countries = '/web/v1/consumer/constants/countries'
 
-describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () => {
+describe('the span of a request', inTopology('embedded'), () => {
   let portico: Portico
   let upstream: Server
   let reply = '[]'
@@ -107,6 +108,18 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
     })
     expect(span.attributes).not.toHaveProperty('error.type')
     expect(span.status).toBeNull()
+  })
+
+  test('of an unknown route has the method and the code, and no parent: it could be forged', async () => {
+    const { status, span } = await call('/web/v1/consumer/nothing', { traceparent })
+    expect(status).toBe(404)
+    expect(span).toMatchObject({ name: 'unmatched', parent: undefined, status: null })
+    expect(span.attributes).toEqual({
+      'http.request.method': 'GET',
+      'http.response.status_code': 404,
+      'portico.request_id': expect.any(String),
+      'portico.code': 'ROUTE.NOT_FOUND',
+    })
   })
 
   test('records a server error as an error', async () => {

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Behaviour, json, type RawUpstream, rawResponse, startRawUpstream } from '../harness/raw-upstream.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -8,11 +9,10 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 const secret = 'stack trace of the upstream'
-/** The body is compressed in advance, so that the compression does not delay the upstream. */
+/** Compressed in advance, so that the upstream is not delayed. */
 const huge = Buffer.from(rawResponse('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
-/** Faults of an upstream, and the response that the caller gets. */
-describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
+describe('upstream faults', inTopology('embedded'), () => {
   let portico: Portico
   let session: Session
   let behave: Behaviour = () => undefined
@@ -51,7 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     const { running, settings } = portico
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
-  /** Sends requests that must time out. Other requests have more time than a slow machine needs. */
+  /** The requests must time out. Other requests get more time than a slow machine needs. */
   const withShortTimeout = async <T>(send: () => Promise<T>): Promise<T> => {
     await withBackends(700)
     return send().finally(() => withBackends())
@@ -75,6 +75,18 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     behave = (socket) =>
       socket.write(json({ version: '1', timestamp: 1, success: true, code: '2000', message: 'ok', data: [timezone] }))
     expect((await get()).body.data).toEqual([timezone])
+  })
+
+  test('profile.update 502: the log names the unknown code with which the upstream refused', async () => {
+    const refusal = { success: false, code: 'ACCOUNT.NOT_ENOUGH', message: secret, data: null }
+    behave = (socket) => socket.write(json(refusal, '422 Unprocessable'))
+    const { status, text, headers } = await post()
+    expect(status).toBe(502)
+    expect(text).not.toContain('ACCOUNT.NOT_ENOUGH')
+    const requestId = headers.get('x-request-id')
+    const line = portico.log.find((each) => each.requestId === requestId)
+    expect(line).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE', upstreamCode: 'ACCOUNT.NOT_ENOUGH' })
+    expect(JSON.stringify(line)).not.toContain(secret)
   })
 
   test.each<[string, Behaviour, number, string]>([
@@ -348,6 +360,6 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
     expect(text).toContain(`portico_upstream_attempt_seconds_count{upstream="${upstream.url}/base",outcome="ok"}`)
     expect(text).toContain('outcome="SYSTEM.UPSTREAM_TIMEOUT"')
-    expect(text).toMatch(/portico_upstream_requests_under_way\{[^}]*\} 0/)
+    expect(text).toMatch(/portico_upstream_requests_in_flight\{[^}]*\} 0/)
   })
 })

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
+import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Behaviour, json, type RawUpstream, rawResponse, startRawUpstream } from '../harness/raw-upstream.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -8,8 +9,8 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** Circuit breaker and concurrency limit, as docs/concepts/backends.md describes them. */
-describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', () => {
+/** See docs/concepts/backends.md. */
+describe('the guards of an upstream', inTopology('embedded'), () => {
   let portico: Portico
   let member: Session
   let behave: Behaviour = () => undefined
@@ -84,7 +85,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
       })
     const responses = await Promise.all([rename(), rename(), rename()])
     expect(responses.map(({ status }) => status)).toEqual([504, 504, 504])
-    // A request within its deadline can have used the connection until the deadline. No other request is sent.
+    // One request can use the connection until its deadline.
     const sent = tries()
     behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inTopology } from '../harness/needs.ts'
 import { type Behaviour, json, rawResponse } from '../harness/raw-upstream.ts'
 import { codeOf, file, type StreamsWorld, secret, startStreamsWorld } from './streams-world.ts'
 
-/** Faults of an upstream during uploads and downloads, and the response that the caller gets. */
-describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams', () => {
+describe('faults of upstream streams', inTopology('embedded'), () => {
   let world: StreamsWorld
   beforeAll(async () => {
     world = await startStreamsWorld()

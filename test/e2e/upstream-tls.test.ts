@@ -5,16 +5,17 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
-/** An upstream that requires a client certificate of its authority (mTLS). */
-describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS', () => {
+/** Requires a client certificate of its authority (mTLS). */
+describe('an upstream over mutual TLS', inTopology('embedded'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-tls-'))
   const file = (name: string) => join(folder, name)
   let upstream: Http2SecureServer
@@ -107,7 +108,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Returns the statuses of a buffered and of a streamed call, which use separate connections. */
+  /** A buffered and a streamed call use separate connections. */
   const through = async (tls: object, at = url): Promise<{ portico: Portico; statuses: number[] }> => {
     const place = upstreamAt(at, { tls, breaker: { failures: 50, openMs: 100 } })
     const portico = await startPortico({

@@ -6,7 +6,6 @@ const { mainUsd } = developmentIds
 
 export const maxChannels = 20
 
-/** Returns the money helpers plus withdrawal channels, and the available and held amounts. */
 export const startWithdrawalsWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld((settings) => {
     const { money } = settings

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
+import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
-import { storeIsAvailable } from '../harness/store.ts'
 import { assertOneSucceeds, codeOf, conflict, invalid, limit, notFound, reused, unavailable } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { workspace, mainUsd, mainEur } = developmentIds
 
-describe.skipIf(!storeIsAvailable())('withdrawals', () => {
+describe('withdrawals', needsStore(), () => {
   let world: WithdrawalsWorld
   beforeAll(async () => {
     world = await startWithdrawalsWorld()
@@ -46,18 +46,22 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     })
     expect(codeOf(await web('POST', '/withdrawals', orderOf({ amount: '100.01' }), { id }))).toEqual(reused)
     expect(await data(web('GET', `/withdrawals/${first.bizId}`))).toEqual(first)
-    const workspaceKind = expect.objectContaining({ code: 'LIVE' })
-    expect(await data(system('GET', `/withdrawals/${first.bizId}`))).toEqual({ ...first, workspaceKind })
+    const ofOperator = {
+      workspaceKind: expect.objectContaining({ code: 'LIVE' }),
+      workspaceStatus: expect.objectContaining({ code: 'ACTIVE' }),
+      creatorStatus: expect.objectContaining({ code: 'ACTIVE' }),
+    }
+    expect(await data(system('GET', `/withdrawals/${first.bizId}`))).toEqual({ ...first, ...ofOperator })
     const listed = async (query: string, attempt: (method: string, path: string) => Promise<Answer> = web) =>
       (await data(attempt('GET', `/withdrawals?${query}`))).items.map((order: { bizId: string }) => order.bizId)
     expect(await listed(`walletId=${mainUsd}&withdrawalStatus=PENDING_APPROVAL`)).toEqual([first.bizId])
     expect(await listed(`walletId=${mainEur}`)).toEqual([])
     expect(await listed(`workspaceId=${workspace}`, system)).toEqual([first.bizId])
     expect(await listed(`workspaceId=${unknownId}`, system)).toEqual([])
-    // A request id belongs to one operation, so the id that created the order can also complete it.
+    // A request id belongs to one operation, so another one can use it.
     const cancel = () => web('POST', `/withdrawals/${first.bizId}/cancel`, undefined, { id })
     expect(await balanceChange(() => data(cancel()))).toEqual([100, -100])
-    // A repeated request gets the first response, although the order has changed since then.
+    // A repeated request gets the first response, even if the order has changed.
     expect(await data(create())).toEqual(first)
   })
 
@@ -77,7 +81,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       expect(await create({ withdrawalChannelBizId: eur })).toEqual(invalid)
     })
     expect(change).toEqual([0, 0])
-    // The configuration has no payout of this channel type in this currency.
+    // The channel type has no payout in this currency.
     const token = await createVerifiedChannel({ channelType: 'CRYPTO', bankCode: undefined, network: 'ETHEREUM' })
     expect(await create({ withdrawalChannelBizId: token })).toEqual(unavailable)
   })
@@ -269,7 +273,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     const winner = async (attempts: Promise<Answer>[]): Promise<string> =>
       (await assertOneSucceeds(attempts)).body.data.withdrawalStatus.code
     const amount = '10.00'
-    // Each round starts with another one of the concurrent requests.
+    // Each round starts with another request.
     const rivals = (round: number, attempts: (() => Promise<Answer>)[]) =>
       winner(
         [...attempts.slice(round % attempts.length), ...attempts.slice(0, round % attempts.length)].map((attempt) =>

@@ -1,4 +1,4 @@
-// Loaded with --import. On a signal, a library fails in a way that no caller handles.
+// Loaded with --import. The failure is unhandled.
 process.on('SIGUSR2', () => {
   Promise.reject(Object.assign(new Error('a library failed'), { command: { name: 'auth', args: ['hidden'] } }))
 })

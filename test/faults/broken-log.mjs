@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 
-/* Loaded with --import, in tests only. After SIGUSR2, writes to the write-ahead log of the embedded store fail. */
+/* Loaded with --import. After SIGUSR2, writes to the write-ahead log fail. */
 const { openSync, writeSync } = fs
 const logs = new Set()
 let isBroken = false

@@ -5,19 +5,15 @@ import { type Answer, type Call, send } from '../harness/http.ts'
 import type { DevelopmentMail } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 
-/** The listeners of a process under test. */
 export interface Target {
   url: string
   operationsUrl: string
 }
 
-/**
- * A client of one process, or of several processes in turn. It looks up the processes for each call, because they
- * change.
- */
+/** Looks up the processes for each call, because they change. */
 export interface FaultClient {
   call(method: string, path: string, call?: Call): Promise<Answer>
-  mailTo(address: string): Promise<DevelopmentMail>
+  mailTo(address: string, template?: string): Promise<DevelopmentMail>
 }
 
 export const createClient = (targets: () => Target[]): FaultClient => {
@@ -27,18 +23,17 @@ export const createClient = (targets: () => Target[]): FaultClient => {
       const all = targets()
       return send(all[turn++ % all.length]?.url ?? '', method, path, call)
     },
-    mailTo: async (address) => {
-      // Processes on one store share the outbox. It lists the newest mail first, even if the clock was changed.
+    mailTo: async (address, wanted = 'login-code') => {
+      // Processes on one store share the outbox, newest first even if the clock changed.
       const response = await fetch(`${targets()[0]?.operationsUrl}/mail.json`)
       const mails: DevelopmentMail[] = await response.json()
-      const found = mails.find(({ to, template }) => to === address && template === 'login-code')
+      const found = mails.find(({ to, template }) => to === address && template === wanted)
       if (!found) throw new Error(`no mail to ${address}`)
       return found
     },
   }
 }
 
-/** A signed-in user. */
 export interface User {
   client: FaultClient
   token: string
@@ -56,7 +51,7 @@ export const sendRequest = (user: User, method: string, path: string, call: Call
     ...call,
   })
 
-/** The outcome of a transfer of 0.01 USD. Status 0 means that no response arrived. */
+/** A transfer of 0.01 USD. Status 0 means no response. */
 export interface Attempt {
   requestId: string
   status: number
@@ -75,7 +70,7 @@ export const transfer = async (user: User, requestId: string = randomUUID()): Pr
   return { requestId, status: answer?.status ?? 0, orderId: answer?.status === 200 ? answer.body.data.bizId : null }
 }
 
-/** Makes concurrent transfers until stopped. Pauses for a moment after a failure. */
+/** Pauses for a moment after a failure. */
 export const burst = (user: User, workers: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } => {
   const attempts: Attempt[] = []
   let stopped = false
@@ -83,7 +78,7 @@ export const burst = (user: User, workers: number): { stop(): Promise<Attempt[]>
     while (!stopped) {
       const attempt = await transfer(user)
       attempts.push(attempt)
-      // Retry slowly while a process is stopped, because every attempt must be settled afterwards.
+      // Every attempt must be settled afterwards, so make few while a process is stopped.
       if (attempt.status !== 200) await pause(attempt.status === 0 ? 400 : 20)
     }
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hours, minutes } from '../../src/kernel/index.ts'
+import { needsPostgres } from '../harness/needs.ts'
 import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { codeIn } from '../harness/sign-in.ts'
@@ -11,10 +12,10 @@ afterAll(() => postgres?.stop())
 
 const shim = new URL('shifted-clock.mjs', import.meta.url).href
 
-describe.skipIf(!postgres).each([
+describe.each([
   ['forward', 3_600_000],
   ['back', -3_600_000],
-])('the clock jumps %s by an hour', (direction, shift) => {
+])('the clock jumps %s by an hour', needsPostgres(postgres), (direction, shift) => {
   let gateway: PorticoProcess
   const client = createClient(() => [gateway])
 
@@ -43,8 +44,7 @@ describe.skipIf(!postgres).each([
     const refused = [await sendRequest(user, 'GET', '/wallets'), await transfer(user)]
     expect(refused.map(({ status }) => status)).toEqual([401, 401])
     const completed = await client.call('POST', '/web/v1/consumer/auth/login/complete', { body: login })
-    // If the clock was set forward, the sign-in has expired. If it was set back, the sign-in begins further ahead than
-    // its lifetime, so it is invalid, too.
+    // If the clock was set back, the attempt starts further in the future than its lifetime, and is invalid, too.
     expect(completed.status, completed.text).toBe(404)
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
     const again = await transfer(await signedIn(client))
@@ -53,22 +53,30 @@ describe.skipIf(!postgres).each([
   })
 })
 
-test.skipIf(!postgres).each([
+test.each([
   [0, /^(?!.*ANOTHER TIME)/s],
   [120_000, /"aheadMs":1(1\d|20)\d{3},"msg":"clock skew between this process and the database/],
-])('a clock that is %i ms ahead of PostgreSQL’s is logged when the process starts', async (shift, logged) => {
-  const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
-  const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
-  const gateway = await startProcess(variables, 'gateway', ['--import', shifted])
-  await gateway.stop()
-  expect(gateway.output()).toMatch(logged)
-})
+])(
+  'a clock that is %i ms ahead of PostgreSQL’s is logged when the process starts',
+  needsPostgres(postgres),
+  async (shift, logged) => {
+    const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
+    const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
+    const gateway = await startProcess(variables, 'gateway', ['--import', shifted])
+    await gateway.stop()
+    expect(gateway.output()).toMatch(logged)
+  },
+)
 
-test.skipIf(!postgres).each([
+test.each([
   [hours(12) + minutes(1), /clock skew: this process is 43\d{6} ms ahead of the database/],
   [-hours(12) - minutes(1), /clock skew: this process is -43\d{6} ms ahead of the database/],
-])('a clock that is %i ms ahead of PostgreSQL’s ends the process as it starts', async (shift, logged) => {
-  const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
-  const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
-  await expect(startProcess(variables, 'gateway', ['--import', shifted])).rejects.toThrow(logged)
-})
+])(
+  'a clock that is %i ms ahead of PostgreSQL’s ends the process as it starts',
+  needsPostgres(postgres),
+  async (shift, logged) => {
+    const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
+    const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
+    await expect(startProcess(variables, 'gateway', ['--import', shifted])).rejects.toThrow(logged)
+  },
+)

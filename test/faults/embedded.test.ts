@@ -5,6 +5,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needs } from '../harness/needs.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { seededDirectory } from '../harness/template.ts'
 import { createClient, sendRequest, signedIn, transfer } from './client.ts'
@@ -12,7 +13,7 @@ import { checkBook, settleAll } from './invariants.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-disk-'))
 
-/** Mounts a small separate disk. Mounting requires root. */
+/** Mounting a small disk requires root. */
 const mounted = (() => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', folder], { stdio: 'ignore' })
@@ -63,8 +64,9 @@ describe('the embedded store', () => {
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
   })
 
-  test.skipIf(!mounted)(
-    'its disk is full (skipped where nothing can be mounted): writes are 503, reads work',
+  test(
+    'its disk is full: writes are 503, reads work',
+    needs(mounted, 'this user cannot mount a small disk'),
     async () => {
       const user = await signedIn(createClient(() => [gateway]))
       const attempts = [await transfer(user)]
@@ -81,7 +83,7 @@ describe('the embedded store', () => {
           { timeout: 60_000 },
         )
         .toBe(503)
-      // Long enough for the activity of a session to be written.
+      // Long enough to record the session's activity.
       gateway.child.kill('SIGUSR2')
       for (const path of ['/wallets', '/profile', '/constants/timezones'])
         expect((await sendRequest(user, 'GET', path)).status, path).toBe(200)

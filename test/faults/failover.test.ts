@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsPostgres, needsRedis } from '../harness/needs.ts'
 import type { TestPostgres } from '../harness/postgres.ts'
 import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
@@ -33,7 +34,7 @@ const query = async (url: string, statements: string[]): Promise<unknown[]> => {
   return answers
 }
 
-describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous standby', () => {
+describe('PostgreSQL fails over to a synchronous standby', { ...needsPostgres(standby), ...needsRedis(redis) }, () => {
   let replicas: PorticoProcess[]
   let user: User
   const all: Attempt[] = []

@@ -20,8 +20,8 @@ const settle = async (user: User, { requestId }: Attempt): Promise<string> => {
 }
 
 /**
- * Checks through the interface after a fault that each acknowledged order exists once, under its request id. Orders
- * without a response are sent again. Returns the total number of transfers.
+ * Each acknowledged order exists once, under its request id. Sends orders without a response again. Returns the number
+ * of transfers.
  */
 export const settleAll = async (user: User, attempts: readonly Attempt[]): Promise<number> => {
   for (const { status, requestId } of attempts) expect(allowed, requestId).toContain(status)
@@ -44,9 +44,9 @@ export const settleAll = async (user: User, attempts: readonly Attempt[]): Promi
   return orders.size
 }
 
-type Place = { url: string } | { directory: string }
+export type Place = { url: string } | { directory: string }
 
-const targetOf = (place: Place): DatabaseTarget =>
+export const targetOf = (place: Place): DatabaseTarget =>
   'url' in place
     ? {
         kind: 'postgres',
@@ -66,8 +66,8 @@ const targetOf = (place: Place): DatabaseTarget =>
       }
 
 /**
- * Checks in the store that the entries sum to zero, that balances equal their flows, that no available balance is
- * negative, and that there are exactly the expected transfers, each in a final status.
+ * Checks the store: entries sum to zero, balances equal flows, no available balance is negative, and all transfers are
+ * final.
  */
 export const checkBook = async (place: Place, transfers: number): Promise<void> => {
   const store = await openDatabase(targetOf(place))

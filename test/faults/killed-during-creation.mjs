@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 
 /*
- * Loaded before a gateway (node --import), in tests only. It kills the process while PGlite unpacks the last files of a
- * new store. PG_VERSION, which marks a store, exists already at that time.
+ * Loaded with --import. Kills the process while PGlite unpacks a new store, after PG_VERSION, which marks a store,
+ * exists.
  */
 const open = fs.openSync
 fs.openSync = (path, ...others) => {

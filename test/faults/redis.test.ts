@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsPostgres, needsRedis } from '../harness/needs.ts'
 import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { fillRedis, startRedis } from '../harness/redis.ts'
@@ -13,12 +14,12 @@ afterAll(async () => {
   await postgres?.stop()
 })
 
-describe.skipIf(!postgres || !redis)('Redis fails', () => {
+describe('Redis fails', { ...needsPostgres(postgres), ...needsRedis(redis) }, () => {
   let gateway: PorticoProcess
   const client = createClient(() => [gateway])
   const chain = '/web/v1/consumer/auth/login'
   const credentials = { email: 'member@demo.test', password: 'Portico-demo-2026' }
-  /** All attempted transfers, to settle the wallet. */
+  /** Needed to settle the wallet. */
   const attempts: Attempt[] = []
   const tried = async (...by: Parameters<typeof transfer>): Promise<number> => {
     const attempt = await transfer(...by)
@@ -37,7 +38,6 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
   })
   afterAll(() => gateway?.stop())
 
-  /** Returns the recovery time after a pause. */
   const pausedFor = async (work: () => Promise<void>): Promise<number> => {
     redis?.child.kill('SIGSTOP')
     try {
@@ -63,10 +63,10 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
       expect(await tried(user)).toBe(503)
       expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
       expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
-      // The pause is long enough to close a silent connection, too.
+      // Long enough to close a silent connection, too.
       await new Promise((resolve) => setTimeout(resolve, 5_000))
     }
-    // Other load on the machine can slow a run, so the fastest of three counts.
+    // Other load can slow a run, so the fastest of three counts.
     while (returns.length < 3 && Math.min(...returns) > 2_000) returns.push(await pausedFor(whilePaused))
     expect(Math.min(...refusals)).toBeLessThan(1_000)
     expect(Math.min(...returns)).toBeLessThan(2_000)

@@ -5,6 +5,7 @@ import { Agent, fetch as fetchBy } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
 import { requiredHeaders } from '../harness/http.ts'
+import { needsPostgres, needsRedis } from '../harness/needs.ts'
 import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
@@ -28,7 +29,7 @@ const variables = {
 const start = () =>
   startConfigured(variables, { shutdown: { delayMs: 2_000, timeoutMs: 60_000 }, requests: { bodyTimeoutMs: 60_000 } })
 
-/** Returns a load balancer. It polls readiness and sends requests to the ready processes in turn. */
+/** Polls readiness and sends requests to ready processes in turn. */
 const balance = (all: () => PorticoProcess[]) => {
   let ready: PorticoProcess[] = all()
   const look = async () => {
@@ -43,10 +44,10 @@ const balance = (all: () => PorticoProcess[]) => {
   return { targets: () => ready, look, stop: () => clearInterval(timer) }
 }
 
-describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
+describe('SIGTERM under load', { ...needsPostgres(postgres), ...needsRedis(redis) }, () => {
   let replicas: PorticoProcess[] = []
   beforeAll(async () => {
-    // Both processes start at the same time on an empty database. One migrates it, and the other one waits.
+    // On an empty database, one replica migrates while the other waits.
     replicas = await Promise.all([start(), start()])
   })
   afterAll(async () => {
@@ -110,7 +111,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     slow.write(body.slice(0, 10))
     const agent = new Agent({ connections: 1 })
     const get = async (init: object = {}) => {
-      // An agent only works with the fetch of the same undici version, and the version in Node 24 is another one.
+      // An agent requires the fetch of its own undici version.
       const response = await fetchBy(`${gateway.url}/openapi.json`, init)
       await response.arrayBuffer()
       return response.headers.get('connection')
@@ -141,7 +142,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await pause(200)
     const start = performance.now()
     expect(await gateway.stop()).toBe(0)
-    // Without the shutdown, the request would end with the body timeout after ten seconds.
+    // Without the shutdown, the body timeout would end the request after ten seconds.
     expect(performance.now() - start).toBeLessThan(9_000)
   })
 
@@ -167,7 +168,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
   })
 })
 
-describe.skipIf(!postgres)('two gateways without Redis', () => {
+describe('two gateways without Redis', needsPostgres(postgres), () => {
   test('a second process on a database refuses to start with the reason', async () => {
     const { REDIS_URL: _, ...withoutRedis } = variables
     const first = await startConfigured(withoutRedis, {})

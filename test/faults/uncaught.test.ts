@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const takeDown of taken.splice(0).reverse()) await takeDown()
 })
 
-/** Returns a gateway with a broken library and a request in progress. */
+/** A request is in progress. */
 const scene = async (LOG_LEVEL: string) => {
   const { directory, remove } = await seededDirectory()
   taken.push(remove)
@@ -24,23 +24,24 @@ const scene = async (LOG_LEVEL: string) => {
   })
   slow.write(body.slice(0, 10))
   const answered = once(slow, 'response')
-  // A response proves that the first half of the request was read, too.
+  // By now, the gateway has read the first half of the other request.
   await (await fetch(`${gateway.url}/docs`)).text()
   const ended = once(gateway.child, 'close')
   return {
     gateway,
-    /** The status of the request, and the exit code and signal of the process. */
+    /** Status of the request, exit code and signal. */
     finish: async (): Promise<unknown[]> => {
       slow.end(body.slice(10))
       const [response] = await answered
       response.resume()
       return [response.statusCode, ...(await ended)]
     },
+    /** The log, without the banner of the development profile. */
     lines: () =>
       gateway
         .output()
-        .trimEnd()
         .split('\n')
+        .filter((line) => line !== '' && !/^ {2}[A-Z]/.test(line))
         .map((line) => JSON.parse(line)),
   }
 }

@@ -1,0 +1,286 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { dump } from 'js-yaml'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runCli } from '../harness/cli.ts'
+import { inTopology } from '../harness/needs.ts'
+
+const loans = { extensions: ['./examples/loans/index.ts'], domains: { loans: { maxAmount: '5000.00' } } }
+
+describe('a broken extension', inTopology('embedded'), () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portico-broken-'))
+    await mkdir(join(folder, 'locales'))
+    await writeFile(join(folder, 'locales', 'en.yaml'), 'refusal:\n  CARD.BLOCKED: the card is blocked\n')
+    await mkdir(join(folder, 'taken'))
+    const taken = { permission: { 'wallet:read': { name: 'Read', description: 'Read' } } }
+    await writeFile(join(folder, 'taken', 'en.yaml'), dump(taken))
+    await mkdir(join(folder, 'replaced'))
+    await writeFile(join(folder, 'replaced', 'en.yaml'), dump({ notice: { decision: { APPROVED: 'yes' } } }))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** `change` is a statement that changes the definition `d` and the operation `o`. */
+  const extension = async (
+    change: string,
+    handlers = '{ readCard: async () => true }',
+    file = join(folder, `${crypto.randomUUID()}.js`),
+  ): Promise<string> => {
+    await writeFile(
+      file,
+      `import { domain } from 'portico'
+      import { member, operation, z } from 'portico/contract'
+      const o = { id: 'cards.read', method: 'GET', path: '/cards', chains: ['consumer'], summary: 'Read a card',
+        policy: { ...member, workspace: 'required', permission: null }, body: 'none', reply: z.boolean(), refuses: [] }
+      const d = { name: 'cards', summary: 'Cards.', operations: { readCard: o },
+        create: () => ({ handlers: ${handlers} }) }
+      ${change}
+      export default domain(d)`,
+    )
+    return file
+  }
+
+  test.each([
+    ['a missing policy field', 'delete o.policy.rate', 'operations.readCard.policy.rate: '],
+    [
+      'an unknown rate group',
+      "o.policy.rate = 'cards'",
+      'cards.read of cards counts towards the rate group cards, which no owner declares',
+    ],
+    [
+      'a rate group of Portico',
+      'd.rateGroups = { general: { account: { limit: 1, windowMs: 1000 } } }',
+      'rate group general is declared by pipeline and by cards',
+    ],
+    ['a rate group without a limit', 'd.rateGroups = { cards: {} }', 'rateGroups.cards: must have at least one of'],
+    [
+      'a rate group with an invalid window',
+      'd.rateGroups = { cards: { account: { limit: 1, windowMs: 1 } } }',
+      'rateGroups.cards.account.windowMs: ',
+    ],
+    [
+      'a people-only action that does not exist',
+      "d.permissions = { workspace: { card: { actions: ['read'], peopleOnly: ['block'] } } }",
+      'peopleOnly: must list only names in `actions`',
+    ],
+    ['a wrong id', "o.id = 'loans.read'", 'operations.readCard.id: must be cards. and a name'],
+    ['an unknown permission', "o.policy.permission = 'card:read'", 'cards.read of cards requires card:read'],
+    ['an unknown code', "o.refuses = ['CARD.LOST']", 'cards.read of cards refuses with CARD.LOST'],
+    ['a code without locales', "d.codes = { 'CARD.LOST': { status: 422 } }", 'locales: is missing'],
+    [
+      'a code without text',
+      "d.codes = { 'CARD.LOST': { status: 422 } }; d.locales = new URL('./locales/', import.meta.url)",
+      'en.yaml has no text refusal.CARD.LOST',
+    ],
+    [
+      'a route of Portico',
+      "o.path = '/wallets'",
+      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
+    ],
+    ['a name of Portico', "d.name = 'wallets'; o.id = 'wallets.card'", 'the name wallets is used twice'],
+    [
+      'a permission of Portico',
+      "d.permissions = { workspace: { wallet: ['read'] } }; d.locales = new URL('./taken/', import.meta.url)",
+      'workspace permission wallet:read is declared by wallets and by cards',
+    ],
+    [
+      'a text of Portico',
+      "d.locales = new URL('./replaced/', import.meta.url)",
+      'declares the text notice.decision.APPROVED, which exists already',
+    ],
+    [
+      'a text that belongs to no declaration',
+      "d.locales = new URL('./locales/', import.meta.url)",
+      'en.yaml has the text refusal.CARD.BLOCKED, which belongs to no declaration',
+    ],
+    [
+      'two operations with one id',
+      "d.operations.listCards = { ...o, path: '/cards/all' }",
+      'operation cards.read is declared by cards and by cards',
+    ],
+    [
+      'two operations on one path',
+      "d.operations.listCards = { ...o, id: 'cards.list' }",
+      'route GET /web/v1/consumer/cards is declared by cards and by cards',
+    ],
+    ['an operation without a handler', 'd.create = () => ({ handlers: {} })', 'readCard has no handler'],
+    [
+      'a handler without an operation',
+      'd.create = () => ({ handlers: { readCard: async () => true, blockCard: async () => true } })',
+      'the handler blockCard has no operation',
+    ],
+    [
+      'a job with a foreign name',
+      "d.create = () => ({ handlers: { readCard: async () => true }, jobs: [{ name: 'loans.expire' }] })",
+      'the name of job loans.expire must begin with cards.',
+    ],
+    ['a create function that throws', "d.create = () => { throw new Error('no cards') }", 'create: no cards'],
+    [
+      'a mail without its English text',
+      "d.mails = { directory: new URL('./mails/', import.meta.url), templates: { blocked: ['card'] } }",
+      'blocked',
+    ],
+    ['the name of the kernel', "d.name = 'kernel'; o.id = 'kernel.card'", 'the name kernel is used twice'],
+    ['the name of the pipeline', "d.name = 'pipeline'; o.id = 'pipeline.card'", 'the name pipeline is used twice'],
+    [
+      'a route of Portico on another chain',
+      "o.chains = ['shared']; o.path = '/consumer/wallets'",
+      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
+    ],
+    ['an operation called codes', 'd.operations = { codes: o }', 'operations.codes: '],
+    [
+      'an export name of Portico',
+      'd.operations = { createTransfer: o }',
+      'export name createTransfer is declared by transfers and by cards',
+    ],
+    [
+      'an unknown code for a malformed path',
+      "o.malformedParam = 'CARD.LOST'",
+      'cards.read of cards refuses with CARD.LOST',
+    ],
+    ['an anonymous caller in a workspace', "o.policy.caller = 'anonymous'", 'operations.readCard.policy.workspace: '],
+    [
+      'a body that accepts unknown fields',
+      "o.method = 'POST'; o.body = z.object({ card: z.string() })",
+      'operations.readCard.body: must be a z.strictObject',
+    ],
+    ['a reply that JSON cannot express', 'o.reply = z.date()', 'operations.readCard.reply: '],
+    [
+      'a migration without a number',
+      "d.migrations = [{ name: 'cards', up: async () => undefined }]",
+      'migrations: migration cards/cards is not named like 001-baseline',
+    ],
+    [
+      'an order type of Portico',
+      "d.ledger = { orders: { TRANSFER: { prefix: 'CRD', open: [], final: ['DONE'] } } }",
+      'order type TRANSFER is declared by ledger and by cards',
+    ],
+    ['a house account of Portico', "d.ledger = { houseAccounts: ['FEE'] }", 'house account FEE is declared by ledger'],
+    ['a wallet as a house account', "d.ledger = { houseAccounts: ['WALLET'] }", 'ledger.houseAccounts.0: is reserved'],
+    [
+      'a flow type without text',
+      "d.ledger = { flowTypes: { CARD_FEE: 20000301 } }; d.locales = new URL('./locales/', import.meta.url)",
+      'en.yaml has no text coded.flowType.CARD_FEE.label',
+    ],
+    [
+      'an order type whose open orders cannot be cancelled',
+      "d.ledger = { orders: { CARD: { prefix: 'CRD', open: ['SENT'], final: ['DONE'] } } }",
+      'ledger.orders.CARD.final: CANCELLED is missing',
+    ],
+    [
+      'an open status that is always final',
+      "d.ledger = { orders: { CARD: { prefix: 'CRD', open: ['FAILED'], final: ['CANCELLED'] } } }",
+      'ledger.orders.CARD.open: FAILED is always final',
+    ],
+    [
+      'a status that is open and final',
+      "d.ledger = { orders: { CARD: { prefix: 'CRD', open: ['SENT'], final: ['SENT', 'CANCELLED'] } } }",
+      'ledger.orders.CARD.final: SENT is open, too',
+    ],
+    ['no reply schema', 'o.reply = {}', 'operations.readCard.reply: must be a zod schema'],
+    ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
+  ])('config check names the file and the cause of %s: exit code 2', async (_name, change, message) => {
+    const file = await extension(change)
+    const { code, out, err } = await runCli(['config', 'check'], { extensions: [file] })
+    expect(err).toContain(message)
+    expect(err).toContain(`extensions: ${file}: `)
+    expect([code, out]).toEqual([2, ''])
+  })
+
+  test('config check reports a missing file, and settings of no extension: exit code 2', async () => {
+    const missing = await runCli(['config', 'check'], { extensions: ['./no-such.js'] })
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('extensions: ./no-such.js: ')])
+    const settings = await runCli(['config', 'check'], { domains: { cards: {} } })
+    expect([settings.code, settings.err]).toEqual([
+      2,
+      expect.stringContaining('domains.cards: no domain with settings'),
+    ])
+    const invalid = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
+    expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
+  })
+
+  test('config check reports every error of every extension: exit code 2', async () => {
+    const one = await extension("o.policy.permission = 'card:read'; o.refuses = ['CARD.LOST']; o.policy.rate = 'cards'")
+    const other = await extension("d.name = 'bills'; o.id = 'bills.read'; o.path = '/wallets'")
+    const { code, err } = await runCli(['config', 'check'], { extensions: [one, other] })
+    expect(code).toBe(2)
+    for (const line of [
+      `extensions: ${one}: cards.read of cards requires card:read`,
+      `extensions: ${one}: cards.read of cards refuses with CARD.LOST`,
+      `extensions: ${one}: cards.read of cards counts towards the rate group cards`,
+      `extensions: ${other}: route GET /web/v1/consumer/wallets is declared by wallets and by bills`,
+    ])
+      expect(err).toContain(line)
+  })
+
+  test('config check names a limit of a rate group that no domain declares: exit code 2', async () => {
+    const rule = { account: { limit: 1, windowMs: 1_000 } }
+    const unknown = {
+      limits: { groups: { cards: rule } },
+      portals: { CONSUMER: { limits: { groups: { genral: rule } }, channelMandatory: ['mony'] } },
+    }
+    const { code, err } = await runCli(['config', 'check'], unknown)
+    expect(code).toBe(2)
+    expect(err).toContain('limits.groups: no rate limit group has the name cards')
+    expect(err).toContain('portals.CONSUMER.limits.groups: no rate limit group has the name genral')
+    expect(err).toContain('portals.CONSUMER.channelMandatory: no rate limit group has the name mony')
+  })
+
+  test('config check reads a bare name as a package, and names the path that was meant: exit code 2', async () => {
+    const missing = await runCli(['config', 'check'], { extensions: ['@acme/no-such-package'] })
+    expect(missing.code).toBe(2)
+    expect(missing.err).toMatch(/extensions: @acme\/no-such-package: .*@acme\/no-such-package/)
+    const path = await runCli(['config', 'check'], { extensions: ['examples/loans/index.ts'] })
+    expect(path.code).toBe(2)
+    expect(path.err).toContain('no package has this name; write ./examples/loans/index.ts for the file')
+  })
+
+  test.each([
+    ['^0.1.0', null],
+    ['>=0.2.0', 'requires portico >=0.2.0, but this is portico 0.1.0'],
+    ['latest', "'latest' is not a version range"],
+  ])('config check loads a package for portico %s from the working directory', async (range, error) => {
+    const cwd = await mkdtemp(join(folder, 'project-'))
+    const home = join(cwd, 'node_modules', '@acme', 'cards')
+    await mkdir(home, { recursive: true })
+    const manifest = {
+      name: '@acme/cards',
+      type: 'module',
+      exports: { import: './main.js' },
+      peerDependencies: { portico: range },
+    }
+    await writeFile(join(home, 'package.json'), JSON.stringify(manifest))
+    await extension('', undefined, join(home, 'main.js'))
+    const { code, out, err } = await runCli(['config', 'check'], { extensions: ['@acme/cards'] }, {}, '', cwd)
+    if (error === null) expect([code, out, err]).toEqual([0, expect.stringContaining("- '@acme/cards'"), ''])
+    else {
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toContain(
+        `extensions: @acme/cards: ${join(home, 'package.json')}: peerDependencies.portico: ${error}`,
+      )
+    }
+  })
+
+  test('config check skips the handlers of a domain whose create function needs a store, and says so', async () => {
+    const file = await extension(
+      'd.create = async ({ database }) => { await database.selectFrom("audit_log").execute(); return { handlers: {} } }',
+    )
+    const { code, err } = await runCli(['config', 'check'], { extensions: [file] })
+    expect(code).toBe(0)
+    expect(err).toContain(`extensions: ${file}: create calls database.selectFrom; its handlers are checked at start`)
+  })
+
+  test('config check masks the texts in the settings of extensions', async () => {
+    const { code, out } = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: '4321.09' } } })
+    expect([code, out]).toEqual([0, expect.stringMatching(/^domains:\n {2}loans:\n {4}maxAmount: '\[secret\]'$/m)])
+    expect(out).not.toContain('4321.09')
+  })
+
+  test('serve refuses an operation without a handler and starts nothing: exit code 2', async () => {
+    const file = await extension('', '{}')
+    const { code, err } = await runCli(['serve'], { extensions: [file] })
+    expect([code, err]).toEqual([2, expect.stringContaining(`extensions: ${file}: readCard has no handler`)])
+  })
+})

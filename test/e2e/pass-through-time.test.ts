@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
+
+const idleMs = 1_500
+const lifetimeMs = 3_000
+const stallMs = 1_000
+
+describe('time limits of event streams', () => {
+  let world: PassThroughWorld
+  beforeAll(async () => {
+    world = await startPassThroughWorld((settings) => {
+      settings.streams = { ...settings.streams, idleTimeoutMs: idleMs, maxLifetimeMs: lifetimeMs, maxPerAddress: 2 }
+      settings.requests.downloadStallMs = stallMs
+      settings.shutdown = { delayMs: 0, timeoutMs: 20_000 }
+    })
+  })
+  afterAll(() => world?.stop())
+
+  const lastEnd = () => world.portico.log.filter(({ streamEnd }) => streamEnd !== undefined).at(-1)?.streamEnd
+
+  test('feed.watch: an idle stream ends in an orderly way, and the service notices it', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((_request, response) => {
+      response.on('close', () => closed.resolve())
+      openEvents(response)
+    })
+    const start = performance.now()
+    await readerOf(await world.open(paths.watch)).end()
+    await closed.promise
+    expect(performance.now() - start).toBeGreaterThanOrEqual(idleMs)
+    await expect.poll(lastEnd).toBe('idle')
+  })
+
+  test('feed.watch 503 SYSTEM.UNAVAILABLE: the stream ended before the service sent its head', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((_request, response) => {
+      response.on('close', () => closed.resolve())
+      setTimeout(() => openEvents(response), idleMs + 350)
+    })
+    const response = await world.open(paths.watch)
+    expect([response.status, (await response.json()).code]).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    await closed.promise
+    expect(await world.metric('portico_open_streams')).toContain('portico_open_streams{operation="feed.watch"} 0')
+  })
+
+  test('feed.watch: a busy stream ends after its lifetime', async () => {
+    world.service.respond((_request, response) => {
+      const send = openEvents(response)
+      const timer = setInterval(() => send('again'), 200)
+      response.on('close', () => clearInterval(timer))
+    })
+    const start = performance.now()
+    await readerOf(await world.open(paths.watch)).end()
+    expect(performance.now() - start).toBeGreaterThanOrEqual(lifetimeMs)
+    await expect.poll(lastEnd).toBe('lifetime')
+    expect((await world.metric('portico_streams_ended_total')).join()).toContain('reason="lifetime"')
+  })
+
+  test('feed.watch: a client that reads nothing is disconnected, also while the service sends more', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((_request, response) => {
+      const send = openEvents(response)
+      const timer = setInterval(() => send('x'.repeat(200_000)), 5)
+      response.on('close', () => {
+        clearInterval(timer)
+        closed.resolve()
+      })
+    })
+    const { hostname, port } = new URL(world.portico.urls[0] ?? '')
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.on('error', () => undefined)
+    const lines = Object.entries({ ...world.headers(), host: 'x' }).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`GET ${paths.watch} HTTP/1.1\r\n${lines.join('')}\r\n`)
+    await once(socket, 'readable')
+    await closed.promise
+    socket.destroy()
+    await expect
+      .poll(() => world.metric('portico_open_streams'))
+      .toContain('portico_open_streams{operation="feed.watch"} 0')
+  })
+
+  test('feed.news 429 ACCESS.RATE_LIMITED: above the number of open streams per address', async () => {
+    world.service.respond((_request, response) => void openEvents(response))
+    const anonymous = { authorization: null, 'x-workspace-id': null }
+    const open = await Promise.all([1, 2].map(() => world.open(paths.news, anonymous)))
+    expect(open.map(({ status }) => status)).toEqual([200, 200])
+    const refused = await world.open(paths.news, anonymous)
+    expect([refused.status, (await refused.json()).code]).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    for (const each of open) await each.body?.cancel()
+  })
+
+  test('shutdown: open streams end immediately, and the process does not wait for them', async () => {
+    world.service.respond((_request, response) => void openEvents(response))
+    const reader = readerOf(await world.open(paths.watch))
+    await reader.next()
+    const start = performance.now()
+    const stopped = world.portico.running.stop()
+    await reader.end()
+    expect(performance.now() - start).toBeLessThan(1_500)
+    await stopped
+    expect(lastEnd()).toBe('shutdown')
+  })
+})

@@ -1,0 +1,295 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
+
+const { workspace } = developmentIds
+
+/** Resolves to the duration in milliseconds. */
+const timed = async (work: Promise<unknown>): Promise<number> => {
+  const start = performance.now()
+  await work.catch(() => undefined)
+  return performance.now() - start
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+/** Returns the bytes that are alive outside the heap. */
+const buffered = (): number => {
+  collectGarbage()
+  const { arrayBuffers, external } = process.memoryUsage()
+  return arrayBuffers + external
+}
+
+const codeOf = async (response: Response): Promise<[number, string]> => [
+  response.status,
+  (JSON.parse(await response.text()) as { code: string }).code,
+]
+
+describe('event streams', () => {
+  let world: PassThroughWorld
+  beforeAll(async () => {
+    world = await startPassThroughWorld()
+  })
+  afterAll(() => world?.stop())
+
+  test('feed.watch 200: events arrive as they are sent, with only the headers of the gateway', async () => {
+    let send: (text: string) => boolean = () => false
+    world.service.respond((_request, response) => {
+      send = openEvents(response)
+    })
+    const response = await world.open(`${paths.watch}?kind=own`, { cookie: 'a=b', 'last-event-id': '7' })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-accel-buffering')).toBe('no')
+    expect(response.headers.get('set-cookie')).toBeNull()
+    const reader = readerOf(response)
+    expect(await reader.next()).toBe('data: first\n\n')
+    send('second')
+    expect(await reader.next()).toBe('data: second\n\n')
+    await reader.cancel()
+    const [request] = world.service.requests
+    expect(request?.url).toBe(`/base${paths.watch}?kind=own`)
+    expect(request?.headers).toMatchObject({ accept: 'text/event-stream', 'last-event-id': '7' })
+    expect(request?.headers.cookie).toBeUndefined()
+    expect(request?.headers['x-portal-access-code']).toBeUndefined()
+    expect(request?.headers['x-client-hash']).toBeUndefined()
+    expect(JSON.stringify(request?.headers)).not.toContain(world.session.accessToken)
+  })
+
+  test('feed.watch 200 for HEAD: the head only, and the stream of the service is closed', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((_request, response) => {
+      response.on('close', () => closed.resolve())
+      openEvents(response)
+    })
+    const response = await world.open(paths.watch, {}, { method: 'HEAD' })
+    expect([response.status, await response.text()]).toEqual([200, ''])
+    await closed.promise
+  })
+
+  test.each<[string, Record<string, string | null>, string, string, number, string]>([
+    ['no access code', { 'x-portal-access-code': null }, 'GET', '', 403, 'ACCESS.PORTAL_MISMATCH'],
+    ['no edge header', { 'cf-ray': null }, 'GET', '', 400, 'VALIDATION.INVALID_PARAMETER'],
+    ['no client hash', { 'x-client-hash': null }, 'GET', '', 400, 'VALIDATION.INVALID_PARAMETER'],
+    ['no token', { authorization: null }, 'GET', '', 401, 'ACCESS.TOKEN_MISSING'],
+    ['an invalid token', { authorization: 'Bearer x' }, 'GET', '', 401, 'ACCESS.TOKEN_INVALID'],
+    ['no workspace', { 'x-workspace-id': null }, 'GET', '', 400, 'ACCESS.WORKSPACE_REQUIRED'],
+    [
+      'a foreign workspace',
+      { 'x-workspace-id': '01990000-0000-7000-8000-0000000000ff' },
+      'GET',
+      '',
+      403,
+      'ACCESS.PERMISSION_DENIED',
+    ],
+    ['an unknown query parameter', {}, 'GET', '?x=1', 400, 'VALIDATION.INVALID_PARAMETER'],
+    ['an invalid query parameter', {}, 'GET', '?kind=none', 400, 'VALIDATION.INVALID_PARAMETER'],
+    ['a POST', {}, 'POST', '', 405, 'ROUTE.METHOD_NOT_ALLOWED'],
+  ])('feed.watch: %s is refused before the service is contacted', async (_name, extra, method, query, status, code) => {
+    world.service.respond((_request, response) => void openEvents(response))
+    expect(await codeOf(await world.open(paths.watch + query, extra, { method }))).toEqual([status, code])
+    expect(world.service.requests).toEqual([])
+  })
+
+  test('feed.watch 400: a malformed path parameter is refused before the service is contacted', async () => {
+    world.service.respond((_request, response) => void openEvents(response))
+    expect(await codeOf(await world.open('/web/v1/consumer/feed/not-an-id/events'))).toEqual([
+      400,
+      'VALIDATION.INVALID_PARAMETER',
+    ])
+    expect(world.service.requests).toEqual([])
+  })
+
+  test.each<[string, number, Record<string, string>, string, number, string]>([
+    ['a redirect', 302, { location: 'http://169.254.169.254/' }, '', 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['an error page', 500, { 'content-type': 'text/html' }, 'secret', 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['another type', 200, { 'content-type': 'text/html' }, 'secret', 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['JSON', 200, { 'content-type': 'application/json' }, '{}', 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'an encoding',
+      200,
+      { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' },
+      'x',
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['503', 503, {}, '', 503, 'SYSTEM.UNAVAILABLE'],
+    [
+      'a refusal of a domain',
+      404,
+      { 'content-type': 'application/json' },
+      '{"success":false,"code":"RESOURCE.NOT_FOUND","message":"secret","data":null}',
+      404,
+      'RESOURCE.NOT_FOUND',
+    ],
+  ])('feed.watch: %s of the service is not relayed', async (_name, upstreamStatus, headers, body, status, code) => {
+    world.service.respond((_request, response) => void response.writeHead(upstreamStatus, headers).end(body))
+    const response = await world.open(paths.watch)
+    const text = await response.clone().text()
+    expect(await codeOf(response)).toEqual([status, code])
+    expect(text).not.toContain('secret')
+    expect(response.headers.get('location')).toBeNull()
+  })
+
+  test('feed.watch 504: the service sends no head before the deadline', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((request) => void request.socket.on('close', () => closed.resolve()))
+    expect(await codeOf(await world.open(paths.watch))).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+    await closed.promise
+  })
+
+  test('feed.watch: a client that disconnects aborts the stream of the service', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((_request, response) => {
+      response.on('close', () => closed.resolve())
+      openEvents(response)
+    })
+    const abort = new AbortController()
+    const reader = readerOf(await world.open(paths.watch, {}, { signal: abort.signal }))
+    await reader.next()
+    abort.abort()
+    await closed.promise
+    await expect
+      .poll(() => world.portico.log.filter(({ operation }) => operation === 'feed.watch').at(-1))
+      .toMatchObject({ msg: 'request', status: 200, streamEnd: 'client' })
+  })
+
+  test('feed.watch: a client that disconnects before the head aborts the stream of the service, too', async () => {
+    const closed = Promise.withResolvers<void>()
+    world.service.respond((_request, response) => {
+      response.on('close', () => closed.resolve())
+      setTimeout(() => openEvents(response), 500)
+    })
+    await expect(world.open(paths.watch, {}, { signal: AbortSignal.timeout(200) })).rejects.toThrow()
+    await closed.promise
+    await expect
+      .poll(() => world.metric('portico_open_streams'))
+      .toContain('portico_open_streams{operation="feed.watch"} 0')
+  })
+
+  test('feed.watch: the end of the service ends the stream, and a broken service breaks it off', async () => {
+    let end = (): void => undefined
+    world.service.respond((_request, response) => {
+      openEvents(response)
+      end = () => response.end()
+    })
+    const ended = readerOf(await world.open(paths.watch))
+    await ended.next()
+    end()
+    await ended.end()
+    const broken = readerOf(await world.open(paths.watch))
+    await broken.next()
+    world.service.destroyConnections()
+    await expect(broken.end()).rejects.toThrow()
+  })
+
+  test('feed.watch 429 ACCESS.RATE_LIMITED: above the number of open streams per account', async () => {
+    world.service.respond((_request, response) => void openEvents(response))
+    // The gateway can still be closing the streams of the previous tests.
+    const streams = async (): Promise<string> => (await world.metric('portico_open_streams')).join()
+    await expect.poll(streams).not.toMatch(/feed\.watch"\} [1-9]/)
+    const open = await Promise.all([1, 2, 3, 4].map(() => world.open(paths.watch)))
+    expect(open.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(await world.metric('portico_open_streams')).toContain('portico_open_streams{operation="feed.watch"} 4')
+    const contacted = world.service.requests.length
+    const refused = await world.open(paths.watch)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await codeOf(refused)).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    expect(world.service.requests.length).toBe(contacted)
+    // Anonymous clients are counted by their address.
+    const news = await world.open(paths.news, { authorization: null })
+    expect(news.status).toBe(200)
+    await news.body?.cancel()
+    for (const each of open) await each.body?.cancel()
+    await expect
+      .poll(() => world.metric('portico_open_streams'))
+      .toContain('portico_open_streams{operation="feed.watch"} 0')
+    expect((await world.metric('portico_streams_ended_total')).join()).toContain('reason="client"')
+    const again = await world.open(paths.watch)
+    expect(again.status).toBe(200)
+    await again.body?.cancel()
+  })
+
+  test('feed.watch: a reader that stops reading does not grow the process, and the service is held back', async () => {
+    let written = 0
+    const sentAll = Promise.withResolvers<void>()
+    const chunk = 'x'.repeat(16_384)
+    world.service.respond((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const fill = (): void => {
+        while (written < 200_000_000) {
+          written += chunk.length
+          if (!response.write(chunk)) {
+            response.once('drain', fill)
+            return
+          }
+        }
+      }
+      response.on('close', () => sentAll.resolve())
+      fill()
+    })
+    const { hostname, port } = new URL(world.portico.urls[0] ?? '')
+    const socket = connect({ host: hostname, port: Number(port) })
+    await once(socket, 'connect')
+    const lines = Object.entries({ ...world.headers(), host: 'x' }).map(([name, value]) => `${name}: ${value}`)
+    socket.write(`GET ${paths.watch} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+    await once(socket, 'readable')
+    const before = buffered()
+    await pause(1_500)
+    const held = written
+    await pause(500)
+    // Three sockets in the kernel buffer data, and the gateway 64 KB.
+    expect(written).toBe(held)
+    expect(written).toBeLessThan(30_000_000)
+    expect(buffered() - before).toBeLessThan(10_000_000)
+    socket.destroy()
+    await sentAll.promise
+  })
+
+  test('/explain names the operation and the stage, and the OpenAPI document has the event stream', async () => {
+    world.service.respond((_request, response) => void response.writeHead(500).end())
+    const requestId = 'explain-feed'
+    await (await world.open(paths.watch, { 'x-request-id': requestId })).text()
+    const [explained] = await (await fetch(`${world.portico.operationsUrl}/explain/${requestId}`)).json()
+    expect(explained).toMatchObject({ operation: 'feed.watch', code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
+    const document = await (await fetch(`${world.portico.urls[0]}/openapi.json`)).json()
+    const { get } = document.paths['/web/v1/consumer/feed/{feed_id}/events']
+    expect(get.responses['200'].content).toEqual({ 'text/event-stream': { schema: { type: 'string' } } })
+    expect(get['x-portico'].reply).toBe('events')
+  })
+
+  test('feed.watch: the stream closes within a second after its caller has left the workspace', async () => {
+    world.service.respond((_request, response) => void openEvents(response))
+    const { accessToken: token } = await signIn(world.portico, 'member@demo.test')
+    const reader = readerOf(await world.open(paths.watch, { authorization: `Bearer ${token}` }))
+    await reader.next()
+    const ending = reader.end()
+    const left = await world.portico.call('POST', '/web/v1/consumer/workspaces/current/leave', { token, workspace })
+    expect(left.status, left.text).toBe(200)
+    expect(await timed(ending)).toBeLessThan(1_000)
+  })
+
+  test('feed.watch: the stream closes within a second after its session is ended', async () => {
+    world.service.respond((_request, response) => void openEvents(response))
+    const reader = readerOf(await world.open(paths.watch))
+    await reader.next()
+    const ending = reader.end()
+    const logout = await world.portico.call('POST', '/web/v1/consumer/auth/logout', {
+      token: world.session.accessToken,
+      body: {},
+    })
+    expect(logout.status, logout.text).toBe(200)
+    expect(await timed(ending)).toBeLessThan(1_000)
+    await expect
+      .poll(() => world.portico.log.filter(({ operation }) => operation === 'feed.watch').at(-1))
+      .toMatchObject({ streamEnd: 'revoked' })
+    expect(await codeOf(await world.open(paths.watch))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+  })
+})

@@ -1,0 +1,209 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { inTopology } from '../harness/needs.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { frameOf } from '../harness/socket-service.ts'
+import { type Connection, path, type SocketsWorld, startSocketsWorld } from './sockets-world.ts'
+
+const idleMs = 1_500
+const lifetimeMs = 6_000
+let world: SocketsWorld
+beforeAll(async () => {
+  world = await startSocketsWorld({ idleTimeoutMs: idleMs, maxLifetimeMs: lifetimeMs })
+})
+afterEach(() => world.reset())
+afterAll(() => world?.stop())
+
+describe('ticker.follow: closes an open socket', () => {
+  const openEverywhere = (token: string): Promise<Connection[]> =>
+    Promise.all(world.portico.urls.map((url) => world.open(path, { authorization: `Bearer ${token}` }, { url })))
+  const ping = async (connections: Connection[]): Promise<void> => {
+    for (const connection of connections) connection.send('alive')
+    await expect.poll(() => connections.map(({ messages }) => messages.at(-1))).toEqual(connections.map(() => 'alive'))
+  }
+  const timeToClose = async (connections: Connection[], act: () => Promise<unknown>): Promise<number> => {
+    await ping(connections)
+    let start = performance.now()
+    await act()
+    start = performance.now()
+    await Promise.all(connections.map(({ closed }) => closed))
+    return performance.now() - start
+  }
+
+  test('with 1008 within a second after a logout, on every replica', async () => {
+    const own = await signIn(world.portico)
+    const connections = await openEverywhere(own.accessToken)
+    const logout = () =>
+      world.portico.call('POST', '/web/v1/consumer/auth/logout', { token: own.accessToken, body: {} })
+    const took = await timeToClose(connections, async () => expect((await logout()).status).toBe(200))
+    expect(took).toBeLessThan(1_000)
+    expect(connections.map(({ closeFrame }) => closeFrame())).toEqual(connections.map(() => [1008, 'revoked']))
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('with 1008 within a second after another session ends all others', async () => {
+    const own = await signIn(world.portico)
+    const other = await signIn(world.portico)
+    const connections = await openEverywhere(own.accessToken)
+    const end = () =>
+      world.portico.call('POST', '/web/v1/consumer/security/sessions/terminate-all', {
+        token: other.accessToken,
+        body: {},
+      })
+    const took = await timeToClose(connections, async () => expect((await end()).status).toBe(200))
+    expect(took).toBeLessThan(1_000)
+    expect(connections.map(({ closeFrame }) => closeFrame())).toEqual(connections.map(() => [1008, 'revoked']))
+    Object.assign(world.session, await signIn(world.portico))
+  })
+
+  test('with 1008 when nothing was sent for the idle timeout; the log line has its duration and bytes', async () => {
+    const connection = await world.open(path, { 'x-request-id': 'idle-one' })
+    await ping([connection])
+    await pause(idleMs / 2)
+    await ping([connection])
+    const start = performance.now()
+    await connection.closed
+    expect(performance.now() - start).toBeGreaterThan(idleMs * 0.8)
+    expect(connection.closeFrame()).toEqual([1008, 'idle'])
+    const line = await world.closedLine('idle-one')
+    // Two masked frames of 11 bytes, and two unmasked ones of 7.
+    expect(line).toMatchObject({ operation: 'ticker.follow', streamEnd: 'idle', bytesReceived: 22, bytesSent: 14 })
+    expect(line?.ms).toBeGreaterThan(idleMs)
+  })
+
+  test('with 1001 at its maximum lifetime, although messages are sent', async () => {
+    const connection = await world.open()
+    const start = performance.now()
+    const timer = setInterval(() => connection.send('tick'), 200)
+    await connection.closed
+    clearInterval(timer)
+    expect(performance.now() - start).toBeGreaterThan(lifetimeMs * 0.9)
+    expect(connection.closeFrame()).toEqual([1001, 'lifetime'])
+  })
+
+  test('when the service dies, and the service when the client dies', async () => {
+    const died = await world.open()
+    died.send('die')
+    await died.closed
+    const reset = await world.open()
+    await expect.poll(() => world.service.open.length).toBe(1)
+    reset.socket.resetAndDestroy()
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('without a close frame inside a frame of the service', async () => {
+    world.service.respond = (request, socket) => {
+      world.service.accept(request, socket)
+      socket.write(Buffer.from([0x82, 100, 1, 2, 3]))
+    }
+    const own = await signIn(world.portico)
+    const connection = await world.open(path, { authorization: `Bearer ${own.accessToken}` })
+    await expect.poll(() => connection.text().length).toBeGreaterThan(0)
+    await pause(300)
+    await world.portico.call('POST', '/web/v1/consumer/auth/logout', { token: own.accessToken, body: {} })
+    await connection.closed
+    expect(connection.closeFrame()).toBeUndefined()
+  })
+})
+
+describe('ticker.follow: a service that does not accept', () => {
+  test.each<[string, (socket: Socket) => void, number, string]>([
+    [
+      'with a declared code',
+      (socket) => {
+        const body = JSON.stringify({ success: false, code: 'TICKER.CLOSED', message: '', data: null })
+        const head = `HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`
+        socket.end(`${head}\r\n\r\n${body}`)
+      },
+      409,
+      'TICKER.CLOSED',
+    ],
+    [
+      'with an HTML page',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\nsecret'),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'with a wrong Sec-WebSocket-Accept',
+      (socket) =>
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n',
+        ),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['by closing the connection', (socket) => socket.destroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+  ])('%s', async (_name, respond, status, code) => {
+    world.service.respond = (_request, socket) => respond(socket)
+    expect(await world.refusalOf(path)).toEqual([status, code])
+    expect((await world.begin(path).head).startsWith(`HTTP/1.1 ${status}`)).toBe(true)
+  })
+
+  test('502 SYSTEM.UPSTREAM_INVALID_RESPONSE: a subprotocol or extension that the client did not offer', async () => {
+    for (const header of ['Sec-WebSocket-Protocol', 'Sec-WebSocket-Extensions']) {
+      world.service.respond = (request, socket) => world.service.accept(request, socket, { [header]: 'other' })
+      expect(await world.refusalOf(path)).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
+    }
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('a client that disconnects during the handshake ends it at the service', async () => {
+    const reached = Promise.withResolvers<Socket>()
+    world.service.respond = (_request, socket) => reached.resolve(socket)
+    // `openCount` reads the metrics of the first replica.
+    const [url = ''] = world.portico.urls
+    const { socket } = world.begin(path, {}, { url })
+    const upstream = await reached.promise
+    const ended = once(upstream.resume(), 'end')
+    socket.destroy()
+    await ended
+    upstream.destroy()
+    await expect.poll(world.openCount).toBe(0)
+  })
+})
+
+describe('a slow reader', () => {
+  test('stops the service from sending, and the process does not grow', async () => {
+    let written = 0
+    world.service.respond = (request, socket) => {
+      world.service.accept(request, socket)
+      const frame = frameOf(2, Buffer.alloc(60_000), false)
+      const write = (): void => {
+        while (!socket.destroyed && written < 200_000_000) {
+          written += frame.length
+          if (!socket.write(frame)) return void socket.once('drain', write)
+        }
+      }
+      write()
+    }
+    const connection = await world.open()
+    connection.socket.pause()
+    await pause(idleMs / 2)
+    const after = written
+    // Three sockets in the kernel and the gateway buffer data.
+    expect(after).toBeLessThan(40_000_000)
+    await pause(idleMs / 4)
+    expect(written).toBe(after)
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+})
+
+test('portico_open_streams is 0 after every socket has closed', inTopology('embedded'), async () => {
+  await expect.poll(world.openCount).toBe(0)
+  const metrics = await (await fetch(`${world.portico.operationsUrl}/metrics`)).text()
+  expect(metrics).toMatch(/portico_streams_ended_total\{operation="ticker.follow",reason="revoked"\} [1-9]/)
+  expect(metrics).toMatch(/portico_socket_bytes_total\{operation="ticker.follow",direction="sent"\} [1-9]/)
+})
+
+test('a shutdown closes open sockets with 1001, and does not wait for their clients', async () => {
+  const [url = ''] = world.portico.urls
+  const connection = await world.open(path, {}, { url })
+  const start = performance.now()
+  await world.portico.running.stop()
+  await connection.closed
+  expect(performance.now() - start).toBeLessThan(10_000)
+  expect(connection.closeFrame()).toEqual([1001, 'shutdown'])
+})

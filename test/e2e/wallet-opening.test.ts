@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Client } from '../../src/client/index.ts'
+import { clientOf, signInAs } from '../harness/client.ts'
+import { needsStore } from '../harness/needs.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+
+describe('wallets in a currency that was added later', needsStore(), () => {
+  let portico: Portico
+  let owner: Client<'CONSUMER'>
+  let member: Client<'CONSUMER'>
+  let operator: Client<'SYSTEM'>
+  let workspaceId: string
+
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: ({ money }) => {
+        money.currencies = [...money.currencies, 'GBP']
+      },
+    })
+    owner = clientOf(portico, 'CONSUMER')
+    member = clientOf(portico, 'CONSUMER')
+    operator = clientOf(portico, 'SYSTEM')
+    await signInAs(portico, owner, 'owner@demo.test')
+    await signInAs(portico, member, 'member@demo.test')
+    await signInAs(portico, operator, 'operator@demo.test')
+    // The seed opens wallets in USD and EUR only.
+    workspaceId = (await owner.listWallets())[0]?.workspaceBizId ?? ''
+  })
+  afterAll(() => portico?.stop())
+
+  test('wallets.create 200: opens the default wallet, in two parallel requests once', async () => {
+    const body = { currency: 'GBP', walletName: 'Sterling' }
+    const open = () => owner.createWallet({ workspaceId, body })
+    const results = await Promise.allSettled([open(), open()])
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(results.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { status: 409, code: 'STATE.CONFLICT' },
+    })
+    const wallets = await owner.listWallets({ workspaceId })
+    expect(wallets.filter(({ currency }) => currency === 'GBP')).toMatchObject([
+      { walletName: 'Sterling', isDefault: true, walletStatus: { code: 'ACTIVE' }, currencyExponent: 2 },
+    ])
+  })
+
+  test('wallets.create: rejects unknown currencies, members without permission, and frozen workspaces', async () => {
+    const codeOf = (currency: string, client = owner, workspace = workspaceId) =>
+      client.createWallet({ workspaceId: workspace, body: { currency } }).then(
+        () => 'none',
+        (error) => error.code,
+      )
+    expect(await codeOf('USD')).toBe('STATE.CONFLICT')
+    expect(await codeOf('CHF')).toBe('VALIDATION.INVALID_PARAMETER')
+    expect(await codeOf('GBP', member)).toBe('ACCESS.PERMISSION_DENIED')
+    const { bizId } = await owner.createWorkspace({ body: { workspaceName: 'Frozen', workspaceKind: 'LIVE' } })
+    await operator.freezeWorkspace({ params: { workspace_id: bizId }, body: { reason: 'Under review' } })
+    expect(await codeOf('GBP', owner, bizId)).toBe('ACCESS.PERMISSION_DENIED')
+  })
+})

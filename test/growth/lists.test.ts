@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verifyLedger } from '../../src/ledger/index.ts'
+import { everyStore } from '../ledger/stores.ts'
+import { costOf } from './blocks.ts'
+import { growStore } from './large-store.ts'
+import { lists, reads } from './lists.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+/** Both sizes are above the limit for exact totals. */
+const sizes = { small: 10_500, large: 31_500 }
+const allowedGrowth = 1.5
+/** Blocks of a deeper index, and of a few more rows with a rare status. */
+const slack = 40
+
+describe.each(stores)('lists of a growing store on $name', ({ name, database }) => {
+  const hasTrigrams = name !== 'PGlite'
+  const measured = new Map<string, number[]>()
+  const measure = async (last: number): Promise<void> => {
+    for (const { name: list, read } of lists) {
+      const { blocks, result } = await costOf(database, read)
+      expect(result.items.length, list).toBeGreaterThan(0)
+      measured.set(list, [...(measured.get(list) ?? []), blocks])
+    }
+    for (const [read, work] of Object.entries(reads))
+      measured.set(read, [...(measured.get(read) ?? []), (await costOf(database, (tx) => work(tx, last))).blocks])
+  }
+
+  beforeAll(async () => {
+    await growStore(database, { first: 0, last: sizes.small })
+    await measure(sizes.small)
+    await growStore(database, { first: sizes.small + 1, last: sizes.large })
+    await measure(sizes.large)
+  }, 600_000)
+
+  const steady = lists.filter(({ needsTrigrams }) => hasTrigrams || !needsTrigrams).map((list) => list.name)
+
+  test.each([...steady, ...Object.keys(reads)])('%s: the blocks read do not grow with the store', (list) => {
+    const [few = Number.NaN, many = Number.NaN] = measured.get(list) ?? []
+    expect(few).toBeGreaterThan(0)
+    expect(many).toBeLessThanOrEqual(few * allowedGrowth + slack)
+  })
+
+  test('the generated ledger is consistent', async () => {
+    expect(await verifyLedger(database)).toBeNull()
+  })
+})
