@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { bankingDomains } from '../../src/domains/index.ts'
 import { readSources, type Source, tooLong, violations } from './check.ts'
 import { importRules, textRules } from './rules.ts'
 
@@ -66,10 +67,17 @@ const broken: [string, Source][] = [
     { path: 'platform/mail/a.ts', text: "import '../../config/index.ts'" },
   ],
   ['only compose chooses implementations', { path: 'domains/files/a.ts', text: "import '../../compose/shared.ts'" }],
-  [
-    'domains do not import the gateway, identity or backends',
-    { path: 'domains/files/a.ts', text: "import '../../identity/index.ts'" },
-  ],
+  ...[
+    '../../identity/index.ts',
+    '../../gateway/pipeline/ports.ts',
+    '../../config/index.ts',
+    '../../compose/domains.ts',
+    '../../platform/jobs/runner.ts',
+    '../../database/transaction.ts',
+  ].map((target): [string, Source] => [
+    'domains import the public API, contract files, and index files of kernel, database, platform and ledger',
+    { path: 'domains/files/a.ts', text: `import type { A } from '${target}'` },
+  ]),
   [
     'identity does not import domains, ledger, gateway or backends',
     { path: 'identity/a.ts', text: "import '../gateway/call.ts'" },
@@ -94,6 +102,22 @@ const broken: [string, Source][] = [
 
 test.each(broken)('a broken rule is found: %s', (rule, source) => {
   expect(violations([source]).join('\n')).toContain(rule)
+})
+
+test('the own domains of Portico are made by `domain`, as those of extensions', () => {
+  const entries = sourcesOf('src').filter(({ path }) => /^domains\/[^/]+\/index\.ts$/.test(path))
+  expect(entries).toHaveLength(bankingDomains.length)
+  for (const { path, text } of entries) {
+    expect(text, path).toMatch(/^import \{[^}]*\bdomain\b[^}]*\} from '..\/..\/api\/domain.ts'$/m)
+    expect(text, path).toMatch(/^export default domain\(\{/m)
+  }
+})
+
+test('a skipped test has a reason: see test/harness/needs.ts', () => {
+  const withoutReason = /\.(?:skipIf|runIf|todo)\(|\b(?:test|it|describe)\.skip\b|\bskip\(\)/
+  const quotes = ['architecture/architecture.test.ts', 'scripts/reporter.test.ts']
+  const found = sourcesOf('test').filter(({ path, text }) => withoutReason.test(text) && !quotes.includes(path))
+  expect(found.map(({ path }) => path)).toEqual([])
 })
 
 test('each rule is shown being broken', () => {

@@ -3,7 +3,6 @@ import { dirname, join, posix, relative } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { importRules, isForeignDomain, isSideEntrance, textRules } from './rules.ts'
 
-/** A source file by its path relative to src. */
 export interface Source {
   path: string
   text: string
@@ -21,21 +20,19 @@ const specifiersOf = ({ path, text }: Source): string[] => {
 const resolve = (from: string, specifier: string): string =>
   specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
 
-/** Returns the imports of a file: files of this project by path, packages and built-in modules by their specifier. */
+/** Project files by path, packages and built-in modules by specifier. */
 export const importsOf = (source: Source): string[] =>
   specifiersOf(source).map((specifier) => resolve(source.path, specifier))
 
-/** Code without its comments, which may speak of anything. */
+/** Comments can mention forbidden names. */
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
 
-/** Returns the files above 400 lines. */
 export const tooLong = (sources: readonly Source[]): string[] =>
   sources
     .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
     .filter(({ lines }) => lines > 400)
     .map(({ path, lines }) => `${path}: ${lines} lines, none above 400`)
 
-/** Returns every broken rule, a line each. */
 export const violations = (sources: readonly Source[]): string[] => {
   const found: string[] = []
   for (const source of sources) {
@@ -55,7 +52,6 @@ export const violations = (sources: readonly Source[]): string[] => {
   return [...found, ...tooLong(sources)]
 }
 
-/** Returns the source files below a folder. */
 export const readSources = (root: string): Source[] =>
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))

@@ -1,6 +1,5 @@
 import { type Comment, parseSync, Visitor } from 'oxc-parser'
 
-/** A piece of text that people read, with where it starts. */
 export interface Prose {
   /** `path:line`. */
   at: string
@@ -9,7 +8,6 @@ export interface Prose {
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
 
-/** Consecutive line comments are one text. */
 const joinLineComments = (source: string, comments: readonly Comment[]): { start: number; value: string }[] => {
   const joined: { start: number; end: number; value: string }[] = []
   for (const { type, start, end, value } of comments) {
@@ -23,10 +21,7 @@ const joinLineComments = (source: string, comments: readonly Comment[]): { start
   return joined
 }
 
-/**
- * Returns the comments of a source file and its string literals of three or more words: messages, descriptions, test
- * titles.
- */
+/** Includes string literals of three or more words: messages, descriptions, test titles. */
 export const proseOfSource = (path: string, source: string): Prose[] => {
   const { program, comments } = parseSync(path, source)
   const found: Prose[] = []
@@ -45,7 +40,6 @@ export const proseOfSource = (path: string, source: string): Prose[] => {
   return found
 }
 
-/** Returns the paragraphs, list items and table cells of a Markdown text, without code. */
 export const proseOfMarkdown = (path: string, markdown: string): Prose[] => {
   const found: Prose[] = []
   let paragraph: string[] = []
@@ -82,7 +76,6 @@ export const proseOfMarkdown = (path: string, markdown: string): Prose[] => {
   return found
 }
 
-/** Returns the comments of YAML, shell and Docker files, and the texts of YAML values. */
 export const proseOfLines = (path: string, text: string): Prose[] =>
   text.split('\n').flatMap((line, index) => {
     const part =
@@ -90,7 +83,7 @@ export const proseOfLines = (path: string, text: string): Prose[] =>
     return part && /[a-z]/i.test(part) ? [{ at: `${path}:${index + 1}`, text: part }] : []
   })
 
-/** Words per sentence. A colon or a semicolon does not end a sentence. */
+/** Words per sentence. Only full stops end a sentence. */
 export const sentenceLengths = (texts: readonly Prose[]): number[] =>
   texts.flatMap(({ text }) =>
     text

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 
 const page = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
 
-/** Returns the files that ARCHITECTURE.md lists between two marks, and the number that it states. */
 const listed = (mark: string): { count: number; files: string[] } => {
   const section = new RegExp(`<!-- ${mark} -->([\\s\\S]*)<!-- /${mark} -->`).exec(page)?.[1] ?? ''
   const rows = [...section.matchAll(/^\| `(src[^`]*)` \| (.+) \|$/gm)]

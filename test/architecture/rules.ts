@@ -1,13 +1,11 @@
 import { readdirSync } from 'node:fs'
 
-/** An import rule. Paths are relative to src, with forward slashes. */
+/** Paths are relative to src, with forward slashes. */
 export interface ImportRule {
   name: string
-  /** The files to which the rule applies. */
   from: RegExp
-  /** The forbidden imports: files of this project by path, packages and built-in modules by their specifier. */
+  /** Project files by path, packages and built-in modules by specifier. */
   forbids: RegExp
-  /** Exceptions to `from` and to `forbids`. */
   exceptFrom?: RegExp
   exceptTo?: RegExp
 }
@@ -19,14 +17,12 @@ export interface TextRule {
   forbids: RegExp
 }
 
-/** Matches every folder and file directly below src. */
 const ours = readdirSync(new URL('../../src', import.meta.url), { withFileTypes: true })
   .map((entry) => (entry.isDirectory() ? `${entry.name}/` : `${entry.name.replace('.', '\\.')}$`))
   .join('|')
-/** Matches every folder and file except these folders. */
 const allBut = (...folders: string[]): RegExp => new RegExp(`^(?!(${folders.join('|')})/)(${ours})`)
 
-/** Contract files run in a browser: the building blocks, and the `contract.ts` of each owner. */
+/** Contract files run in a browser. */
 const contractFile = /^contract\/|(^|\/)contract\.ts$/
 
 export const importRules: ImportRule[] = [
@@ -65,10 +61,12 @@ export const importRules: ImportRule[] = [
     exceptTo: /\/contract\.ts$/,
   },
   {
-    name: 'domains do not import the gateway, identity or backends',
-    from: /^domains\//,
-    forbids: /^(gateway|identity|backends)\//,
-    exceptTo: /^gateway\/pipeline\/ports\.ts$|\/contract\.ts$/,
+    // Extensions have no other parts of Portico, either.
+    name: 'domains import the public API, contract files, and index files of kernel, database, platform and ledger',
+    from: /^domains\/[^/]+\//,
+    forbids: allBut('domains'),
+    exceptTo:
+      /^api\/(domain|services|notices)\.ts$|^contract\/|\/contract\.ts$|^(kernel|database|ledger|platform\/[^/]+)\/index\.ts$|^platform\/[^/]+\.ts$/,
   },
   {
     name: 'identity does not import domains, ledger, gateway or backends',
@@ -103,7 +101,7 @@ export const importRules: ImportRule[] = [
   {
     name: 'only stores, schemas and database see SQL',
     from: /./,
-    // api/index.ts passes `sql` on to extensions.
+    // api/index.ts exports `sql` for extensions.
     exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\/|^api\/index\.ts$/,
     forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
   },
@@ -111,7 +109,7 @@ export const importRules: ImportRule[] = [
 
 export const textRules: TextRule[] = [
   {
-    // If zod is imported by name, a bundler can include all of it, with 350 KB for 50 languages that nothing uses.
+    // With a named import, a bundler can include all of zod, with 350 KB for 50 unused languages.
     name: 'what a browser loads imports zod as a namespace',
     in: /^(kernel|contract|client)\/|(^|\/)contract\.ts$/,
     forbids: /^import \{ z \} from 'zod'/m,
@@ -135,7 +133,7 @@ export const textRules: TextRule[] = [
     forbids: /\benum [A-Z]|\bas any\b|: any\b|@ts-(ignore|expect-error|nocheck)/,
   },
   {
-    // The bundler assumes that these calls have no effect and removes them, including the errors that they would throw.
+    // The bundler assumes that these calls have no effect, and removes them and their errors.
     name: 'nothing built in is called only for what it throws',
     in: /./,
     forbids:
@@ -143,20 +141,13 @@ export const textRules: TextRule[] = [
   },
 ]
 
-/**
- * Whether a domain imports another one. Files in `domains/a/` can only import from `domains/a/` and from contract
- * files.
- */
 export const isForeignDomain = (from: string, to: string): boolean => {
   const room = (path: string) => /^domains\/([^/]+)\//.exec(path)?.[1]
   const [a, b] = [room(from), room(to)]
   return a !== undefined && b !== undefined && a !== b && !/\/contract\.ts$/.test(to)
 }
 
-/**
- * Other folders import a domain, identity and the ledger through `index.ts`, or their contract files. Compose also
- * imports the schemas of identity and the ledger, to migrate the store.
- */
+/** Compose also imports the schemas of identity and the ledger, to migrate the store. */
 export const isSideEntrance = (from: string, to: string): boolean => {
   const ownerOf = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
   const target = ownerOf(to)

@@ -16,7 +16,7 @@ const filesBelow = (folder: string, name: RegExp): string[] =>
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-// The files of the rules quote the expressions that they reject.
+// These files contain the rejected expressions.
 const quotes = /^test\/architecture\/style(?:\.test)?\.ts$/
 
 const sources = ['bin', 'src', 'test', 'scripts', 'docs', 'examples']
@@ -35,7 +35,6 @@ const configured = [
   ...filesBelow('scripts', /\.sh$/),
 ].flatMap((path) => proseOfLines(path, read(path)))
 
-/** Returns the length that nine of ten sentences do not exceed. */
 const ninthDecile = (texts: readonly Prose[]): number => {
   const lengths = sentenceLengths(texts).sort((a, b) => a - b)
   return lengths[Math.floor(lengths.length * 0.9)] ?? 0

@@ -1,6 +1,5 @@
 import type { Prose } from './prose.ts'
 
-/** An expression that readers must decode, and its replacement. */
 interface Rule {
   rejected: RegExp
   instead: string
@@ -56,7 +55,6 @@ const rules: readonly Rule[] = [
   { rejected: /\b(?:interface|completions|hardening|design|style)\.md\b/, instead: 'a document in this repository' },
 ]
 
-/** Returns the rejected expressions, one per line, each with its replacement. */
 export const rejectedExpressions = (texts: readonly Prose[]): string[] =>
   texts.flatMap(({ at, text }) =>
     rules.flatMap(({ rejected, instead }) => {

@@ -1,7 +1,6 @@
 import { posix } from 'node:path'
 import { importsOf, type Source } from './check.ts'
 
-/** Measures that tell whether a reader finds a part of the source tree by its folder. */
 export interface TreeMeasures {
   files: number
   medianLines: number
@@ -27,7 +26,6 @@ export const measureTree = (sources: readonly Source[], smallBelow: number): Tre
   }
 }
 
-/** Returns the folders with too many files on one level. */
 export const crowdedFolders = (sources: readonly Source[], maxFiles: number): string[] => {
   const counts = new Map<string, number>()
   for (const { path } of sources) {
@@ -37,7 +35,7 @@ export const crowdedFolders = (sources: readonly Source[], maxFiles: number): st
   return [...counts].filter(([, count]) => count > maxFiles).map(([folder, count]) => `${folder}: ${count} files`)
 }
 
-/** Returns the first import cycle that a depth-first search finds from each file, type-only imports included. */
+/** Includes type-only imports. */
 export const importCycles = (sources: readonly Source[]): string[] => {
   const known = new Set(sources.map(({ path }) => path))
   const imports = new Map(

@@ -14,7 +14,6 @@ import { refusalOf } from '../domains/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testClock } from '../identity/clock.ts'
 
-/** Returns an anonymous call as the pipeline receives it. */
 const callWith = (headers: Record<string, string>): Call => {
   const call = arrivedCall(listTimezones, { headers: headersOf(headers), receivedAt: testClock().now() })
   call.portal = 'CONSUMER'
@@ -147,6 +146,22 @@ describe('a domain service', () => {
     later.push(await jwkOf((await next).publicKey, 'two'))
     vi.advanceTimersByTime(1_000)
     expect(await facts(next, 'two')).toBe('none')
+    vi.useRealTimers()
+  })
+
+  test('rejects a key that the gateway has revoked, 30 seconds after the last fetch', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const service = serviceAt(testClock())
+    const revoked = generateKeyPair('EdDSA')
+    later.push(await jwkOf((await revoked).publicKey, 'revoked'))
+    const authorization = `Bearer ${await signed({ portal: 'CONSUMER' }, revoked, 'revoked')}`
+    const end = () => refusalOf(Promise.resolve(service(callWith({ authorization }))))
+    expect(await end()).toBe('none')
+    later.pop()
+    vi.advanceTimersByTime(29_999)
+    expect(await end()).toBe('none')
+    vi.advanceTimersByTime(1)
+    expect(await end()).toBe('ACCESS.TOKEN_INVALID')
     vi.useRealTimers()
   })
 

@@ -30,7 +30,7 @@ const routesTo = (
   createRoutes({
     catalogue: bankingCatalogue,
     inProcess,
-    settings: { assertion: testSettings({}).assertion, backends },
+    settings: { ...testSettings({}), backends },
     signer: { sign: async () => 'an assertion' },
     clock: testClock(),
     metrics: createUpstreamMetrics(registry),
@@ -78,7 +78,7 @@ test('retire: closes the connections after the longest timeout plus one second',
   await request()
   vi.advanceTimersByTime(1)
   await Promise.all(left.values())
-  // There is one connection for streams and one for other calls. Both are reused.
+  // The backend reuses one connection for streams and one for other calls.
   expect(left.size).toBe(2)
   await misbehaving.close()
 })
@@ -126,13 +126,13 @@ test('retire: metrics omit its breakers, which would stay open for ever', async 
 })
 
 const { assertion } = testSettings({})
-/** Starts backends with all domains in process, unless the test places them elsewhere. */
 const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') =>
   createBackends({
+    prefixes: [],
     catalogue: bankingCatalogue,
     identity: new Map(),
     domains: new Map(),
-    settings: { assertion, backends: { default: 'in-process' } },
+    settings: { ...testSettings({}), assertion, backends: { default: 'in-process' } },
     signer: { sign },
     clock: testClock(),
     metrics: createUpstreamMetrics(registry),
@@ -172,7 +172,9 @@ test('files.download: streams wait for a free connection', async () => {
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const settings = upstreamAt(url, { connections: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'one' } }))
   const first = await download()
   const second = download()

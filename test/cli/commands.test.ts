@@ -13,6 +13,7 @@ import { bankingDomains } from '../../src/domains/index.ts'
 import { startServer as serve } from '../../src/main.ts'
 
 import { captureLog } from '../harness/log.ts'
+import { needs } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import { root, testSettings } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
@@ -56,6 +57,65 @@ test.each([
   ['an unknown role', ['serve', '--role', 'king'], "must be gateway or domains, not 'king'"],
   ['an invalid target', ['conformance', '--target', 'portal.example'], "must be a URL, not 'portal.example'"],
   ['an extra argument', ['openapi', 'please'], 'please'],
+  [
+    'an unknown domain of a service',
+    ['openapi', '--domain', 'walets'],
+    "no service can serve 'walets'. The domains are",
+  ],
+  ['a domain that no service can serve', ['openapi', '--domain', 'auth'], 'apiKeys, constants, exchanges'],
+  ['an audience without a domain', ['openapi', '--audience', 'me'], '--audience needs --domain'],
+  ['a service without a domain', ['conformance', '--upstream', 'http://127.0.0.1:1'], '--domain is required'],
+  [
+    'an unknown domain to check',
+    ['conformance', '--upstream', 'http://127.0.0.1:1', '--domain', 'walets'],
+    "no service can serve 'walets'",
+  ],
+  ['a domain without a service', ['conformance', '--domain', 'wallets'], '--domain needs --upstream'],
+  [
+    'a deployment and a service',
+    ['conformance', '--upstream', 'http://127.0.0.1:1', '--target', 'http://127.0.0.1:2'],
+    '--target cannot be combined with --upstream',
+  ],
+  [
+    'a service that is not a URL',
+    ['conformance', '--upstream', 'wallets', '--domain', 'wallets'],
+    '--upstream must be',
+  ],
+  [
+    'a service with a query',
+    ['conformance', '--upstream', 'http://127.0.0.1:1/?a=b', '--domain', 'wallets'],
+    '--upstream must not have a query',
+  ],
+  [
+    'a service on another machine',
+    ['conformance', '--upstream', 'http://a.test', '--domain', 'wallets'],
+    'a.test is not this machine. Add --yes-this-is-mine',
+  ],
+  [
+    'a place for the keys without a port',
+    ['conformance', '--upstream', 'http://127.0.0.1:1', '--domain', 'wallets', '--jwks', 'localhost'],
+    '--jwks must be a host and a port',
+  ],
+  [
+    'an account that is not an id',
+    ['conformance', '--upstream', 'http://127.0.0.1:1', '--domain', 'wallets', '--account', 'me'],
+    '--account must be a UUID',
+  ],
+  ['an unknown channel', ['openapi', '--channel', 'open'], '--channel must be sealed'],
+  [
+    'sealed bodies of a service',
+    ['openapi', '--channel', 'sealed', '--domain', 'wallets'],
+    '--channel cannot be combined',
+  ],
+  ['an unknown scenario', ['load', '--scenario', 'lunch'], '--scenario must be one of reads, transfers,'],
+  ['a rate of zero', ['load', '--rate', '0'], '--rate must be a number from 0.1 to 10000'],
+  ['a name that begins like a loopback address', ['load', '--url', 'http://127.0.0.1.test'], 'is not this machine'],
+  [
+    'another machine without accounts',
+    ['load', '--url', 'http://a.test', '--yes-this-is-mine'],
+    '--accounts or --api-keys',
+  ],
+  ['an unreadable file of accounts', ['load', '--accounts', '/nowhere'], '--accounts: ENOENT'],
 ])('%s: exit code 2', async (_name, args, message) => {
   const { code, out, err } = await portico(args)
   expect([code, out]).toEqual([2, ''])
@@ -65,7 +125,7 @@ test.each([
 test.each(
   commands
     .map(({ name }) => name)
-    .filter((name) => !['conformance', 'init', 'openapi', 'operator create'].includes(name)),
+    .filter((name) => !['conformance', 'init', 'load', 'new domain', 'openapi', 'operator create'].includes(name)),
 )('%s with an invalid configuration names the setting: exit code 2', async (name) => {
   const { code, out, err } = await portico(name.split(' '), { PORT: 'nowhere' })
   expect([code, out]).toEqual([2, ''])
@@ -169,14 +229,32 @@ test('config check prints the effective configuration without secrets: exit code
   expect(out).toContain('port: 8123\n')
   expect(out).toContain('store: postgresql store.test:5432/portico\n')
   expect(out).not.toMatch(/hidden|aGlkZGVu/)
-  for (const name of ['databaseUrl', 'redisUrl', 'smtpUrl', 'secretKey', 'secret'])
+  for (const name of ['databaseUrl', 'redisUrl', 'smtpUrl', 'secretKeys', 'secret'])
     expect(out).toMatch(new RegExp(`^ *${name}: '\\[secret\\]'$`, 'm'))
+})
+
+test('config check warns of a split ledger and names the domains of each place: exit code 0', async () => {
+  const PORTICO_CONFIG = join(await mkdtemp(join(tmpdir(), 'portico-check-')), 'portico.yaml')
+  await writeFile(PORTICO_CONFIG, 'backends: { wallets: { url: http://127.0.0.1:8081 } }')
+  const { code, err } = await portico(['config', 'check'], { PORTICO_CONFIG })
+  await rm(dirname(PORTICO_CONFIG), { recursive: true })
+  expect(code).toBe(0)
+  expect(err).toMatch(
+    /^portico: warning: domains that share the ledger are served in different places: http:\/\/127\.0\.0\.1:8081: wallets; in-process: .*\btransfers\b.*\n$/,
+  )
 })
 
 test('openapi prints the document: exit code 0', async () => {
   const { code, out } = await portico(['openapi'])
   expect(code).toBe(0)
   expect(JSON.parse(out)).toMatchObject({ openapi: '3.1.1' })
+})
+
+test('openapi --channel sealed prints the document with sealed bodies: exit code 0', async () => {
+  const [plain, sealed] = [await portico(['openapi']), await portico(['openapi', '--channel', 'sealed'])]
+  expect(sealed.code).toBe(0)
+  expect(JSON.parse(sealed.out).components.schemas).toHaveProperty('SealedBody')
+  expect(JSON.parse(plain.out).components.schemas).not.toHaveProperty('SealedBody')
 })
 
 test('openapi into a pipe that is closed early: exit code 0, no error', async () => {
@@ -186,10 +264,14 @@ test('openapi into a pipe that is closed early: exit code 0, no error', async ()
   expect([child.exitCode, err]).toEqual([0, ''])
 })
 
-test.skipIf(!existsSync('/dev/full'))('openapi onto a full disk reports the error: exit code 1', async () => {
-  const { code, err } = await run('/bin/sh', ['-c', `${process.execPath} bin/portico.js openapi > /dev/full`])
-  expect([code, err]).toEqual([1, 'portico: ENOSPC: no space left on device, write\n'])
-})
+test(
+  'openapi onto a full disk reports the error: exit code 1',
+  needs(existsSync('/dev/full'), 'this system has no /dev/full'),
+  async () => {
+    const { code, err } = await run('/bin/sh', ['-c', `${process.execPath} bin/portico.js openapi > /dev/full`])
+    expect([code, err]).toEqual([1, 'portico: ENOSPC: no space left on device, write\n'])
+  },
+)
 
 describe('long-running commands on a new store', () => {
   let store: Awaited<ReturnType<typeof seededDirectory>>
@@ -216,7 +298,7 @@ describe('long-running commands on a new store', () => {
     await once(taken, 'listening')
     const listening = { host: '127.0.0.1', port: free, operationsPort: port }
     const settings = testSettings({ PORTICO_DATA_DIR: store.directory }, (draft) => {
-      draft.listen = listening
+      Object.assign(draft.listen, listening)
     })
     await expect(serve(bankingDomains, settings, 'gateway', captureLog().logger)).rejects.toThrow(
       /^cannot listen on listen\.operationsPort \(OPS_PORT\)/,
@@ -243,9 +325,10 @@ describe('long-running commands on a new store', () => {
     expect(out).toContain(verdict)
   })
 
-  // `script` runs it on a pseudo-terminal.
-  test.skipIf(!existsSync('/usr/bin/script')).each(long)(
+  // `script` provides a pseudo-terminal.
+  test.each(long)(
     '%s on a terminal draws its progress',
+    needs(existsSync('/usr/bin/script'), 'script(1) is not installed'),
     async (name, verdict) => {
       const line = `${process.execPath} bin/portico.js ${name}`
       const variables = { PORTICO_DATA_DIR: store.directory }

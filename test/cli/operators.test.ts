@@ -1,15 +1,21 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseTarget } from '../../src/compose/store.ts'
+import { developmentKey } from '../../src/config/production.ts'
 import { operatorPermissions } from '../../src/contract/index.ts'
 import { openDatabase } from '../../src/database/index.ts'
+import { backupCodeCandidates } from '../../src/identity/mfa/backup-codes.ts'
+import { openSecret, secretText } from '../../src/identity/mfa/totp.ts'
 import { sealAuditLog } from '../../src/platform/audit/index.ts'
-import { createPasswordHasher } from '../../src/platform/crypto/index.ts'
+import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
 import { systemRandomness } from '../../src/platform/runtime/index.ts'
-import { root, testSettings } from '../harness/settings.ts'
+import { storedInPlainText } from '../harness/rows.ts'
+import { productionKey, root, testSettings } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
 
 interface Ended {
@@ -25,10 +31,10 @@ describe('portico on a new store', () => {
   })
   afterAll(() => store?.remove())
 
-  const portico = async (args: string[], input = ''): Promise<Ended> => {
+  const portico = async (args: string[], input = '', variables: Record<string, string> = {}): Promise<Ended> => {
     const child = spawn(process.execPath, ['bin/portico.js', ...args], {
       cwd: root,
-      env: { ...process.env, PORTICO_DATA_DIR: store.directory, DATABASE_URL: '', NODE_OPTIONS: '' },
+      env: { ...process.env, PORTICO_DATA_DIR: store.directory, DATABASE_URL: '', NODE_OPTIONS: '', ...variables },
     })
     child.stdin.end(input)
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -77,8 +83,68 @@ describe('portico on a new store', () => {
     expect(entries).toEqual([{ target_biz_id: biz_id, outcome: 'SUCCESS', detail }])
   })
 
+  test('operator create: prints an authenticator and backup codes once; the store holds no plain text of them', async () => {
+    const email = 'factors@demo.test'
+    const created = await portico(['operator', 'create', '--email', email, '--name', 'Factors'])
+    const uri = new URL(/authenticator \(shown only once\): (otpauth:\S+)\n/.exec(created.out)?.[1] ?? '')
+    const secret = uri.searchParams.get('secret') ?? ''
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/)
+    expect(created.out).toContain(`authenticator secret: ${secret}\n`)
+    const codes = /backup codes \(shown only once\): (.+)\n/.exec(created.out)?.[1]?.split(' ') ?? []
+    expect(codes).toHaveLength(10)
+    const { biz_id } = await operator(email)
+    await withDatabase(async (database) => {
+      const factor = database.selectFrom('otp_factors').selectAll().where('account_biz_id', '=', biz_id)
+      const { secret: sealed } = await factor.executeTakeFirstOrThrow()
+      const keys = { current: developmentKey(), previous: [] }
+      const box = createSecretBox(keys, systemRandomness)
+      expect(secretText(openSecret(box, 'SYSTEM', biz_id, sealed ?? new Uint8Array()))).toBe(secret)
+      const digest = createKeyedDigest(keys)
+      const stored = await database
+        .selectFrom('backup_codes')
+        .select('code_digest')
+        .where('account_biz_id', '=', biz_id)
+        .execute()
+      const digests = codes.flatMap((code) => backupCodeCandidates(digest, 'SYSTEM', biz_id, code))
+      const hex = (bytes: readonly Uint8Array[]) => bytes.map((each) => Buffer.from(each).toString('hex')).sort()
+      expect(hex(stored.map(({ code_digest }) => code_digest))).toEqual(hex(digests))
+      expect(await storedInPlainText(database, secret)).toEqual([])
+    })
+  })
+
+  test('operator create --no-authenticator: exit code 2 in production, and an audited operator in development', async () => {
+    const file = join(store.directory, 'production.yaml')
+    const portal = (digit: string) => `{ accessCodes: [${digit.repeat(64)}] }`
+    await writeFile(
+      file,
+      `publicUrl: https://portal.example.com
+mail: { from: no-reply@example.com }
+database: { acceptEmbedded: true }
+portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
+`,
+    )
+    const args = ['operator', 'create', '--email', 'bare@demo.test', '--name', 'Bare', '--no-authenticator']
+    const refused = await portico(args, '', {
+      PORTICO_PROFILE: 'production',
+      PORTICO_CONFIG: file,
+      PORTICO_SECRET_KEY: productionKey,
+      SMTP_URL: 'smtps://127.0.0.1:1',
+    })
+    expect([refused.code, refused.out]).toEqual([2, ''])
+    expect(refused.err).toContain('--no-authenticator')
+    const created = await portico(args)
+    expect(created, created.err).toMatchObject({ code: 0, err: '' })
+    expect(created.out).not.toContain('otpauth')
+    const { biz_id } = await operator('bare@demo.test')
+    const entries = await withDatabase((database) =>
+      database.selectFrom('audit_log').select('detail').where('target_biz_id', '=', biz_id).execute(),
+    )
+    expect(entries).toMatchObject([{ detail: { authenticator: 'none' } }])
+  })
+
   test('operator create: listed permissions, and a password from standard input', async () => {
     const args = ['operator', 'create', '--email', 'second@demo.test', '--name', 'Second', '--password-stdin']
+    args.push('--no-authenticator')
     const password = 'a long passphrase 2026'
     const created = await portico(
       [...args, '--permissions', 'audit:read, account:read'],
@@ -184,6 +250,43 @@ describe('portico on a new store', () => {
         .execute(),
     )
     expect(entries).toEqual([{ target_biz_id: rotated.out.trim(), actor_biz_id: null, outcome: 'SUCCESS' }])
+  })
+
+  test('keys revoke: a new key signs immediately, and an audit entry names both', async () => {
+    const kids = () => withDatabase((database) => database.selectFrom('signing_keys').select('kid').execute())
+    const [{ kid } = { kid: '' }] = await kids()
+    const revoked = await portico(['keys', 'revoke', kid])
+    expect(revoked, revoked.err).toMatchObject({ code: 0, err: '' })
+    const left = (await kids()).map((each) => each.kid)
+    expect(left).not.toContain(kid)
+    expect(left).toContain(revoked.out.trim())
+    const entries = await withDatabase((database) =>
+      database
+        .selectFrom('audit_log')
+        .select(['target_biz_id', 'detail'])
+        .where('action', '=', 'keys revoke')
+        .execute(),
+    )
+    expect(entries).toEqual([{ target_biz_id: kid, detail: { signs: revoked.out.trim() } }])
+  })
+
+  test.each([
+    ['without a key id', []],
+    ['with an unknown key id', ['0190a5b0-0000-7000-8000-000000000000']],
+    ['with two key ids', ['one', 'two']],
+  ])('keys revoke %s: exit code 2', async (_name, ids) => {
+    const { code, out, err } = await portico(['keys', 'revoke', ...ids])
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toMatch(
+      /^portico: (the id of the signing key is required|no signing key has the id|unexpected argument)/,
+    )
+  })
+
+  test('keys status: exit code 0 if no value needs a previous key', async () => {
+    const { code, out } = await portico(['keys', 'status'])
+    expect(code, out).toBe(0)
+    expect(out).toMatch(/^current key [0-9a-f]{8}; previous keys none\n/)
+    expect(out).toMatch(/sealed +signing keys +\d+ +0 +0\n/)
   })
 
   test('audit verify: exit code 0 if intact, 1 with the changed entry after tampering', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { progressBar, withSpinner } from '../../src/cli/progress.ts'
+import { liveLine, progressBar, withSpinner } from '../../src/cli/progress.ts'
 
 const screenOf = (isTTY: boolean) => {
   const written: string[] = []
@@ -29,4 +29,17 @@ test('progressBar and withSpinner: draw nothing if the output is not a terminal'
   progressBar(screen)(1, 2)
   await withSpinner(screen, 'checking', async () => undefined)
   expect(written).toEqual([])
+})
+
+test('liveLine: replaces its line on a terminal; otherwise writes every fifth line and the last one', () => {
+  const terminal = screenOf(true)
+  const show = liveLine(terminal.screen)
+  show('one', false)
+  show('two', true)
+  expect(terminal.written).toEqual(['\r\u001b[Kone', '\r\u001b[Ktwo\n'])
+  const file = screenOf(false)
+  const write = liveLine(file.screen)
+  for (let second = 1; second <= 12; second++) write(`${second}`, second === 12)
+  for (let second = 1; second <= 5; second++) write(`again ${second}`, false)
+  expect(file.written).toEqual(['5\n', '10\n', '12\n', 'again 5\n'])
 })

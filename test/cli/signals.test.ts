@@ -10,8 +10,8 @@ import { root } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
 
 /*
- * The first process of a container ignores signals without a listener. If it ends with an exit code instead of the name
- * of a signal, it has a listener.
+ * Process 1 of a container ignores signals without a listener. A process with a listener ends with an exit code, not a
+ * signal name.
  */
 const folder = await mkdtemp(join(tmpdir(), 'portico-signals-'))
 const silent = createServer().listen(0, '127.0.0.1')

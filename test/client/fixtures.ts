@@ -67,7 +67,7 @@ export const order = {
   updatedAt: '2026-01-01T00:00:00.000Z',
 }
 
-/** Returns a client without delays between attempts and without a channel, unless the test sets other options. */
+/** By default, without delays and without a channel. */
 export const consumer = (baseUrl: string, more: Partial<ClientOptions<'CONSUMER'>> = {}) =>
   createClient({
     baseUrl,

@@ -8,9 +8,7 @@ afterEach(async () => {
   await gateway.close()
 })
 
-/**
- * Removes the globals that a page over http from another machine does not have: crypto.subtle and crypto.randomUUID.
- */
+/** Pages over plain HTTP lack these globals. */
 const bereave = () =>
   vi.stubGlobal('crypto', { getRandomValues: globalThis.crypto.getRandomValues.bind(globalThis.crypto) })
 

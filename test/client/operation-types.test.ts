@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { createClient } from '../../src/client/index.ts'
+import { createApiClient, createClient } from '../../src/client/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
 
 const at = { baseUrl: 'http://127.0.0.1:1', accessCode: 'x' }
-const own = ['answer', 'clientHash', 'close', 'session', 'signIn', 'signOut']
+const own = ['answer', 'clientHash', 'close', 'session', 'signIn', 'signOut', 'socketProtocols']
 
 describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
   const client = createClient({ ...at, portal })
@@ -28,6 +28,7 @@ describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
 describe("the methods' types", () => {
   const consumer = createClient({ ...at, portal: 'CONSUMER' })
   const system = createClient({ ...at, portal: 'SYSTEM' })
+  const machine = createApiClient({ baseUrl: at.baseUrl, apiKey: 'x' })
 
   it('require the input of an operation, and nothing else', () => {
     expect(consumer.listWallets).toBeTypeOf('function')
@@ -41,6 +42,30 @@ describe("the methods' types", () => {
     expectTypeOf(consumer.createTransfer).toBeCallableWith({})
     // @ts-expect-error no such filter
     expectTypeOf(consumer.listTransfers).toBeCallableWith({ query: { colour: 'blue' } })
+  })
+
+  it('require a workspace exactly where the policy requires one', () => {
+    const params = { wallet_id: 'x' }
+    expect([consumer, machine].map(({ readWallet }) => typeof readWallet)).toEqual(['function', 'function'])
+    expectTypeOf(consumer.readWallet).toBeCallableWith({ params, workspaceId: 'x' })
+    expectTypeOf(consumer.createTransfer).parameter(0).toHaveProperty('workspaceId').toEqualTypeOf<string | undefined>()
+    expectTypeOf(machine.readWallet).toBeCallableWith({ params: { walletBizId: 'x' } })
+    // @ts-expect-error the operation requires a workspace
+    expectTypeOf(consumer.readWallet).toBeCallableWith({ params })
+    // @ts-expect-error the operation requires a workspace
+    expectTypeOf(consumer.listRoles).toBeCallableWith()
+  })
+
+  it('have the codes of coded values', () => {
+    expect(consumer.readTransfer).toBeTypeOf('function')
+    expectTypeOf<Awaited<ReturnType<typeof consumer.readTransfer>>['transferStatus']['code']>().toEqualTypeOf<
+      'PENDING_APPROVAL' | 'PROCESSING' | 'COMPLETED' | 'FAILED'
+    >()
+    expectTypeOf(consumer.listFlows).toBeCallableWith({
+      params: { wallet_id: 'x' },
+      workspaceId: 'x',
+      query: { flowType: 'FEE', direction: 'IN' },
+    })
   })
 
   it('distinguish replies', () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createClient, type Exchange, PorticoError } from '../../src/client/index.ts'
+import { createClient, type HttpExchange, PorticoError } from '../../src/client/index.ts'
+import { credentialProtocol } from '../../src/contract/sockets.ts'
 import { consumer, order, pair, transfer, wallet, walletId } from './fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
 
@@ -74,7 +75,7 @@ describe('a request', () => {
     gateway = await scriptedGateway({})
     const client = consumer(gateway.baseUrl)
     const query = { pageSize: 5, startTime: '2026-01-01T00:00:00+02:00', endTime: undefined }
-    await failure(client.readWallet({ params: { wallet_id: 'a/b?c' } }))
+    await failure(client.readWallet({ workspaceId: walletId, params: { wallet_id: 'a/b?c' } }))
     await failure(client.listTransfers(Object.assign({ query }, {})))
     expect(gateway.seen.map(({ path }) => path)).toEqual([
       '/web/v1/consumer/wallets/a%2Fb%3Fc',
@@ -86,7 +87,7 @@ describe('a request', () => {
     gateway = await scriptedGateway({})
     const client = consumer(gateway.baseUrl)
     for (const wallet_id of ['', '.', '..'])
-      await expect(client.listFlows({ params: { wallet_id } })).rejects.toThrow(
+      await expect(client.listFlows({ workspaceId: walletId, params: { wallet_id } })).rejects.toThrow(
         `'${wallet_id}' is not a valid wallet_id`,
       )
     expect(gateway.seen).toEqual([])
@@ -132,7 +133,7 @@ describe('a request', () => {
       [wallets]: [ok([]), refuse(429, 'ACCESS.RATE_LIMITED')],
       [`GET /web/v1/consumer/files/${walletId}/download`]: file,
     })
-    const watched: Exchange[] = []
+    const watched: HttpExchange[] = []
     const client = consumer(gateway.baseUrl, { onExchange: (exchange) => watched.push(exchange) })
     await client.listWallets({ requestId: 'one' })
     await failure(client.listWallets({ requestId: 'two' }))
@@ -173,11 +174,11 @@ describe('a failure', () => {
     expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])
     const reason = new Error('enough')
     await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    // The browser aborts the request when the user leaves the page or a worker is terminated.
+    // Browsers abort when the user leaves the page or a worker ends.
     const cause = new DOMException('left', 'AbortError')
     const left = await failure(consumer(gateway.baseUrl, { fetch: () => Promise.reject(cause) }).listWallets())
     expect([left.code, left.cause]).toEqual(['CLIENT.NETWORK', cause])
-    // WebKit reports every aborted signal this way, and Firefox does once the response has begun.
+    // WebKit reports every aborted signal with this error, Firefox only once the response has begun.
     const fetch: typeof globalThis.fetch = (...expected) =>
       globalThis.fetch(...expected).catch(() => Promise.reject(cause))
     const timedOut = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
@@ -272,12 +273,12 @@ describe('a money command', () => {
     const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 100 }, now: () => now })
     await client.session.adopt(pair('1'))
     const caller = new AbortController()
-    // The wait with fake timers ends only when the test ends it.
+    // Fake timers wait until the test ends the wait.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const call = client.createTransfer({ body: transfer, signal: caller.signal })
     const value = expect(call).rejects.toThrow('enough')
     await expect.poll(() => vi.getTimerCount()).toBe(1)
-    // Otherwise the next attempt would renew the tokens first.
+    // Only an expired token would be renewed.
     now += 900_000
     caller.abort(new Error('enough'))
     await value
@@ -305,5 +306,30 @@ describe('a money command', () => {
     gateway = await scriptedGateway({ [wallets]: hangUp })
     await failure(consumer(gateway.baseUrl).listWallets())
     expect(gateway.seen).toHaveLength(1)
+  })
+})
+
+describe('socketProtocols', () => {
+  it('carries the headers of a handshake behind the protocols of the application', async () => {
+    gateway = await scriptedGateway({})
+    const client = consumer(gateway.baseUrl, { locale: 'ja' })
+    await client.session.adopt(pair('1'))
+    const [first, second, ...carried] = await client.socketProtocols({ workspaceId: walletId, protocols: ['prices'] })
+    expect([first, second]).toEqual(['prices', 'portico'])
+    expect(Object.fromEntries(carried.map((protocol) => credentialProtocol.parse(protocol) ?? []))).toEqual({
+      'x-portal-access-code': 'consumer-dev',
+      'x-request-id': expect.stringMatching(uuid),
+      'x-client-hash': await client.clientHash(),
+      'x-locale': 'ja',
+      'x-workspace-id': walletId,
+      authorization: 'Bearer access-1',
+    })
+  })
+
+  it('carries no token without a sign-in', async () => {
+    gateway = await scriptedGateway({})
+    const protocols = await consumer(gateway.baseUrl).socketProtocols()
+    expect(protocols.map((protocol) => protocol.split('.')[1])).not.toContain('authorization')
+    expect(protocols).toContain('portico')
   })
 })

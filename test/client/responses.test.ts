@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { shouldSeal } from '../../src/client/channel/sealed-request.ts'
-import { createClient, type Exchange } from '../../src/client/index.ts'
+import { createClient, type HttpExchange } from '../../src/client/index.ts'
 import { resolveOptions } from '../../src/client/options.ts'
 import { catalogue, resources } from '../../src/contract/index.ts'
 import { begun, completed, consumer, order, pair, sent, transfer, wallet, walletId } from './fixtures.ts'
@@ -41,6 +41,15 @@ describe('a response', () => {
       code: 'CLIENT.INVALID_REPLY',
       status: expect.any(Number),
     })
+  })
+
+  it('of a list shows that its total is an estimate', async () => {
+    const marked = { 'x-total-estimated': 'true' }
+    gateway = await scriptedGateway({ [wallets]: [raw(200, frame, marked), raw(200, frame)] })
+    const client = consumer(gateway.baseUrl)
+    const read = () => client.answer(resources.wallets.listWallets, {})
+    const answers = [await read(), await read()]
+    expect(answers.map(({ isTotalEstimated }) => isTotalEstimated)).toEqual([true, false])
   })
 
   it.each([
@@ -112,7 +121,7 @@ describe('a call', () => {
     await expect(hasty.listWallets({ signal })).rejects.toHaveProperty('code', 'CLIENT.TIMEOUT')
     caller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
-    // The request itself is aborted and not only ignored.
+    // The client aborts the request and does not only ignore the response.
     await expect(fetched.mock.results[1]?.value).rejects.toThrow('enough')
   })
 
@@ -169,7 +178,7 @@ describe('a call', () => {
 
   it('is observed with its body before sealing', async () => {
     gateway = await scriptedGateway({ [`${auth}/login/initiate`]: ok(begun) })
-    const watched: Exchange[] = []
+    const watched: HttpExchange[] = []
     const body = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
     await consumer(gateway.baseUrl, { onExchange: (exchange) => watched.push(exchange) }).initiateLogin({ body })
     expect(watched).toMatchObject([{ request: body, sealed: false, method: 'POST' }])
@@ -252,10 +261,16 @@ describe('the default options', () => {
     const sealed = catalogue.filter((operation) => shouldSeal(operation, 'sensitive', undefined)).map(({ id }) => id)
     expect(sealed.toSorted()).toEqual([
       'apiKeys.create',
+      'apiKeys.deleteAny',
+      'apiKeys.disableAny',
       'auth.loginComplete',
       'auth.loginInitiate',
       'auth.mfaSend',
       'auth.refresh',
+      'exchanges.confirmRate',
+      'exchanges.setRate',
+      'exchanges.unsetRate',
+      'invitations.confirm',
       'ipWhitelist.disable',
       'ipWhitelist.enable',
       'ipWhitelist.replace',
@@ -264,14 +279,42 @@ describe('the default options', () => {
       'mfa.otpSetup',
       'mfa.otpVerify',
       'mfa.stepUp',
+      'operators.approveAccount',
+      'operators.reactivateAccount',
+      'operators.rejectAccount',
+      'operators.suspendAccount',
+      'operators.unfreezeWorkspace',
       'password.change',
       'password.forgot',
       'password.init',
       'password.reset',
+      'proposals.confirm',
+      'proposals.proposeOwner',
+      'proposals.proposePermissions',
+      'proposals.reject',
+      'proposals.resetFactor',
+      'proposals.revokePermissions',
+      'recharges.confirm',
+      'recharges.reject',
       'registration.complete',
       'registration.initiate',
       'registration.verifyEmail',
+      'roles.changeMember',
+      'roles.setPermissions',
+      'transfers.approve',
+      'transfers.reject',
+      'wallets.close',
+      'wallets.unfreeze',
       'withdrawalChannels.create',
+      'withdrawalChannels.reactivate',
+      'withdrawalChannels.reject',
+      'withdrawalChannels.reveal',
+      'withdrawalChannels.verify',
+      'withdrawals.approve',
+      'withdrawals.complete',
+      'withdrawals.fail',
+      'withdrawals.reject',
+      'workspaces.limitMember',
     ])
   })
 })

@@ -8,7 +8,6 @@ afterEach(() => vi.restoreAllMocks())
 const failure = (retryAfter: number | null = null, code: ErrorCode = 'CLIENT.NETWORK') =>
   new PorticoError({ status: 0, code, message: 'no answer came', requestId: 'one', retryAfter })
 
-/** Returns the waits between the attempts of a call that always fails in the same way. */
 const waitsOf = async (rule: Parameters<typeof retry>[0], error: PorticoError): Promise<(number | undefined)[]> => {
   const timers = vi.spyOn(globalThis, 'setTimeout')
   await expect(retry(rule, undefined, () => Promise.reject(error))).rejects.toBe(error)

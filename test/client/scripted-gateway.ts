@@ -5,11 +5,11 @@ interface Seen {
   method: string
   path: string
   headers: IncomingMessage['headers']
-  /** The received JSON, or text if it is not JSON. Undefined without a body. */
+  /** Text if the body is not JSON. */
   body: unknown
 }
 
-/** A response. An operation has one per request, and the last one is repeated. */
+/** The gateway repeats the last step of a list. */
 export type Step = (seen: Seen, response: ServerResponse) => Promise<void> | void
 
 const parse = (text: string): unknown => {
@@ -35,12 +35,11 @@ export const refuse =
   (_, response) =>
     write(response, status, { success: false, code, message: `refused: ${code}`, data: null }, headers)
 
-/** Resets the connection instead of responding. */
 export const hangUp: Step = (_, response) => {
   response.destroy()
 }
 
-/** Returns a gateway that responds by a script from `METHOD path` to steps, and records the requests. */
+/** Follows a step or a list of steps for each `METHOD path`, and records the requests. */
 export const scriptedGateway = async (script: Record<string, Step | Step[]>) => {
   const seen: Seen[] = []
   const served = new Map<string, number>()
@@ -62,7 +61,6 @@ export const scriptedGateway = async (script: Record<string, Step | Step[]>) => 
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     seen,
-    /** Returns the requests whose path has this end. */
     to: (end: string) => seen.filter(({ path }) => (path.split('?', 1)[0] ?? '').endsWith(end)),
     close: async () => {
       server.closeAllConnections()

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { watchLedger } from '../../src/compose/ledger-readiness.ts'
+import { watchLedger } from '../../src/compose/ledger.ts'
 import { toInstant } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 
@@ -13,11 +13,12 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('watchLedger: not ready while the last ledger check failed, ready again after one succeeded', async () => {
-  let lastCheck: Awaited<ReturnType<Ledger['readLastCheck']>> = { at: toInstant(0), broken }
+  const times = { verifiedAt: null, wholeVerifiedAt: null }
+  let lastCheck: Awaited<ReturnType<Ledger['readLastCheck']>> = { at: toInstant(0), broken, ...times }
   const readiness = watch(async () => lastCheck)
   await vi.advanceTimersByTimeAsync(0)
   await expect(readiness.check()).rejects.toThrow(broken.rule)
-  lastCheck = { at: toInstant(1), broken: null }
+  lastCheck = { at: toInstant(1), broken: null, ...times }
   await vi.advanceTimersByTimeAsync(1_000)
   await expect(readiness.check()).resolves.toBeUndefined()
   await readiness.close()

@@ -8,7 +8,7 @@ const atScale = (scale: string) => {
   return [login.failures.limit, codeSends.limit, forgot.limit]
 }
 
-/** The documented limits, typed by hand: ten failures, five codes and five links. */
+/** Documented: ten failures, five codes, five links. */
 test('identitySettings: PORTICO_RATE_LIMIT_SCALE also scales the limits that identity enforces', () => {
   expect(atScale('1')).toEqual([10, 5, 5])
   expect(atScale('100')).toEqual([1_000, 500, 500])

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { databaseTarget, storeName } from '../../src/compose/store.ts'
+import { databaseTarget, placesOf, storeName } from '../../src/compose/store.ts'
 import { loadConfiguration } from '../../src/config/index.ts'
 
 test.each([
@@ -23,4 +23,14 @@ test.each([
 ] as const)('databaseTarget: the embedded store of %s is durable: %s', (profile, isDurable) => {
   const settings = { ...loadConfiguration({}), profile }
   expect(databaseTarget(settings, () => undefined)).toMatchObject({ kind: 'embedded', isDurable })
+})
+
+test('placesOf: store, Redis, mail and domains without credentials', () => {
+  const urls = { REDIS_URL: 'redis://me:hidden@cache:6379', SMTP_URL: 'smtp://me:hidden@mail:587' }
+  expect(placesOf(loadConfiguration({ PORTICO_DATA_DIR: '/data', ...urls }))).toEqual({
+    store: 'embedded /data',
+    redis: 'cache:6379',
+    mail: 'mail:587',
+    domains: { default: 'in-process' },
+  })
 })

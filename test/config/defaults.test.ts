@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { loadConfiguration } from '../../src/config/index.ts'
+import { configurationFile } from './configuration-file.ts'
+
+const { load } = configurationFile()
 
 const settings = loadConfiguration({})
 const minute = 60_000
 const hour = 60 * minute
 
-/** The documented default limits, typed by hand. */
+/** Deliberately not derived from the configuration. */
 test('the default limits are as documented', () => {
   const { address, groups, scale } = settings.limits
   expect({ scale, address }).toEqual({ scale: 1, address: { limit: 1_200, windowMs: minute } })
@@ -17,6 +20,7 @@ test('the default limits are as documented', () => {
     registration: { address: { limit: 20, windowMs: hour } },
     channelOpen: { address: { limit: 60, windowMs: minute } },
     money: { account: { limit: 120, windowMs: minute } },
+    reveal: { account: { limit: 30, windowMs: hour } },
     general: { account: { limit: 600, windowMs: minute } },
   })
   expect(settings.login.failures).toMatchObject({ limit: 10, windowMs: 15 * minute })
@@ -37,4 +41,14 @@ test('by default no external service is used', () => {
   expect(turnstile.secret).toBeNull()
   expect(money.exchange.provider ?? null).toBeNull()
   expect(tracing.enabled).toBe(false)
+})
+
+test('access.apiKeys.maxLifeMs: `off` means no limit, and null means the default', () => {
+  const maxLifeOf = (maxLifeMs: unknown) => load({ access: { apiKeys: { maxLifeMs } } }).access.apiKeys.maxLifeMs
+  expect([maxLifeOf('off'), maxLifeOf(null), maxLifeOf(60_000)]).toEqual([null, 31_536_000_000, 60_000])
+})
+
+test('publicUrl follows the port in development only, and a configuration decides first', () => {
+  expect(loadConfiguration({ PORT: '18123' }).publicUrl).toBe('http://127.0.0.1:18123')
+  expect(loadConfiguration({ PORT: '0' }).publicUrl).toBe('http://127.0.0.1:8080')
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { load, loadAll } from 'js-yaml'
+import { load } from 'js-yaml'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Configuration, ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
@@ -11,25 +11,24 @@ const folder = mkdtempSync(join(tmpdir(), 'portico-deployments-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
-const kubernetes = textOf('deploy/kubernetes/portico.yaml')
+const base = 'deploy/kubernetes/base'
+const pods = [`${base}/deployment.yaml`, `${base}/migration-job.yaml`].map(textOf)
+const [deployment = ''] = pods
 const compose = textOf('compose.yaml')
 const image = textOf('Dockerfile')
 const documented = textOf('docs/guides/deploy.md')
 
-/** Loads a configuration that is embedded in the file of an orchestrator, with the variables of that file. */
 const loadYaml = (yaml: string, variables: Record<string, string> = {}): Configuration => {
   const PORTICO_CONFIG = join(folder, 'portico.yaml')
   writeFileSync(PORTICO_CONFIG, yaml)
-  const stores = { DATABASE_URL: 'postgres://portico@store/portico', REDIS_URL: 'redis://store' }
+  const stores = {
+    DATABASE_URL: 'postgres://portico@store/portico?sslmode=verify-full',
+    REDIS_URL: 'rediss://store',
+  }
   return loadConfiguration({ PORTICO_CONFIG, ...stores, ...variables })
 }
 
-const inKubernetes = (): string => {
-  const found = loadAll(kubernetes).map((each) =>
-    z.object({ data: z.object({ 'portico.yaml': z.string() }) }).safeParse(each),
-  )
-  return found.find(({ success }) => success)?.data?.data['portico.yaml'] ?? ''
-}
+const inKubernetes = (): string => textOf(`${base}/portico.yaml`)
 const inCompose = (): string =>
   textOf(
     z.object({ configs: z.object({ edge: z.object({ file: z.string() }) }) }).parse(load(compose)).configs.edge.file,
@@ -39,7 +38,7 @@ const number = (text: string, pattern: RegExp): number => Number(pattern.exec(te
 
 const drains = z.object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
 
-/** Returns the maximum time from SIGTERM to the end of the process (docs/guides/deploy.md). */
+/** From SIGTERM to the end of the process (docs/guides/deploy.md). */
 const drainSeconds = (yaml: string): number => {
   const { shutdown } = drains.parse(load(yaml))
   return (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5
@@ -54,26 +53,45 @@ test('the Kubernetes example: valid in production, except for its published acce
   )
 })
 
+/** https://www.cloudflare.com/ips-v4 and https://www.cloudflare.com/ips-v6, as of 2026-02-11. */
+const publishedRanges = [
+  ...['173.245.48.0/20', '103.21.244.0/22', '103.22.200.0/22', '103.31.4.0/22', '141.101.64.0/18'],
+  ...['108.162.192.0/18', '190.93.240.0/20', '188.114.96.0/20', '197.234.240.0/22', '198.41.128.0/17'],
+  ...['162.158.0.0/15', '104.16.0.0/13', '104.24.0.0/14', '172.64.0.0/13', '131.0.72.0/22'],
+  ...['2400:cb00::/32', '2606:4700::/32', '2803:f800::/32', '2405:b500::/32', '2405:8100::/32'],
+  ...['2a06:98c0::/29', '2c0f:f248::/32'],
+]
+const withRanges = z.object({
+  portals: z.object({ CONSUMER: z.object({ edge: z.object({ cloudflareRanges: z.array(z.string()) }) }) }),
+})
+
+test('the examples: list exactly the published addresses of Cloudflare', () => {
+  for (const yaml of [inKubernetes(), textOf('config/production.example.yaml')])
+    expect(withRanges.parse(load(yaml)).portals.CONSUMER.edge.cloudflareRanges).toEqual(publishedRanges)
+})
+
 test('compose.yaml: its configuration file is valid', () => {
   expect(loadYaml(inCompose()).portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
 })
 
 test('every deployment allows more time to stop than draining takes', () => {
   const drain = drainSeconds(textOf('config/default.yaml'))
-  expect(number(kubernetes, /terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(drainSeconds(inKubernetes()))
+  expect(number(deployment, /terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(drainSeconds(inKubernetes()))
   expect(number(compose, /stop_grace_period: (\d+)s/)).toBeGreaterThan(drain)
   expect(number(documented, /docker run .*--stop-timeout (\d+)/)).toBeGreaterThan(drain)
 })
 
 test('the image runs as an unprivileged user, and can write to /data and /tmp only', () => {
   const [user, base] = [/^USER (\d+):\1$/m.exec(image)?.[1], /^ARG BASE=(\S+)$/m.exec(image)?.[1]]
-  expect(number(kubernetes, /runAsUser: (\d+)/)).toBe(Number(user))
   expect(Number(user)).toBeGreaterThan(0)
   expect(base).toMatch(/^docker\.io\/library\/node:\d+\.\d+\.\d+-/)
-  expect(kubernetes).toMatch(/readOnlyRootFilesystem: true/)
+  for (const pod of pods) {
+    expect(number(pod, /runAsUser: (\d+)/)).toBe(Number(user))
+    expect(pod).toMatch(/readOnlyRootFilesystem: true/)
+  }
   expect(compose).toMatch(/read_only: true/)
   expect(
-    [...kubernetes.matchAll(/mountPath: ([^,} ]+)(, readOnly: true)?/g)].flatMap(([, path, only]) =>
+    [...deployment.matchAll(/mountPath: ([^,} ]+)(, readOnly: true)?/g)].flatMap(([, path, only]) =>
       only ? [] : [path],
     ),
   ).toEqual(['/data', '/tmp'])

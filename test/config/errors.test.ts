@@ -89,6 +89,16 @@ test.each(['0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'gateway_1.inter
   },
 )
 
+test.each(['x y', '[::1]', '*', 'portico:9090', ''])('listen.operationsAllowedHosts: refuses %j', (name) => {
+  expect(errorsOf(JSON.stringify({ listen: { operationsAllowedHosts: [name] } }))).toHaveLength(1)
+})
+
+test('OPS_HOST: an invalid address is refused', () => {
+  expect(errorsOf(JSON.stringify({ listen: { operationsHost: 'x y' } }))).toEqual([
+    expect.stringMatching(/^listen\.operationsHost \(OPS_HOST\): /),
+  ])
+})
+
 test('an unknown setting at the top level: the error names it', () => {
   expect(errorsOf('colour: red')).toEqual([expect.stringMatching(/^Unrecognized key: "colour"/)])
 })
@@ -143,6 +153,9 @@ test('jobs.concurrency must be less than database.poolSize: an export needs two 
   expect(errorsOf('{ database: { poolSize: 5 }, jobs: { concurrency: 4 } }')).toEqual([])
 })
 
+const policy = '{ caller: account, workspace: required, permission: null, stepUp: false, rate: general }'
+const legacy = `prefix: /web/v1/consumer/legacy, policy: ${policy}, methods: [GET]`
+
 test.each([
   ['database: { lockTimeoutMs: 5000 }', 'database.lockTimeoutMs: must be less than database.statementTimeoutMs'],
   ['mail: { from: nobody }', 'mail.from: a sender such as Portal <no-reply@portal.example>'],
@@ -160,6 +173,10 @@ test.each([
     'requests: { headersTimeoutMs: 300001 }',
     'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
   ],
+  [
+    'portals: { CONSUMER: { mfa: { mailCodes: never } } }',
+    'portals.CONSUMER.mfa.mailCodes: never needs portals.CONSUMER.selfRegistration: closed',
+  ],
   ['secureChannel: { keyOverlapMs: 86400000 }', 'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs'],
   [
     'backends: { transfers: { url: http://10.0.0.5, tls: { caFile: ca.pem } } }',
@@ -176,6 +193,18 @@ test.each([
   [
     'backends: { default: { url: http://10.0.0.5 }, files: in-process, transfers: { url: http://10.0.0.6 } }',
     'backends.transfers.audience: must differ from that of backends.default, which has another url',
+  ],
+  [
+    `{ backends: { default: { url: http://10.0.0.5 } }, passThrough: [{ ${legacy}, url: http://10.0.0.6 }] }`,
+    'passThrough.0.audience: must differ from that of backends.default, which has another url',
+  ],
+  [
+    `passThrough: [{ ${legacy}, url: http://10.0.0.6, tls: { caFile: ca.pem } }]`,
+    'passThrough.0.tls: needs a url that begins with https://',
+  ],
+  [
+    `passThrough: [{ ${legacy}, url: https://10.0.0.6, tls: { certFile: a.pem } }]`,
+    'passThrough.0.tls: certFile and keyFile must be set together',
   ],
   ['codedValues: { rank: { KING: 1 } }', 'codedValues: unknown family rank'],
   ['codedValues: { roleType: { KING: 1 } }', 'codedValues: unknown code KING in roleType'],

@@ -98,6 +98,8 @@ test.each<[string, string, object]>([
   ['an invalid transfer fee', 'transferFee', { transferFee: { USD: '0.001' } }],
   ['a transfer fee in an unlisted currency', 'currencies', { transferFee: { GBP: '1.00' } }],
   ['an approval threshold in an unlisted currency', 'currencies', { transferApprovalFrom: { GBP: '1.00' } }],
+  ['a sum with too many decimal places', 'stepUpAbove.transfers', { stepUpAbove: { transfers: { USD: '0.001' } } }],
+  ['a sum that is a word', 'stepUpAbove.withdrawals', { stepUpAbove: { withdrawals: { USD: 'none' } } }],
   ['an exchange rate of zero', 'exchange.rates.0.rate', rate({ rate: '0' })],
   ['a negative exchange rate', 'exchange.rates.0.rate', rate({ rate: '-1' })],
   ['an exchange rate of thirteen digits', 'exchange.rates.0.rate', rate({ rate: '9'.repeat(13) })],
@@ -148,4 +150,10 @@ test('unlisted currencies: the errors name them and the settings that use them',
 test('an unknown currency: the error names the setting', async () => {
   const error = expect.stringMatching(/^money\.recharge\.channels\.0\.currency: a known currency$/)
   expect(await errorsOf(recharge({ currency: 'XXX' }))).toContainEqual(error)
+})
+
+test('money.exchange.band: a share or `off`, and the default where it is null', async () => {
+  const bandOf = async (band: unknown) => (await load({ exchange: { band } })).exchange.band
+  expect([await bandOf('0.1'), await bandOf('off'), await bandOf(null)]).toEqual(['0.1', 'off', '0.05'])
+  for (const band of ['1.5', '-0.1', 'on', 0.05]) expect(await errorsOf({ exchange: { band } })).toHaveLength(1)
 })

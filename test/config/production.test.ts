@@ -1,8 +1,11 @@
-import { globSync, readFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
-import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { type Configuration, ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
 import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/production.ts'
 import { productionKey, root } from '../harness/settings.ts'
 
@@ -21,7 +24,7 @@ test('config/production.example.yaml: valid in production, except for its publis
     PORTICO_PROFILE: 'production',
     PORTICO_CONFIG: join(root, 'config/production.example.yaml'),
     PORTICO_SECRET_KEY: productionKey,
-    DATABASE_URL: 'postgres://db.example.com/portico',
+    DATABASE_URL: 'postgres://db.example.com/portico?sslmode=verify-full',
     SMTP_URL: 'smtps://mail.example.com',
   }
   expect(errorsOf(variables)).toEqual([
@@ -30,7 +33,30 @@ test('config/production.example.yaml: valid in production, except for its publis
   ])
 })
 
-/** Returns every digest of an access code in the files that match a pattern. */
+test('mailed codes: always in development; until an authenticator for users and never for deciders in production', () => {
+  const mailCodesOf = ({ portals }: Configuration) => [portals.CONSUMER.mfa.mailCodes, portals.SYSTEM.mfa.mailCodes]
+  expect(mailCodesOf(loadConfiguration({}))).toEqual(['always', 'always'])
+  const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
+  try {
+    const example = readFileSync(join(root, 'config/production.example.yaml'), 'utf8')
+    const file = join(folder, 'portico.yaml')
+    writeFileSync(
+      file,
+      example.replaceAll(/accessCodes: \[.*\]/g, (codes) => codes.replace(/[0-9a-f]{63}\]/, `${'a'.repeat(63)}]`)),
+    )
+    const production = loadConfiguration({
+      PORTICO_PROFILE: 'production',
+      PORTICO_CONFIG: file,
+      PORTICO_SECRET_KEY: productionKey,
+      DATABASE_URL: 'postgres://db.example.com/portico?sslmode=verify-full',
+      SMTP_URL: 'smtps://mail.example.com',
+    })
+    expect(mailCodesOf(production)).toEqual(['untilAuthenticator', 'never'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 const digestsIn = (pattern: string): Set<string> =>
   new Set(
     globSync(pattern, { cwd: root })
@@ -72,4 +98,28 @@ test.each([
   ['trailing text', `${'q'.repeat(43)}= # ours`],
 ])('PORTICO_SECRET_KEY: refused with %s', (_name, PORTICO_SECRET_KEY) => {
   expect(errorsOf({ PORTICO_SECRET_KEY })).toEqual(['PORTICO_SECRET_KEY: must be 32 bytes in base64'])
+})
+
+test('config/production.yaml: production holds new owners and requires step-up; a file can remove a sum', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-production-'))
+  const file = join(folder, 'portico.yaml')
+  const example = readFileSync(join(root, 'config/production.example.yaml'), 'utf8')
+  const stepUpAbove = 'money: { stepUpAbove: { transfers: { USD: unlimited } } }'
+  await writeFile(
+    file,
+    `${example.replaceAll(/accessCodes: \[([0-9a-f]{64})\]/g, (_, code: string) => `accessCodes: [${hash('sha256', code)}]`)}\n${stepUpAbove}\n`,
+  )
+  const { access, money } = loadConfiguration({
+    PORTICO_PROFILE: 'production',
+    PORTICO_CONFIG: file,
+    PORTICO_SECRET_KEY: productionKey,
+    DATABASE_URL: 'postgres://db.example.com/portico?sslmode=verify-full',
+    SMTP_URL: 'smtps://mail.example.com',
+  })
+  await rm(folder, { recursive: true })
+  expect(access.ownerHoldMs).toBe(72 * 3_600_000)
+  expect(money.stepUpAbove).toMatchObject({ apiKeys: 'refuse', transfers: { USD: 'unlimited', EUR: '5000.00' } })
+  expect(money.stepUpAbove.withdrawals).toHaveProperty('USD', '5000.00')
+  expect(loadConfiguration({}).access.ownerHoldMs).toBe(0)
+  expect(loadConfiguration({}).money.stepUpAbove).toEqual({ transfers: {}, withdrawals: {}, apiKeys: 'refuse' })
 })

@@ -1,130 +1,12 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
-import { ConfigurationError, loadConfiguration, Secret } from '../../src/config/index.ts'
-import { developmentAccessCodeHashes, developmentKey } from '../../src/config/production.ts'
-import { productionKey } from '../harness/settings.ts'
+import { Secret } from '../../src/config/index.ts'
+import { configurationFile } from './configuration-file.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-const load = (settings: object | string, variables: Variables = {}) => {
-  const file = join(folder, 'portico.yaml')
-  writeFileSync(file, typeof settings === 'string' ? settings : JSON.stringify(settings))
-  return loadConfiguration({ PORTICO_CONFIG: file, ...variables })
-}
-
-const errorsOf = (settings: object | string, variables: Variables = {}): string[] => {
-  try {
-    load(settings, variables)
-    return []
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error.errors
-    throw error
-  }
-}
-
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
-
-describe('production', () => {
-  const codes = (hash: string) => ({ accessCodes: [hash] })
-  const settings = {
-    profile: 'production',
-    publicUrl: 'https://portal.example',
-    mail: { from: 'Portal <no-reply@portal.example>' },
-    portals: { CONSUMER: codes('a'.repeat(64)), SYSTEM: codes('b'.repeat(64)) },
-  }
-  const PORTICO_SECRET_KEY = productionKey
-  const DATABASE_URL = 'postgres://db.example/portico'
-  const SMTP_URL = 'smtps://mail.example'
-  const variables = { PORTICO_SECRET_KEY, DATABASE_URL, SMTP_URL }
-
-  test('accepts its own URL, sender, access codes, key and mail server, without development settings', () => {
-    const production = load(settings, variables)
-    expect(production.portals.SYSTEM.accessCodes).toEqual(['b'.repeat(64)])
-    expect(production.profile).toBe('production')
-    const development = load({})
-    expect(production.portals.CONSUMER.edge).not.toEqual(development.portals.CONSUMER.edge)
-  })
-
-  test('accepts the scheme of publicUrl in upper case', () => {
-    expect(errorsOf({ ...settings, publicUrl: 'HTTPS://portal.example' }, variables)).toEqual([])
-  })
-
-  const [developmentCode = ''] = developmentAccessCodeHashes
-  const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
-  const leading = (links: object) => ({ portals: { ...settings.portals, SYSTEM: { ...codes('b'.repeat(64)), links } } })
-
-  test('accepts the embedded store if database.acceptEmbedded is true', () => {
-    const accepting = { ...settings, database: { acceptEmbedded: true } }
-    expect(errorsOf(accepting, { PORTICO_SECRET_KEY, SMTP_URL })).toEqual([])
-  })
-
-  test('accepts limits that are scaled down', () => {
-    expect(errorsOf(settings, { ...variables, PORTICO_RATE_LIMIT_SCALE: '0.5' })).toEqual([])
-  })
-
-  test('accepts links that are absolute URLs', () => {
-    const links = { signIn: 'https://operators.example/', passwordReset: '/reset' }
-    expect(errorsOf({ ...settings, ...leading(links) }, variables)).toEqual([])
-  })
-
-  test.each(['requireTLS=true', 'requireTLS=false', 'name=portal.example&requireTLS=true'])(
-    'accepts smtp:// with an explicit requireTLS: %s',
-    (query) => {
-      expect(errorsOf(settings, { ...variables, SMTP_URL: `smtp://mail.example:587?${query}` })).toEqual([])
-    },
-  )
-
-  // The library would interpret these values as yes or no.
-  test.each(['', '?requiretls=true', '?requireTLS=', '?requireTLS=no', '?requireTLS=true&requireTLS=false'])(
-    'refuses smtp:// without an explicit requireTLS: %j',
-    (query) => {
-      expect(errorsOf(settings, { ...variables, SMTP_URL: `smtp://u:hidden@mail.example${query}` })).toEqual([
-        'SMTP_URL: smtp:// needs ?requireTLS=true in production, or ?requireTLS=false to send codes and links without encryption',
-      ])
-    },
-  )
-
-  test.each<[string, object, Variables]>([
-    ['portals.CONSUMER.accessCodes: contains a development code', { portals: consumer }, variables],
-    ['publicUrl: must be https in production', { publicUrl: 'http://portal.example' }, variables],
-    [
-      'portals.SYSTEM.links.passwordReset: must be https in production',
-      leading({ passwordReset: 'HTTP://operators.example/reset' }),
-      variables,
-    ],
-    ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
-    ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
-    ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY, DATABASE_URL }],
-    [
-      'PORTICO_SECRET_KEY: is not random; generate a key with `openssl rand -base64 32`',
-      {},
-      { ...variables, PORTICO_SECRET_KEY: base64(new Uint8Array(32)) },
-    ],
-    [
-      'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
-      {},
-      { PORTICO_SECRET_KEY, SMTP_URL },
-    ],
-    [
-      'limits.scale (PORTICO_RATE_LIMIT_SCALE): must be at most 1 in production',
-      {},
-      { ...variables, PORTICO_RATE_LIMIT_SCALE: '1.1' },
-    ],
-    [
-      'limits.scale (PORTICO_RATE_LIMIT_SCALE): must be at most 1 in production',
-      { limits: { scale: 1000 } },
-      variables,
-    ],
-  ])('refuses with one error: %s', (error, changed, environment) => {
-    expect(errorsOf({ ...settings, ...changed }, environment)).toEqual([error])
-  })
-})
+const { errorsOf, folder, load } = configurationFile()
 
 test.each<[Variables, string]>([
   [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL: must be a URL that begins with postgres:// or postgresql://'],
@@ -163,6 +45,15 @@ test.each(['sslMode=verify-full', 'ssl_mode=require', 'sslaccept=strict', 'tls=t
   (parameter) => {
     expect(errorsOf({}, { DATABASE_URL: `postgres://u:hidden@db/x?${parameter}` })).toEqual([
       'DATABASE_URL: has a TLS parameter that PostgreSQL clients ignore; use ?sslmode=verify-full',
+    ])
+  },
+)
+
+test.each(['redis://u:hidden@redis?tls=true', 'redis://redis?tls=', 'redis://redis?tls=off&tls=on'])(
+  'REDIS_URL: the ineffective TLS parameter of %s is refused',
+  (url) => {
+    expect(errorsOf({}, { REDIS_URL: url })).toEqual([
+      'REDIS_URL: has a tls parameter other than off; use rediss:// for TLS',
     ])
   },
 )
@@ -243,7 +134,7 @@ test.each<[string, object]>([
   ['access.leaseMs', { access: { leaseMs: 5_001 } }],
   ['access.invitations.lifeMs', { access: { invitations: { lifeMs: day + 1 } } }],
   ['access.invitations.maxPending', { access: { invitations: { maxPending: 501 } } }],
-  // For other limits, 0 means no limit. Here it would lock everyone out.
+  // 0 means no limit elsewhere. Here it would lock everyone out.
   ['tokens.accessTtlMs', { tokens: { accessTtlMs: 0 } }],
   ['sessions.absoluteMs', { sessions: { absoluteMs: 0 } }],
   ['sessions.idleMs', { sessions: { idleMs: 0 } }],
@@ -252,7 +143,7 @@ test.each<[string, object]>([
   ['sessions.maxConcurrent', { sessions: { maxConcurrent: 101 } }],
   ['login.attempts', { login: { attempts: 11 } }],
   ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
-  // The appended digits would change the path or the key, and then every password would pass.
+  // The gateway appends hash digits to the URL. Here, every password would pass.
   ...['https://hibp.example/range', 'https://hibp.example/?key=hidden'].map((url): [string, object] => [
     'passwords.breachCheck.url',
     { passwords: { breachCheck: { url } } },
@@ -266,8 +157,7 @@ test.each<[string, object]>([
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['a'.repeat(65)] })],
   ['portals.SYSTEM.accessCodes', portal({ accessCodes: [] })],
-  // This is the digest that the documented command prints for an unset variable. It would accept requests without an
-  // access code.
+  // The documented command prints this digest for an unset variable. It would accept requests without an access code.
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: [hash('sha256', '')] })],
   ['portals', { portals: { CONSUMER: { accessCodes: [code] }, SYSTEM: { accessCodes: ['a'.repeat(64), code] } } }],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0'] } })],

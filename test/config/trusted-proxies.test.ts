@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { cidr, coverInternet } from '../../src/config/values.ts'
 
 const halves = (first: string, second: string): string[] => [first, second]
-/** Returns all IPv4 /8 ranges except some. */
 const allSlashEightExcept = (excluded: number[]): string[] =>
   Array.from({ length: 256 }, (_, index) => index)
     .filter((index) => !excluded.includes(index))

@@ -39,8 +39,15 @@ describe('the catalogue', () => {
   it('has only the endpoints of the interface and the listed additions on its chains', () => {
     const known = new Set([...everyRow.map((row) => shapeOf(`${row.method} ${row.path}`)), ...additions])
     const unknown = routes.filter((route) => route.chain !== 'system' && !known.has(route.shape))
-    expect(unknown.map((route) => route.name)).toEqual([])
-    expect(additions.filter((name) => !byShape.has(name))).toEqual([])
+    const edit = 'edit `additions` in test/contract/interface.ts'
+    expect(
+      unknown.map((route) => route.name),
+      edit,
+    ).toEqual([])
+    expect(
+      additions.filter((name) => !byShape.has(name)),
+      edit,
+    ).toEqual([])
   })
 
   it('offers sign-in, security, profile and constants on the SYSTEM portal, too, but no registration', () => {
@@ -70,7 +77,10 @@ describe('the catalogue', () => {
 
   it('declares observed errors for existing operations only', () => {
     const ids = new Set(catalogue.map((operation) => operation.id))
-    expect([...observedErrors.keys()].filter((id) => !ids.has(id))).toEqual([])
+    expect(
+      [...observedErrors.keys()].filter((id) => !ids.has(id)),
+      'edit `observedErrors` in src/contract/policies.ts',
+    ).toEqual([])
   })
 })
 

@@ -20,7 +20,6 @@ const schemas = catalogue.flatMap(({ id, query, body }) => [
   ...(body instanceof z.ZodType ? [{ id, part: 'body', schema: body }] : []),
 ])
 
-/** Returns every object inside a JSON schema. */
 const objectsIn = (node: unknown): Record<string, unknown>[] => {
   if (typeof node !== 'object' || node === null) return []
   const inner = Object.values(node).flatMap(objectsIn)
@@ -38,7 +37,7 @@ describe.each(schemas)('the $part of $id', ({ id, schema }) => {
   })
 
   it('refuses unknown fields, `__proto__` included, and values that are not objects', () => {
-    // The operation that opens a channel accepts every body as an empty payload. Another test covers it.
+    // Opening a channel accepts every body as an empty payload.
     const acceptsAll = id === openSecureChannel.id
     const wrong = ['{"surprise":1}', '{"__proto__":{"a":1}}', '{"constructor":{}}', '[]', 'null', '5', '"text"']
     for (const text of wrong) expect(schema.safeParse(JSON.parse(text)).success, text).toBe(acceptsAll)
@@ -188,7 +187,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { defaultTimezone: 'Mars/Base' },
       { defaultTimezone: '+01:00' },
       ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata'].map((defaultTimezone) => ({ defaultTimezone })),
-      // Only Temporal knows the spelling of an alias, and Node 24 has no Temporal.
+      // Only Temporal knows the spelling of an alias. Node 24 lacks it.
       ...(typeof Temporal === 'undefined' ? [] : ['Asia/KOLKATA', 'Europe/KYIV']).map((defaultTimezone) => ({
         defaultTimezone,
       })),
@@ -199,8 +198,8 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
   {
     name: 'extra data',
     schema: workspaces.updateCurrentWorkspace.body,
-    accepts: [{ extraData: null }, { extraData: { colour: 'blue' } }],
-    refuses: [{}, { extraData: { _colour: 'blue' } }, { extraData: { colour: { deep: 1 } } }],
+    accepts: [{}, { extraData: null }, { extraData: { colour: 'blue' } }],
+    refuses: [{ extraData: { _colour: 'blue' } }, { extraData: { colour: { deep: 1 } } }],
   },
   {
     name: 'an API key',
@@ -234,7 +233,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       bank,
       { ...bank, bankCode: 'X', network: 'Y' },
       { ...bank, channelType: 'CARD', bankCode: 'X' },
-      // Separators do not count towards the length of an account number.
+      // Separators do not count towards the length.
       ...['123', '1 2 3', '1...', '1-:.'].map((accountNumber) => ({ ...bank, bankCode: 'X', accountNumber })),
     ],
   },
@@ -282,6 +281,30 @@ it('text without a visible character is refused; joiners and direction marks bet
   const isValidDescription = (description: string) =>
     roles.createRole.body.safeParse({ roleName: 'Clerk', description, permissionCodes: [] }).success
   expect([isValidDescription(''), isValidDescription(' '), isValidDescription('\u200b')]).toEqual([true, true, false])
+})
+
+const oneLine = [
+  ...['workspaceName', 'accountName', 'apiKeyName', 'roleName', 'accountHolderName'],
+  ...['externalReference', 'clientReference'],
+]
+
+const patternsIn = (node: unknown): { name: string; pattern: string }[] =>
+  objectsIn(node).flatMap(({ properties }) =>
+    Object.entries(properties ?? {}).flatMap(([name, { pattern }]) =>
+      oneLine.includes(name) ? [{ name, pattern: String(pattern) }] : [],
+    ),
+  )
+
+it('text on one line refuses control characters in every operation', () => {
+  const found = schemas.flatMap(({ id, schema }) =>
+    patternsIn(z.toJSONSchema(schema, { io: 'input' })).map((each) => ({ id, ...each })),
+  )
+  expect(new Set(found.map(({ name }) => name))).toEqual(new Set(oneLine))
+  for (const { id, name, pattern } of found) {
+    expect('Ada Lovelace', `${id} ${name}`).toMatch(new RegExp(pattern, 'u'))
+    for (const control of ['\n', '\r', '\t', '\u0000', '\u001b', '\u007f', '\u0085'])
+      expect(`a${control}b`, `${id} ${name}`).not.toMatch(new RegExp(pattern, 'u'))
+  }
 })
 
 describe.each(cases)('$name', ({ schema, accepts, refuses }) => {

@@ -11,8 +11,8 @@ const commands = catalogue.flatMap(({ id, policy, body }) =>
     : [],
 )
 
-// A retry is recognized by the digest of its body. If a new release added a default to the body, a retry during the
-// rollout would be rejected as another request. A client that then starts over would execute the command twice.
+// A retry is recognized by its body's digest. With a new default, a retry during a rollout would be rejected, and a
+// client that starts over would execute the command twice.
 test.each(commands)('$id: parsing the body adds no field', ({ body, request }) => {
   const partial = Object.keys(request).map((absent) => Object.entries(request).filter(([name]) => name !== absent))
   for (const sent of [request, ...partial.map((entries) => Object.fromEntries(entries))]) {

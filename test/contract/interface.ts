@@ -1,7 +1,4 @@
-/**
- * The endpoints of the interface, written by hand, to compare the catalogue with. Columns: method, path, the workspace
- * header (R, O, -, or * if the document does not specify it), and the observed errors.
- */
+/** The interface by hand: method, path, workspace header (R, O, -, or * if unspecified), and observed errors. */
 const VAL = 'VALIDATION.INVALID_PARAMETER'
 const TOK = 'ACCESS.TOKEN_MISSING'
 const NF = 'RESOURCE.NOT_FOUND'
@@ -34,7 +31,6 @@ const rows = (prefix: string, table: string): InterfaceRow[] =>
       }
     })
 
-/** The endpoints in the tables of the web chain. */
 export const webChain = rows(
   '/web/v1/consumer',
   `
@@ -131,7 +127,6 @@ export const webChain = rows(
   `,
 )
 
-/** Endpoints that the interface describes outside its tables. */
 export const outsideTables = rows(
   '/web/v1',
   `
@@ -147,7 +142,6 @@ export const outsideTables = rows(
   `,
 )
 
-/** The endpoints of the machine chain. */
 export const secondChain = rows(
   '/api/v1/consumer',
   `
@@ -163,12 +157,16 @@ export const secondChain = rows(
   `,
 )
 
-/** Endpoints that the interface does not specify: steps of registration, step-up, and two lists. */
+/** Not specified by the interface. */
 export const additions = [
   'POST /web/v1/consumer/auth/register/verify-email',
   'POST /web/v1/consumer/auth/register/complete',
   'POST /web/v1/consumer/security/step-up/send',
   'POST /web/v1/consumer/security/step-up',
+  'POST /web/v1/consumer/invitations/confirm',
+  'POST /web/v1/consumer/withdrawal-channels/{}/reactivate',
   'GET /web/v1/consumer/roles/members',
+  'POST /web/v1/consumer/wallets',
+  'POST /web/v1/consumer/files/{}/delete',
   'GET /web/v1/consumer/exchanges/quote/{}',
 ]

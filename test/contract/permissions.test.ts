@@ -25,10 +25,10 @@ test('permissions: one that two owners declare is an error that names both', () 
   )
 })
 
-test('permissions: a policy that requires an undeclared one is an error that names the operation and its owner', () => {
+test('permissions: a policy that requires an undeclared one is an error that names operation, owner, file and line', () => {
   const declared = { workspacePermissions: ['loan:read'], operatorPermissions: ['role:manage'] } as const
   expect(() => assertDeclaredPermissions({ people: { createRole } }, declared)).toThrow(
-    'roles.create of people requires role:manage, which no owner declares in workspacePermissions',
+    /^roles\.create of people requires role:manage, which no owner declares in permissions\.workspace \(.*\/src\/domains\/roles\/contract\.ts:\d+:\d+\)$/,
   )
   const complete = { ...declared, workspacePermissions: ['role:manage'] } as const
   expect(() => assertDeclaredPermissions({ people: { createRole } }, complete)).not.toThrow()

@@ -10,13 +10,17 @@ import { listImpliedRefusals } from '../../src/contract/policies.ts'
 import type { ChainId, Policy } from '../../src/kernel/index.ts'
 import { routes, routesOf } from './routes.ts'
 
+/** The message of a failure: the lists here are the second declaration of each policy, for reviews. */
+const editHere = 'after a wanted change of a policy, edit this list in test/contract/policies.test.ts'
+const editPermissions = 'edit `permissions` in the contract.ts of the domain'
+
 const permissionsOn = (...chains: ChainId[]): Set<string> =>
   new Set(chains.flatMap(routesOf).flatMap((route) => route.operation.policy.permission ?? []))
 
 describe('permissions', () => {
   it('the table of a portal contains exactly the permissions that its operations require', () => {
-    expect(permissionsOn('consumer', 'api')).toEqual(new Set(workspacePermissions))
-    expect(permissionsOn('system')).toEqual(new Set(operatorPermissions))
+    expect(permissionsOn('consumer', 'api'), editPermissions).toEqual(new Set(workspacePermissions))
+    expect(permissionsOn('system'), editPermissions).toEqual(new Set(operatorPermissions))
     expect(permissionsOn('self', 'shared')).toEqual(new Set())
   })
 
@@ -37,7 +41,6 @@ describe('permissions', () => {
   })
 })
 
-/** Operation ids grouped by a property of their policies. */
 const idsBy = (keyOf: (policy: Policy) => string | null): Record<string, string[]> => {
   const ids: Record<string, string[]> = {}
   for (const { id, policy } of catalogue) {
@@ -49,22 +52,30 @@ const idsBy = (keyOf: (policy: Policy) => string | null): Record<string, string[
 
 describe('policies', () => {
   it('the operations of each permission', () => {
-    expect(idsBy(({ permission }) => permission)).toEqual({
+    expect(
+      idsBy(({ permission }) => permission),
+      editHere,
+    ).toEqual({
       'account:approve': ['operators.approveAccount', 'operators.rejectAccount'],
       'account:read': ['operators.listAccounts', 'operators.readAccount'],
       'account:suspend': ['operators.reactivateAccount', 'operators.suspendAccount'],
+      'api-key:end': ['apiKeys.deleteAny', 'apiKeys.disableAny', 'apiKeys.listAll'],
+      'operator:manage': ['proposals.proposePermissions', 'proposals.revokePermissions'],
+      'operator:read': ['proposals.confirm', 'proposals.list', 'proposals.listOperators', 'proposals.reject'],
+      'recovery:manage': ['proposals.proposeOwner', 'proposals.resetFactor'],
       'api-key:manage': ['apiKeys.create', 'apiKeys.delete', 'apiKeys.disable', 'apiKeys.enable'],
       'api-key:read': ['apiKeys.availablePermissions', 'apiKeys.list', 'apiKeys.read'],
       'audit:read': ['operators.listAuditLog', 'operators.verifyAuditLog'],
-      'exchange-rate:manage': ['exchanges.setRate'],
+      'exchange-rate:manage': ['exchanges.confirmRate', 'exchanges.setRate', 'exchanges.unsetRate'],
       'exchange-rate:read': ['exchanges.listRates'],
       'exchange:create': ['exchanges.create', 'exchanges.quote'],
       'exchange:read': ['exchanges.list', 'exchanges.read', 'exchanges.readQuote'],
       'export:create': ['exports.create'],
       'export:read': ['exports.download', 'exports.list', 'exports.read'],
+      'file:delete': ['files.delete'],
       'file:read': ['files.download', 'files.read'],
       'file:upload': ['files.upload'],
-      'invitation:manage': ['invitations.cancel', 'invitations.create'],
+      'invitation:manage': ['invitations.cancel', 'invitations.confirm', 'invitations.create'],
       'invitation:read': ['invitations.list'],
       'ledger:read': ['operators.ledgerInvariants', 'operators.orderPostings'],
       'member:limit': ['workspaces.limitMember'],
@@ -93,10 +104,12 @@ describe('policies', () => {
         'transfers.read',
       ],
       'wallet:close': ['wallets.close'],
+      'wallet:create': ['wallets.create'],
       'wallet:freeze': ['wallets.freeze', 'wallets.unfreeze'],
       'wallet:read': ['wallets.balance', 'wallets.flows', 'wallets.list', 'wallets.read'],
-      'withdrawal-channel:manage': ['withdrawalChannels.create'],
+      'withdrawal-channel:manage': ['withdrawalChannels.create', 'withdrawalChannels.reactivate'],
       'withdrawal-channel:read': ['withdrawalChannels.list', 'withdrawalChannels.listAll'],
+      'withdrawal-channel:reveal': ['withdrawalChannels.reveal'],
       'withdrawal-channel:verify': ['withdrawalChannels.reject', 'withdrawalChannels.verify'],
       'withdrawal:approve': ['withdrawals.approve', 'withdrawals.reject'],
       'withdrawal:create': ['withdrawals.cancel', 'withdrawals.create'],
@@ -109,7 +122,7 @@ describe('policies', () => {
   })
 
   it('money commands are idempotent by X-Request-Id', () => {
-    expect(idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent).toEqual([
+    expect(idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent, editHere).toEqual([
       'exchanges.create',
       'recharges.cancel',
       'recharges.confirm',
@@ -131,7 +144,7 @@ describe('policies', () => {
 
   it('the operations of each limit group: sign-in, secrets, mails, exports and money', () => {
     const { general: _everythingElse, money, ...groups } = idsBy(({ rate }) => rate)
-    expect(groups).toEqual({
+    expect(groups, editHere).toEqual({
       channelOpen: ['secureChannel.open'],
       export: ['exports.create'],
       forgot: ['password.forgot'],
@@ -140,6 +153,7 @@ describe('policies', () => {
       password: ['password.change', 'password.init', 'password.reset'],
       refresh: ['auth.refresh'],
       registration: ['registration.initiate'],
+      reveal: ['withdrawalChannels.reveal'],
     })
     const commands = idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent ?? []
     expect(money).toEqual([...commands, 'exchanges.quote', 'recharges.quote'].toSorted())
@@ -159,7 +173,7 @@ describe('policies', () => {
 
   it('workspace operations require a permission, except leaving a workspace and choosing the default', () => {
     const open = catalogue.filter(({ policy }) => policy.workspace !== 'none' && policy.permission === null)
-    expect(open.map(({ id }) => id).toSorted()).toEqual(['workspaces.leave', 'workspaces.setDefault'])
+    expect(open.map(({ id }) => id).toSorted(), editHere).toEqual(['workspaces.leave', 'workspaces.setDefault'])
   })
 
   it('operator operations require a permission', () => {
@@ -169,7 +183,7 @@ describe('policies', () => {
 
   it('all operations can use the secure channel, except byte streams and those of the channel itself', () => {
     const excluded = catalogue.filter((operation) => operation.policy.channel === 'none').map(({ id }) => id)
-    expect(excluded.toSorted()).toEqual([
+    expect(excluded.toSorted(), editHere).toEqual([
       'exports.download',
       'files.download',
       'files.upload',
@@ -183,25 +197,61 @@ describe('policies', () => {
 
   it('the operations that require step-up', () => {
     const steppedUp = catalogue.filter((operation) => operation.policy.stepUp).map(({ id }) => id)
-    expect(steppedUp.toSorted()).toEqual([
+    expect(steppedUp.toSorted(), editHere).toEqual([
       'apiKeys.create',
+      'apiKeys.deleteAny',
+      'apiKeys.disableAny',
+      'exchanges.confirmRate',
+      'exchanges.setRate',
+      'exchanges.unsetRate',
+      'invitations.confirm',
       'ipWhitelist.disable',
       'ipWhitelist.enable',
       'ipWhitelist.replace',
       'mfa.generateBackupCodes',
       'mfa.otpSetup',
+      'operators.approveAccount',
+      'operators.reactivateAccount',
+      'operators.rejectAccount',
+      'operators.suspendAccount',
+      'operators.unfreezeWorkspace',
       'password.change',
+      'proposals.confirm',
+      'proposals.proposeOwner',
+      'proposals.proposePermissions',
+      'proposals.reject',
+      'proposals.resetFactor',
+      'proposals.revokePermissions',
+      'recharges.confirm',
+      'recharges.reject',
+      'roles.changeMember',
+      'roles.setPermissions',
+      'transfers.approve',
+      'transfers.reject',
+      'wallets.close',
+      'wallets.unfreeze',
       'withdrawalChannels.create',
+      'withdrawalChannels.reactivate',
+      'withdrawalChannels.reject',
+      'withdrawalChannels.reveal',
+      'withdrawalChannels.verify',
+      'withdrawals.approve',
+      'withdrawals.complete',
+      'withdrawals.fail',
+      'withdrawals.reject',
+      'workspaces.limitMember',
     ])
   })
 
   it('operations that change permissions or the default workspace invalidate cached access', () => {
     const changing = catalogue.filter((operation) => operation.policy.changesRights)
     expect(changing.filter(({ method }) => method !== 'POST')).toEqual([])
-    expect(changing.map(({ id }) => id).toSorted()).toEqual([
+    expect(changing.map(({ id }) => id).toSorted(), editHere).toEqual([
       'apiKeys.create',
       'apiKeys.delete',
+      'apiKeys.deleteAny',
       'apiKeys.disable',
+      'apiKeys.disableAny',
       'apiKeys.enable',
       'invitations.accept',
       'operators.approveAccount',
@@ -210,6 +260,7 @@ describe('policies', () => {
       'operators.rejectAccount',
       'operators.suspendAccount',
       'operators.unfreezeWorkspace',
+      'proposals.confirm',
       'roles.changeMember',
       'roles.create',
       'roles.delete',

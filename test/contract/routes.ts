@@ -4,15 +4,14 @@ import { type ChainId, chains, type Operation } from '../../src/kernel/index.ts'
 export interface Route {
   operation: Operation
   chain: ChainId
-  /** Method and path, with the names of the parameters. */
+  /** Keeps the names of the parameters. */
   name: string
-  /** Method and path without the names of the parameters, as the router compares them. */
+  /** Without the names of the parameters, as the router compares paths. */
   shape: string
 }
 
 export const shapeOf = (name: string): string => name.replaceAll(/\{\w+\}/g, '{}')
 
-/** Every operation on each of its chains. */
 export const routes: Route[] = catalogue.flatMap((operation) =>
   operation.chains.map((chain) => {
     const name = `${operation.method} ${chains[chain].prefix}${operation.path}`

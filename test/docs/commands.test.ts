@@ -16,8 +16,15 @@ const isAbout = (block: ShellBlock, { file, begins }: Documented): boolean =>
 const blocks = shellBlocks()
 
 test('every block of commands is accounted for, and nothing else is', () => {
-  expect(blocks.filter((block) => !documented.some((each) => isAbout(block, each)))).toEqual([])
-  expect(documented.filter((each) => !blocks.some((block) => isAbout(block, each)))).toEqual([])
+  const edit = 'edit `documented` in test/docs/documented.ts'
+  expect(
+    blocks.filter((block) => !documented.some((each) => isAbout(block, each))),
+    edit,
+  ).toEqual([])
+  expect(
+    documented.filter((each) => !blocks.some((block) => isAbout(block, each))),
+    edit,
+  ).toEqual([])
 })
 
 describe('the commands of the documentation', () => {
@@ -26,14 +33,17 @@ describe('the commands of the documentation', () => {
 
   beforeAll(async () => {
     store = await seededDirectory()
-    gateway = await startProcess({ PORTICO_DATA_DIR: store.directory, LOG_LEVEL: 'silent' })
+    gateway = await startProcess({
+      PORTICO_DATA_DIR: store.directory,
+      LOG_LEVEL: 'silent',
+      PORTICO_RATE_LIMIT_SCALE: '1000',
+    })
   })
   afterAll(async () => {
     await gateway?.stop()
     await store?.remove()
   })
 
-  /** Replaces the usual ports by those of this test's gateway. */
   const here = (script: string): string =>
     script.replaceAll('http://127.0.0.1:8080', gateway.url).replaceAll('http://127.0.0.1:9090', gateway.operationsUrl)
 

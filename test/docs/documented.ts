@@ -1,10 +1,10 @@
-/** How the tests treat a block of commands in the documentation. `begins` is the beginning of its script. */
+/** `begins` is the beginning of the script. */
 export type Documented = { file: string; begins: string } & (
   | { prints: RegExp; adds?: (gateway: { url: string; operationsUrl: string }) => string }
   | { notRun: string }
 )
 
-/** Every block of commands. A test runs it against a gateway, or the entry gives the reason why it does not run. */
+/** A test runs each block, or the entry explains why not. */
 export const documented: Documented[] = [
   {
     file: 'README.md',
@@ -37,11 +37,26 @@ export const documented: Documented[] = [
     notRun: 'a service that runs until it is stopped: test/e2e/example-service.test.ts runs it behind a gateway',
   },
   {
+    file: 'docs/guides/service-behind-portico.md',
+    begins: 'npx portico openapi --domain profile',
+    prints: /"callAssertion": \{.*profile-service/s,
+  },
+  {
+    file: 'docs/guides/service-behind-portico.md',
+    begins: 'PORTICO_CONFIG=profile.yaml npx portico conformance',
+    notRun: 'it needs a running service: test/e2e/example-service.test.ts runs it with each example',
+  },
+  {
     file: 'docs/reference/secure-channel.md',
     begins: 'node examples/secure-channel/client.mjs',
     adds: ({ url }) => ` ${url}`,
     prints: /EMAIL offered.*replay {4}SECURE_CHANNEL\.INVALID_PAYLOAD.*closed {4}SECURE_CHANNEL\.INVALID_PAYLOAD/s,
   },
+  ...['npx --yes openapi-typescript', 'npx --yes --package', 'python3 -m venv', 'mvn -q', 'echo'].map((begins) => ({
+    file: 'docs/guides/generate-a-client.md',
+    begins,
+    notRun: 'test/generators runs every block of the page in an empty folder',
+  })),
   {
     file: 'docs/guides/deploy.md',
     begins: 'docker build',
@@ -61,7 +76,34 @@ export const documented: Documented[] = [
   {
     file: 'docs/guides/extension.md',
     begins: 'PORTICO_CONFIG=examples/loans/portico.yaml npx portico config check',
-    prints: /^extensions:\n\s+- examples\/loans\/index\.ts$/m,
+    prints: /^extensions:\n\s+- \.\/examples\/loans\/index\.ts$/m,
+  },
+  ...['npm init -y', 'npx tsc', 'node main.ts'].map((begins) => ({
+    file: 'docs/guides/your-own-domain.md',
+    begins,
+    notRun: 'test/package/guide.test.ts runs every block of the page in an empty folder',
+  })),
+  ...[
+    'apt-get update',
+    'useradd',
+    '(umask 077',
+    'redis-cli CONFIG SET',
+    'umask 077\n',
+    'digest()',
+    'cd /opt/portico\nenv $(cat /etc/portico/portico.env) npx portico config check',
+    'systemctl enable',
+    'nginx -t',
+    'cd /opt/portico\nenv $(cat /etc/portico/portico.env) npx portico operator create',
+    'node /opt/portico/sign-in.mjs',
+  ].map((begins) => ({
+    file: 'docs/guides/production.md',
+    begins,
+    notRun: 'test/package/production.test.ts runs the page with its servers',
+  })),
+  {
+    file: 'docs/guides/extend-the-image.md',
+    begins: 'docker build',
+    notRun: 'no container engine: test/package/container.test.ts runs the files of the image, test-image.sh the image',
   },
   { file: 'docs/guides/rotate-keys.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
   {
@@ -75,4 +117,10 @@ export const documented: Documented[] = [
     prints: /^portico_request_duration_seconds_/m,
   },
   { file: 'docs/guides/monitor.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
+  {
+    file: 'docs/guides/load-test.md',
+    begins: 'npx portico load --duration 10',
+    adds: ({ url, operationsUrl }) => ` --url ${url} --operations-url ${operationsUrl}`,
+    prints: /^ok {6}balances add up: 3 wallets, \d+ flows$/m,
+  },
 ]

@@ -6,10 +6,10 @@ import { documentationFiles } from './shell-blocks.ts'
 
 const files = documentationFiles()
 
-/** Returns a page without its fenced blocks, in which brackets and hashes are neither links nor headings. */
+/** Brackets and hashes in fenced blocks are neither links nor headings. */
 const proseOf = (page: string): string => readFileSync(page, 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '')
 
-/** Returns the anchors of a page's headings as GitHub creates them. A repeated heading gets a number. */
+/** As GitHub creates them: a repeated heading gets a number. */
 const anchorsOf = (page: string): string[] => {
   const counts = new Map<string, number>()
   return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
@@ -26,7 +26,7 @@ const anchorsOf = (page: string): string[] => {
 const linksOf = (page: string): string[] =>
   [...proseOf(page).matchAll(/\]\((?!https?:)([^)]+)/g)].map(([, link = '']) => link)
 
-/** Whether a link of `page` leads to an existing file and, if it names a heading, to an existing heading. */
+/** The file must exist, and so must the heading if the link names one. */
 const leads = (page: string, link: string): boolean => {
   const [path = '', anchor] = link.split('#')
   const target = path === '' ? page : join(dirname(page), path)

@@ -28,7 +28,7 @@ test('every variable has a description', () => {
 })
 
 test('every refusal code has a cause and an action, and no unknown code has one', () => {
-  expect(Object.keys(refusalTexts).sort()).toEqual([...codes].sort())
+  expect(Object.keys(refusalTexts).sort(), 'edit scripts/reference/refusal-texts.ts').toEqual([...codes].sort())
   const texts = Object.values(refusalTexts).flatMap(({ cause, action }) => [cause, action])
   expect(texts.filter((text) => !/^[A-Z].*\.$/s.test(text))).toEqual([])
 })
@@ -53,7 +53,7 @@ test('the CLI page has a section per command, with exactly its options', async (
   const sections = page('docs/reference/cli.md').split('\n## ').slice(1)
   const documented = sections.map((section) => ({
     name: section.slice(0, section.indexOf('\n')),
-    options: [...new Set(section.match(/--[a-z]+(-[a-z]+)*/g))].sort(),
+    options: [...new Set(section.match(/--[a-z]+(-[a-z\d]+)*/g))].sort(),
   }))
   const declared = await Promise.all(
     Object.values(commands).map(async (load) => {

@@ -6,10 +6,9 @@ import { documentationFiles } from './shell-blocks.ts'
 
 const maxWords = 25
 
-/** Whether a page is written by hand. The descriptions of settings are in their schema. */
+/** The descriptions of settings are in their schema. */
 const isWritten = (file: string): boolean => file !== 'docs/reference/configuration.md'
 
-/** Returns the paragraphs, list items and table cells of a page, without code and the targets of links. */
 const textsOf = (markdown: string): string[] =>
   markdown
     .replaceAll(/^ *```.*?^ *```$/gms, '')

@@ -7,7 +7,6 @@ export interface ShellBlock {
   script: string
 }
 
-/** Returns every page of the documentation, with the pages of the root. */
 export const documentationFiles = (): string[] => [
   'README.md',
   'ARCHITECTURE.md',
@@ -15,7 +14,6 @@ export const documentationFiles = (): string[] => [
   ...globSync('docs/**/*.md', { cwd: root }).sort(),
 ]
 
-/** Returns every block that is fenced as sh. */
 export const shellBlocks = (): ShellBlock[] =>
   documentationFiles().flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')

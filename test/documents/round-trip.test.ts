@@ -4,38 +4,45 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LoadedDomain, toContract } from '../../src/api/domain.ts'
 import { bankingCatalogue, catalogueWith, identityContracts } from '../../src/contract/index.ts'
+import { anonymous } from '../../src/contract/policies.ts'
 import { readDocument } from '../../src/documents/index.ts'
 import { inlineReferences } from '../../src/documents/json-schema.ts'
 import { isRecord, operationsIn } from '../../src/kernel/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
+import { mapMembers, toJsonObject } from '../../src/openapi/json.ts'
+import { foldNullable } from '../../src/openapi/schemas.ts'
 
 type Json = Record<string, unknown>
 
-/** The operations of a document by method and path, with all references replaced. */
+/** Replaces references. A nullable reference becomes one schema with two types, as in a document without references. */
 const operationsOf = (document: Json): Map<string, unknown> =>
   new Map(
     Object.entries(isRecord(document.paths) ? document.paths : {}).flatMap(([path, item]) =>
       Object.entries(isRecord(item) ? item : {}).map(
-        ([method, operation]) => [`${method} ${path}`, inlineReferences(document, operation)] as const,
+        ([method, operation]) =>
+          [`${method} ${path}`, mapMembers(toJsonObject(inlineReferences(document, operation)), foldNullable)] as const,
       ),
     ),
   )
 
-describe('the OpenAPI document of the whole catalogue, read as the input of another gateway', () => {
+describe.each([
+  ['the OpenAPI document of the whole catalogue', false],
+  ['the document with sealed bodies', true],
+])('%s, read as the input of another gateway', (_name, isSealed) => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-document-'))
   let document: Json
   let again: Json
   let domains: readonly LoadedDomain[]
 
   beforeAll(async () => {
-    document = await openApiDocument(bankingCatalogue, { version: '1.0.0' })
+    document = await openApiDocument(bankingCatalogue, { version: '1.0.0', isSealed })
     const file = join(folder, 'portico.json')
     writeFileSync(file, JSON.stringify(document))
     const read = readDocument(file)
     if ('errors' in read) throw new Error(read.errors.join('\n'))
     domains = read.domains
     const contracts = Object.fromEntries(domains.map((domain, index) => [domain.name, toContract(domain, index)]))
-    again = await openApiDocument(catalogueWith(contracts), { version: '1.0.0' })
+    again = await openApiDocument(catalogueWith(contracts), { version: '1.0.0', isSealed })
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -75,4 +82,39 @@ describe('the OpenAPI document of the whole catalogue, read as the input of anot
     ])
       expect(create.body.safeParse({ ...valid, ...wrong }).success, JSON.stringify(wrong)).toBe(false)
   })
+})
+
+test('a document declares rate groups, which the document of its gateway repeats', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-rates-'))
+  const file = join(folder, 'cards.json')
+  const policy = { ...anonymous, rate: 'cards' }
+  const marks = { id: 'cards.read', name: 'readCard', chains: ['consumer'], policy, refuses: [] }
+  const content = { 'application/json': { schema: { type: 'boolean' } } }
+  const rateGroups = { cards: { address: { limit: 3, windowMs: 1_000 } } }
+  const write = (declared: object): void =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        openapi: '3.1.0',
+        'x-portico': { domains: { cards: 'Cards.' }, ...declared },
+        paths: {
+          '/cards': {
+            get: { summary: 'Read a card', 'x-portico': marks, responses: { 200: { description: 'OK', content } } },
+          },
+        },
+      }),
+    )
+  const catalogueOfFile = () => {
+    const read = readDocument(file)
+    if ('errors' in read) throw new Error(read.errors.join('\n'))
+    return catalogueWith(
+      Object.fromEntries(read.domains.map((domain, index) => [domain.name, toContract(domain, index)])),
+    )
+  }
+  write({ rateGroups })
+  const document: Json = await openApiDocument(catalogueOfFile(), { version: '1.0.0' })
+  expect(document['x-portico']).toMatchObject({ rateGroups })
+  write({})
+  expect(catalogueOfFile).toThrow('cards.read of cards counts towards the rate group cards, which no owner declares')
+  rmSync(folder, { recursive: true, force: true })
 })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { codedFamilies, codes, workspacePermissions } from '../../src/contract/index.ts'
-import type { Database, OpenDatabase } from '../../src/database/index.ts'
+import type { Database, OpenDatabase, Tx } from '../../src/database/index.ts'
 import { createMembers, type Members } from '../../src/domains/members/index.ts'
 import type { createWallets } from '../../src/domains/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/domains/workspaces/index.ts'
@@ -33,13 +33,27 @@ export const words = createWords({
   families: codedFamilies,
 })
 
-/** The default settings. */
-export const { access: accessSettings } = testSettings({})
+export const {
+  access: accessSettings,
+  mfa: { stepUpMs },
+} = testSettings({})
 
-/** Builds the members of workspaces as `compose` does. */
-const createTestMembers = (database: Database, settings = { ...accessSettings.workspaces }): Members =>
+/** Disables step-up totals and the hold on new owners. */
+export const unlimitedPayouts = {
+  outgoing: { above: {}, apiKeys: 'refuse' as const, stepUpMs },
+  assertNotHeld: async () => undefined,
+}
+
+/** Port of domains that create credentials: the callers of tests have no session. */
+export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined
+
+const membershipSettings = { ...accessSettings.workspaces, ownerHoldMs: accessSettings.ownerHoldMs }
+
+/** As `compose` does. */
+const createTestMembers = (database: Database, settings = membershipSettings): Members =>
   createMembers({
     database,
+    ids: systemIds,
     words,
     permissions: workspacePermissions,
     settings,
@@ -47,13 +61,11 @@ const createTestMembers = (database: Database, settings = { ...accessSettings.wo
     hasWorkspace: (id) => hasWorkspace(database, id),
   })
 
-/** Returns the port of wallets to the memberships. */
 export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
   const { memberships } = createTestMembers(database)
-  return { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) }
+  return memberships
 }
 
-/** Creates a clock that starts at a fixed instant and that the test advances. */
 export const testClock = (start = '2026-03-01T09:00:00Z') => {
   let now = Date.parse(start)
   return {
@@ -72,11 +84,10 @@ export interface CallInput {
   query?: Record<string, string>
   params?: Record<string, string>
   locale?: Locale
-  /** Access that was read earlier. By default the access is read now. */
+  /** Access that was read earlier. By default, access is read now. */
   access?: WorkspaceAccess
 }
 
-/** The reply of an operation as a client reads it. */
 export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
 
 export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
@@ -86,11 +97,10 @@ export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   members: Members
   /** The handlers of workspaces and members. */
   handlers: HandlerTable
-  /** Maximum number of workspaces per account. */
-  limits: { maxPerAccount: number }
+  limits: { maxPerAccount: number; ownerHoldMs: number }
   account(email: string, portal?: Portal): Promise<AccountId>
   workspaceOf(owner: AccountId, name?: string, kind?: 'LIVE' | 'SANDBOX'): Promise<string>
-  /** Adds the account to the workspace with a new role. Returns the id of the role. */
+  /** Creates a role for the account. Returns the id of the role. */
   join(workspace: string, account: AccountId, permissions: Permission[]): Promise<string>
   call<O extends Operation>(handlers: HandlerTable, operation: O, input: CallInput): Promise<ReplyOf<O>>
   close(): Promise<void>
@@ -105,11 +115,43 @@ export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Cal
   permissions: new Set(),
 })
 
-/** Creates a store with the whole schema. `call` runs handlers with the requests that the pipeline would pass. */
+export const insertAccount = async (
+  database: Database,
+  email: string,
+  at: Instant,
+  portal: Portal = 'CONSUMER',
+): Promise<AccountId> => {
+  const id = systemIds.next<'account'>()
+  const now = toDate(at)
+  await database
+    .insertInto('accounts')
+    .values({
+      biz_id: id,
+      portal,
+      institution_biz_id: systemIds.next(),
+      account_status: 'ACTIVE',
+      email,
+      email_canonical: email.toLowerCase(),
+      email_verified_at: now,
+      account_name: email,
+      remark: null,
+      password_hash: null,
+      default_language: 'en',
+      default_timezone: 'Europe/Berlin',
+      default_country: 'DE',
+      last_login_ip: null,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  return id
+}
+
+/** `call` runs handlers like the pipeline. */
 export const createWorld = async (open = testDatabase): Promise<World> => {
   const { database, close } = await open()
   const clock = testClock()
-  const limits = { ...accessSettings.workspaces }
+  const limits = { ...membershipSettings }
   const members = createTestMembers(database, limits)
   const workspaces = createWorkspaces({
     database,
@@ -117,34 +159,10 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     ids: systemIds,
     members: members.memberships,
     openWallets: async () => undefined,
+    countPendingOrders: async () => ({ withdrawals: 0, transfers: 0, recharges: 0 }),
   })
 
-  const account = async (email: string, portal: Portal = 'CONSUMER'): Promise<AccountId> => {
-    const id = systemIds.next<'account'>()
-    const now = toDate(clock.now())
-    await database
-      .insertInto('accounts')
-      .values({
-        biz_id: id,
-        portal,
-        institution_biz_id: systemIds.next(),
-        account_status: 'ACTIVE',
-        email,
-        email_canonical: email.toLowerCase(),
-        email_verified_at: now,
-        account_name: email,
-        remark: null,
-        password_hash: null,
-        default_language: 'en',
-        default_timezone: 'Europe/Berlin',
-        default_country: 'DE',
-        last_login_ip: null,
-        created_at: now,
-        updated_at: now,
-      })
-      .execute()
-    return id
-  }
+  const account = (email: string, portal?: Portal) => insertAccount(database, email, clock.now(), portal)
 
   const workspaceOf: World['workspaceOf'] = async (ownerId, name = 'Workspace', kind = 'LIVE') => {
     const at = clock.now()
@@ -172,7 +190,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
 
   const call: World['call'] = async (handlers, operation, input) => {
     const { policy, body, query, reply, id } = operation
-    const caller = typeof input.as === 'string' ? callerOf(input.as) : input.as
+    const caller = typeof input.as === 'string' ? { ...callerOf(input.as), steppedUpAt: clock.now() } : input.as
     const access =
       policy.workspace === 'none' ? null : (input.access ?? (await members.enter(caller, input.workspace ?? null)))
     if (policy.permission && access && !access.permissions.has(policy.permission)) {
@@ -180,7 +198,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     }
     const handler = handlers.get(id)
     if (!handler) throw new Error(`no handler for ${id}`)
-    // The lines above check the properties that the pipeline's types derive from the policy.
+    // The pipeline's types derive these properties from the policy, checked above.
     const request = {
       ...createRequestContext(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
       locale: input.locale ?? 'en',
@@ -215,7 +233,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
   }
 }
 
-/** Returns the code of a call's refusal, or `none`. */
+/** Returns `none` if the call succeeds. */
 export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
   try {
     await call

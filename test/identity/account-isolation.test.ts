@@ -38,7 +38,7 @@ const neighbour = 'neighbour@demo.test'
 const password = 'correct horse battery staple'
 const newPassword = 'violet-Anchor-Tundra-58'
 
-/** Runs all operations of an account next to another account (the neighbour), which has a row in every table. */
+/** The neighbour has a row in every table. */
 describe('rows of other accounts stay unchanged', () => {
   let at: Harness
   let others: ReadonlySet<string>
@@ -69,7 +69,7 @@ describe('rows of other accounts stay unchanged', () => {
     await at.background.idle()
     return { sessionId, code: mailedCode(at, address) }
   }
-  /** Completes a registration and returns the token for the first password. */
+  /** Returns the token for the first password. */
   const completeNewRegistration = async (address: string) => {
     const { sessionId, code } = await beginRegistration(address)
     await anonymously(verifyRegistrationEmail, { sessionId, code })
@@ -112,7 +112,7 @@ describe('rows of other accounts stay unchanged', () => {
   afterEach(async () => {
     const now = await rowsOf(at.ports.database)
     const changed = [...others.difference(now)]
-    // Report a change once, by the test that caused it.
+    // Only the test that caused a change reports it.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })

@@ -3,13 +3,12 @@ import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import type { Database, Tables } from '../../src/database/tables.ts'
 import { migratedPglite } from '../harness/prepared-pglite.ts'
 
-/** A database for a test. `close` releases it. */
 export interface TestDatabase {
   database: Database
   close(): Promise<void>
 }
 
-/** Returns an empty PGlite store with the whole schema. */
+/** Opens a database with the whole schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
   const { pglite, close } = await migratedPglite()
   return { database: new Kysely<Tables>({ dialect: embeddedDialect(pglite) }), close }

@@ -3,7 +3,7 @@ import * as auth from '../../src/identity/login/contract.ts'
 import { readPublicKey } from '../../src/identity/secure-channel/contract.ts'
 import { call, createRequestContext, type Harness, harness, signIn } from './harness.ts'
 
-/** Encrypted values are bound to their row, so an attacker with write access cannot use them in another row. */
+/** Values are bound to their row, so a writer cannot use them in another row. */
 let at: Harness
 beforeAll(async () => {
   at = await harness()

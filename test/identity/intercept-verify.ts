@@ -3,7 +3,6 @@ import type { IdentityPorts } from '../../src/identity/index.ts'
 /** Runs work once, after the next verification of a password and before its result is used. */
 export type RunAfterVerify = (work: () => Promise<unknown>) => void
 
-/** Wraps the password verification of the ports. */
 export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
   const { passwords } = ports
   let next: (() => Promise<unknown>) | undefined

@@ -1,13 +1,15 @@
 /*
- * A model of sign-ins in plain data. Accounts, devices and client addresses are indexes. Sign-ins, sessions and links
- * are indexes that start at the newest one. Times are in seconds.
+ * Accounts, devices and client addresses are indexes. Sign-ins, sessions and links are counted from the newest one.
+ * Times are in seconds.
  */
 
-/** A mailed code, right or wrong, or a backup code: valid, used, or of an older set. */
+/** A mailed code, right or wrong, or a backup code, new or of an older set. */
 export type Proof = 'right' | 'wrong' | 'backup' | 'old backup'
 
 export type Command =
   | { kind: 'begin'; account: number; device: number; right: boolean }
+  /** A stranger with a third device guesses a password. */
+  | { kind: 'guess'; account: number }
   | { kind: 'finish'; login: number; other: number; address: number; proof: Proof }
   | { kind: 'signIn'; account: number; device: number }
   | { kind: 'refresh'; session: number; token: number; other: number; address: number; tabs: number }
@@ -29,12 +31,13 @@ interface Failures {
 }
 interface Account {
   maxSessions: number
-  /** Entries of the whitelist. */
   addresses: readonly number[]
   guarded: boolean
-  /** Number of unused codes in the current set of backup codes. */
+  /** Number of unused codes in the current set. */
   backups: number
-  logins: Failures
+  /** Failures per known device, and for all unknown devices together. */
+  logins: Map<number | 'unknown', Failures>
+  known: Set<number>
   factors: Failures
 }
 interface Login {
@@ -49,11 +52,12 @@ interface Session {
   device: number
   startedAt: number
   usedAt: number
-  steppedUp: number
-  /** The time at which the newest access token expires. */
+  /** Null before the first step-up. */
+  steppedUp: number | null
+  /** Expiry of the newest access token. */
   accessUntil: number
   ended: boolean
-  /** The time at which each refresh token of the family was used, oldest first. */
+  /** When each refresh token of the family was used, oldest first. */
   tokens: (number | null)[]
 }
 
@@ -64,12 +68,14 @@ const window = 15 * minute
 
 const invalid = 'ACCESS.TOKEN_INVALID'
 const unknown = 'AUTH.SESSION_NOT_FOUND'
-/** Returns the same device or the other one of two. */
 export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
 export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
 
+/** A stranger never completes a sign-in. */
+export const strangersDevice = 2
+
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
-/** Consecutive failures above ten times the limit lead to lockouts, too. */
+/** More than ten times the limit in a row also leads to a lockout. */
 const effectiveFailures = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
 export const createSignInModel = (accountCount: number) => {
@@ -80,7 +86,8 @@ export const createSignInModel = (accountCount: number) => {
       addresses: [],
       guarded: false,
       backups: 0,
-      logins: none(),
+      logins: new Map(),
+      known: new Set(),
       factors: none(),
     }),
   )
@@ -99,7 +106,7 @@ export const createSignInModel = (accountCount: number) => {
   const isAllowedFrom = ({ guarded, addresses }: Account, address: number): boolean =>
     !guarded || addresses.includes(address)
 
-  /** Counts a failure in advance. Returns whether the check may go on. */
+  /** Counts a failure in advance. Returns whether the check may continue. */
   const count = (tried: Failures): boolean => {
     if (tried.blockedUntil !== null && now < tried.blockedUntil) return false
     const isOver =
@@ -129,10 +136,18 @@ export const createSignInModel = (accountCount: number) => {
     for (const one of [...logins, ...links]) if (one.account === account) one.spent = true
   }
 
+  const failuresOf = ({ known, logins: counters }: Account, device: number): Failures => {
+    const counter = known.has(device) ? device : 'unknown'
+    const failures = counters.get(counter) ?? none()
+    counters.set(counter, failures)
+    return failures
+  }
+
   const begin = (account: Account, device: number, right: boolean): string => {
-    if (!count(account.logins)) return 'ACCESS.RATE_LIMITED'
+    const failures = failuresOf(account, device)
+    if (!count(failures)) return 'ACCESS.RATE_LIMITED'
     if (!right) return 'AUTH.INVALID_CREDENTIALS'
-    withdraw(account.logins)
+    withdraw(failures)
     logins.push({ account, device, startedAt: now, triesLeft: limits.attempts, spent: false })
     return 'none'
   }
@@ -144,20 +159,21 @@ export const createSignInModel = (accountCount: number) => {
     }
     const { account } = login
     if (!isAllowedFrom(account, address)) return 'ACCESS.IP_NOT_ALLOWED'
-    if (!count(account.logins)) return 'ACCESS.RATE_LIMITED'
+    const failures = failuresOf(account, login.device)
+    if (!count(failures)) return 'ACCESS.RATE_LIMITED'
     login.triesLeft -= 1
     const isGood = proof === 'right' || (proof === 'backup' && account.backups > 0)
     if (!isGood) return 'AUTH.CODE_INVALID'
     if (proof === 'backup') account.backups -= 1
     login.spent = true
-    account.logins = none()
+    Object.assign(failures, none())
+    account.known.add(login.device)
     endAll(account, account.maxSessions - 1)
-    const times = { startedAt: now, usedAt: now, steppedUp: now, accessUntil: now + lives.access }
+    const times = { startedAt: now, usedAt: now, steppedUp: null, accessUntil: now + lives.access }
     sessions.push({ account, device: login.device, ...times, ended: false, tokens: [null] })
     return 'none'
   }
 
-  /** Sends a request with the newest access token of a session, from the device of the session. */
   const authenticate = (session: Session | undefined, address: number): string => {
     if (!session || now >= session.accessUntil || !isRunning(session)) return invalid
     if (!isAllowedFrom(session.account, address)) return 'ACCESS.IP_NOT_ALLOWED'
@@ -234,16 +250,18 @@ export const createSignInModel = (accountCount: number) => {
     const link = recent(links, index)
     if (!link || link.spent || now >= link.made + lives.link) return unknown
     cancelPending(link.account)
-    link.account.logins = none()
+    link.account.logins.clear()
     endAll(link.account, 0)
     return 'none'
   }
 
-  /** Applies a command. Returns the code of its refusal, or `none`. */
+  /** Returns the code of the refusal, or `none`. */
   const auditContext = (command: Command): string => {
     switch (command.kind) {
       case 'begin':
         return begin(accountAt(command.account), command.device, command.right)
+      case 'guess':
+        return begin(accountAt(command.account), strangersDevice, false)
       case 'signIn': {
         const startedAt = begin(accountAt(command.account), command.device, true)
         return startedAt === 'none' ? finish(logins.at(-1), 0, 0, 'right') : startedAt

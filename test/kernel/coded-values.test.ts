@@ -3,7 +3,6 @@ import { codedFamilies as families } from '../../src/contract/index.ts'
 
 const codedFamilies = Object.fromEntries([...families].map(([name, { values }]) => [name, values]))
 
-/** The coded values of the interface, typed by hand. */
 test('coded values of the interface have the documented numbers', () => {
   expect(codedFamilies).toMatchObject({
     mfaMethod: { EMAIL: 10011001, BACKUP_CODE: 10011005 },
@@ -18,7 +17,7 @@ test('coded values of the interface have the documented numbers', () => {
 
 const blockOf = (value: number): number => Math.floor(value / 100)
 
-/** The number blocks of the interface's families, typed by hand. */
+/** Fixed by the interface. */
 const blocks = new Map([
   ['accountPortal', 100101],
   ['accountStatus', 100102],

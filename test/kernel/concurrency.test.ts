@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createConcurrencyLimiter } from '../../src/kernel/index.ts'
 
-/** Tasks that record their start and end on request. */
 const controlled = () => {
   const begun: string[] = []
   const ends = new Map<string, PromiseWithResolvers<void>>()

@@ -35,7 +35,7 @@ test.each([
   ],
 ])('toPage: %s', (_name, rows, counted, currentPage, expected) => {
   const items = Array.from({ length: rows }, (_, place) => place)
-  const page = toPage(items, counted, { currentPage, pageSize: 20 })
+  const page = toPage(items, { records: counted, isEstimated: false }, { currentPage, pageSize: 20 })
   expect(page).toEqual({ items, pagination: { ...expected, currentPage, pageSize: 20, paginated: true } })
   expect(mapPage(page, String)).toEqual({ items: items.map(String), pagination: page.pagination })
 })

@@ -4,6 +4,7 @@ import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
 import type {
   AccountId,
   AnyHandler,
+  Caller,
   Clock,
   HandlerTable,
   Operation,
@@ -15,7 +16,7 @@ import { callerOf, type ReplyOf } from '../domains/world.ts'
 import { createRequestContext, parseInput } from '../harness/request-context.ts'
 
 export interface HandlerRequest {
-  as: AccountId
+  as: AccountId | Caller
   workspace?: WorkspaceId
   params?: Record<string, string>
   query?: Record<string, string>
@@ -23,7 +24,7 @@ export interface HandlerRequest {
   requestId?: string
 }
 
-/** Returns a function that calls handlers like the pipeline: it parses the input and the reply by the operation's schemas. */
+/** Parses the input and the reply like the pipeline. */
 export const handlerCaller =
   (tables: readonly HandlerTable[], clock: Clock) =>
   async <O extends Operation>(operation: O, input: HandlerRequest): Promise<ReplyOf<O>> => {
@@ -43,7 +44,7 @@ export const handlerCaller =
       params: parsePathParameters(operation, params),
       query: parseInput(operation.query, query),
       body: parseInput(operation.body, body),
-      caller: callerOf(as, workspace ? 'CONSUMER' : 'SYSTEM'),
+      caller: typeof as === 'string' ? callerOf(as, workspace ? 'CONSUMER' : 'SYSTEM') : as,
       workspace: workspace ? { id: workspace, isOwner: true, permissions: new Set() } : null,
       idempotency: operation.policy.idempotent ? { requestId, bodyHash } : null,
       upload: null,

@@ -11,7 +11,7 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 const clearing = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
 
-/** A superuser can disable the triggers and change rows. The check must find every such change. */
+/** A superuser can disable the triggers. The check must find every change. */
 describe.each(stores)('verifyLedger on $name', ({ database }) => {
   let bank: TestBank
   let a: TestWallet
@@ -40,7 +40,7 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
     expect(await verifyAfter()).toBeNull()
   })
 
-  /** Inserts an order and a hold on an account, as the triggers would. */
+  /** As the triggers would do. */
   const insertHold = (workspace: string, account: string, amount: number, status: string): string => {
     const history = JSON.stringify([{ status, at: '2026-04-01T00:00:00.000Z', actorBizId: null, reason: null }])
     return `DO $$ BEGIN
@@ -156,11 +156,11 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
     let checks = 0
     const replica = (found: Discrepancy | null | Error) =>
       createJobRunner({
-        ...{ database, clock, ids: systemIds, onFailure: () => undefined },
+        ...{ database, clock, ids: systemIds, onFailure: () => undefined, onDropped: () => undefined },
         settings: { concurrency: 1, pollMs: 1_000, leaseMs: 30_000 },
         kinds: [
           ledgerCheckJob({
-            ...{ clock, everyMs: 60_000, onBroken: () => undefined },
+            ...{ clock, everyMs: 60_000, wholeEveryMs: 60_000, onBroken: () => undefined },
             ledger,
             verifyLedger: async () => {
               checks += 1

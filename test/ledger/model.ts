@@ -1,4 +1,4 @@
-/* A model of the ledger in plain numbers. A wallet is its index in the lists; amounts are minor units. */
+/* A model of the ledger. A wallet is its index in the lists; amounts are minor units. */
 
 export interface Transfer {
   from: number
@@ -11,7 +11,7 @@ export type Command =
   | { kind: 'approve' | 'reject'; order: string }
   | { kind: 'freeze' | 'unfreeze'; wallet: number }
 
-/** The outcome of a command: the code of its refusal or `none`, and the order that it created. */
+/** The code of its refusal or `none`, and the order that it created. */
 export interface Outcome {
   command: Command
   code: string
@@ -73,7 +73,6 @@ const decide = (state: State, kind: 'approve' | 'reject', order: string, terms: 
   return post(release(state, order, transfer, terms), transfer, terms)
 }
 
-/** Returns the state after a command, or the code of its refusal. */
 const apply = (state: State, { command, order }: Outcome, terms: Terms): string | State => {
   if (command.kind === 'send') return send(state, order, command, terms)
   if ('order' in command) return decide(state, command.kind, command.order, terms)
@@ -83,8 +82,7 @@ const apply = (state: State, { command, order }: Outcome, terms: Terms): string 
 }
 
 /**
- * Returns the state after concurrent commands: the state of a serial order in which each command has the outcome that
- * it had. Returns undefined if no serial order explains the outcomes.
+ * The state after a serial order of these commands in which each has its actual outcome. Undefined if there is none.
  */
 export const serialize = (state: State, outcomes: readonly Outcome[], terms: Terms): State | undefined => {
   if (outcomes.length === 0) return state

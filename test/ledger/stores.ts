@@ -10,7 +10,7 @@ export interface TestStore {
 
 export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', ...(await testDatabase()) })
 
-/** Opens a PostgreSQL server with the whole schema. Returns undefined if none can be started. */
+/** Undefined if PostgreSQL cannot be started. */
 export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
   const server = await migratedPostgres()
   if (!server) return undefined
@@ -25,7 +25,6 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
   }
 }
 
-/** Opens the embedded store, and PostgreSQL if it is available. */
 export const everyStore = async (): Promise<TestStore[]> => {
   const opened = await Promise.all([embeddedStore(), postgresStore()])
   return opened.filter((store) => store !== undefined)

@@ -13,7 +13,7 @@ import {
 } from '../../src/kernel/index.ts'
 import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
-import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
+import { type TestClock, testClock, unlimitedPayouts, walletMembers, words } from '../domains/world.ts'
 
 import { handlerCaller } from './handler-caller.ts'
 
@@ -29,16 +29,15 @@ const moneyOf = (text: string, currency: string): Money => {
   return parsed
 }
 
-/** A ledger with wallets and transfers on a test store, and functions that create fixtures. */
 export interface TestBank {
   database: Database
   clock: TestClock
   ledger: Ledger
   call: ReturnType<typeof handlerCaller>
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
-  /** Opens and funds a wallet. Creates a workspace unless one is passed. */
+  /** Creates a workspace unless one is passed. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
-  /** Returns the available balance as a decimal string. */
+  /** Decimal string. */
   available(wallet: TestWallet): Promise<string>
   account(): AccountId
 }
@@ -46,10 +45,18 @@ export interface TestBank {
 export const createTestBank = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<TestBank> => {
   const clock = testClock()
   const ids = systemIds
-  const ledger = new Ledger({ database, clock, ids })
+  // As in the development profile, one operator takes several decisions.
+  const ledger = new Ledger({ database, clock, ids, separationOfDuties: { enabled: false, from: {} } })
   const members = walletMembers(database)
   const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
-  const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
+  const transfers = createTransfers({
+    ...unlimitedPayouts,
+    ledger,
+    words,
+    approvalThreshold: {},
+    fixedFee: {},
+    ...rules,
+  })
 
   const workspace: TestBank['workspace'] = async (kind = 'LIVE') => {
     const id = ids.next<'workspace'>()

@@ -18,10 +18,7 @@ const again = 'record again: RECORD_EXAMPLES=1 npx vitest run --project embedded
 /** Operations that return 501 have no example. */
 const served = catalogue.filter(({ id }) => !notImplemented.includes(id))
 
-/**
- * Refusals that no client can cause reliably: a disconnect, a race within one request, a concurrent change of the
- * account.
- */
+/** No client can cause these reliably. */
 const unseen = new Set(['REQUEST.MALFORMED', 'REQUEST.TIMEOUT', 'REQUEST.IN_PROGRESS', 'AUTH.PENDING_APPROVAL'])
 
 describe(`the recorded examples (${again})`, () => {

@@ -13,7 +13,7 @@ const isText = (schema: z.ZodType): boolean =>
   toJsonSchema(bankingCatalogue, schema, 'input').type === 'string' &&
   toJsonSchema(bankingCatalogue, schema, 'output').type === 'string'
 
-/** Returns every text field of a request, including those in lists and nested objects. */
+/** Includes lists and nested objects. */
 const textsIn = (name: string, schema: unknown): Field[] => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return textsIn(name, schema.unwrap())
@@ -34,7 +34,7 @@ const patternsOf = ({ pattern, allOf }: JsonObject): Json[] => [
   ...(Array.isArray(allOf) ? allOf.flatMap((each) => (isJsonObject(each) ? patternsOf(each) : [])) : []),
 ]
 
-/** Whether a schema accepts a text. None of the probes has one of the formats. */
+/** None of the probes has one of the formats. */
 const allows = (schema: JsonObject, text: string): boolean =>
   schema.format === undefined &&
   text.length >= Number(schema.minLength ?? 0) &&

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/index.ts'
 import { addMs, type Instant } from '../../src/kernel/index.ts'
-import { insertAuditEntry, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
+import { AuditVerifier, insertAuditEntry, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
 import { hashEntry } from '../../src/platform/audit/seal.ts'
 import { unlinkedEntry } from '../../src/platform/audit/store.ts'
 import { rowsRead } from '../harness/rows-read.ts'
@@ -54,6 +54,32 @@ describe('the audit chain', () => {
     })
     expect(await verifyAuditLog(intercepted)).toEqual({ entriesChecked: 1_204, broken: null })
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_205, broken: null })
+  })
+
+  each('concurrent callers share one verification, which yields to the event loop', async (database) => {
+    let statements = 0
+    let turns = 0
+    const counted = database.withPlugin({
+      transformQuery: ({ node }) => {
+        statements += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    await verifyAuditLog(counted)
+    const ofOneRun = statements
+    const verifier = new AuditVerifier({ database: counted, clock: testClock() })
+    const verdicts = await Promise.all([1, 2, 3].map(() => verifier.verify()))
+    expect([statements, new Set(verdicts).size]).toEqual([2 * ofOneRun, 1])
+    const immediate = (): void => {
+      turns += 1
+      timer = setImmediate(immediate)
+    }
+    let timer = setImmediate(immediate)
+    expect(await verifier.verify()).toMatchObject({ broken: null, checkedAt: expect.any(Number) })
+    clearImmediate(timer)
+    expect(statements).toBe(3 * ofOneRun)
+    expect(turns).toBeGreaterThan(0)
   })
 
   each('the search for unlinked entries does not read the chain', async (database) => {

@@ -17,7 +17,6 @@ const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomn
   return { background, logged }
 }
 
-/** Work that ends when the test opens its gate. */
 const gate = () => {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
@@ -95,7 +94,7 @@ test('run: at most `attempts` attempts, each delay twice the previous one', asyn
   await background.idle()
   const [first = 0, second = 0, third = 0, ...more] = tries
   expect(more).toEqual([])
-  // Measured by this clock, timers can be a millisecond early.
+  // By this clock, a timer can fire a millisecond early.
   expect(second - first).toBeGreaterThan(38)
   expect(third - second).toBeGreaterThan(78)
 })

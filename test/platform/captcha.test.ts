@@ -33,13 +33,13 @@ beforeEach(() => {
   requests = []
 })
 
-/** Redirects to the same service, which then sends the body. */
+/** The same service then sends the body. */
 const redirected =
   (body: string): Respond =>
   (response, { url: path }) =>
     path === '/elsewhere' ? response.end(body) : response.writeHead(307, { location: '/elsewhere' }).end()
 
-/** Sends the body after more white space than the client reads. JSON and a list of lines both allow white space. */
+/** The body is valid, but longer than the client reads. */
 const atLength =
   (body: string, size: number): Respond =>
   (response) => {
@@ -47,7 +47,6 @@ const atLength =
     response.end(`${' \n'.repeat(size / 2)}${body}`)
   }
 
-/** Sends the body after the client's timeout. */
 const afterTimeout =
   (body: string): Respond =>
   async (response) => {

@@ -2,7 +2,13 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { codedFamilies, codes, operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
+import {
+  codedFamilies,
+  codes,
+  catalogue as operations,
+  operatorPermissions,
+  workspacePermissions,
+} from '../../src/contract/index.ts'
 
 import { locales, roleType } from '../../src/kernel/index.ts'
 
@@ -17,6 +23,7 @@ const families = [...codedFamilies.values()]
 const expected = [
   ...codes.map((code) => `refusal.${code}`),
   'refusal.VALIDATION.INVALID_PARAMETER_field',
+  'refusal.STATE.CONFLICT_field',
   ...families.flatMap((family) =>
     family.codes.flatMap((code) => [`coded.${family.name}.${code}.label`, `coded.${family.name}.${code}.description`]),
   ),
@@ -24,15 +31,16 @@ const expected = [
     `permission.${code}.name`,
     `permission.${code}.description`,
   ]),
+  ...operations.filter(({ policy }) => policy.stepUp).map(({ id }) => `purpose.${id}`),
 ]
 
-/** Names that are the same in every language. */
+/** The same in every language. */
 const universal = new Set(['CSV', 'XLSX', 'JSONL'])
 
 describe.each(locales)('the texts in %s', (locale) => {
   const texts = catalogue.get(locale) ?? {}
 
-  test('every code, coded value and permission has a translated text', () => {
+  test('every code, coded value, permission and operation with a step-up has a translated text', () => {
     const missing = expected.filter((key) => !texts[key] || texts[key].trim() !== texts[key])
     const untranslated = locale === 'en' ? [] : Object.keys(english).filter((key) => texts[key] === english[key])
     expect(missing).toEqual([])

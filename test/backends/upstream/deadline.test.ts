@@ -39,12 +39,14 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
     queue: 20,
     breaker: { failures: 100, openMs: 0 },
   })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const refused = await Promise.all(
     Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
   )
   expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
-  // One of the requests can have got its connection in the last millisecond.
+  // One request can get its connection in the last millisecond.
   expect(requests).toBeLessThan(6)
   await upstream.close()
 })
@@ -54,7 +56,9 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts
     if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
   })
   const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const start = performance.now()
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
   expect(performance.now() - start).toBeLessThan(3_000)
@@ -73,13 +77,15 @@ test("a reply in the socket's buffer is read after the process was busy; an unse
     while (performance.now() - start < timeoutMs + 100);
   })
   const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const request = () => upstream.handle(arrivedCall(listTimezones))
   const [first, second] = await Promise.allSettled([request(), request()])
   expect(first).toEqual({ status: 'fulfilled', value: [] })
   expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
   await upstream.close()
-  // The upstream received the request on the only connection before the connection closed.
+  // The upstream received the request before the only connection closed.
   await left.promise
   expect(prompt.requests()).toBe(1)
   await prompt.close()
@@ -96,10 +102,7 @@ test('a request that was not sent before its deadline is not sent at the deadlin
     resume: () => undefined,
   }
   const sent: boolean[] = []
-  /**
-   * An agent that connects in the same turn of the event loop in which the deadline passes. It would send a request
-   * that is not aborted.
-   */
+  /** Connects in the turn in which the deadline passes. Without a check, the request would be sent and not aborted. */
   class Late extends Agent {
     override dispatch(_asked: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       setTimeout(() => {
@@ -119,7 +122,9 @@ test('the time of a stream starts after the queue', async () => {
     (socket) => void setTimeout(() => socket.write(rawResponse('200 OK', {}, 'x')), 150),
   )
   const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   for (const reply of await Promise.all([download(), download()])) {
     expect(reply).toBeInstanceOf(StreamReply)
@@ -134,7 +139,9 @@ test('the call assertion is signed after the queue, so that it has not expired',
   const slow = await startRawUpstream((socket) => void held.push(socket))
   let current = 'an early assertion'
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
-  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   const first = download()
   const second = download()
@@ -158,7 +165,9 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
   const held: Socket[] = []
   const slow = await startRawUpstream((socket) => void held.push(socket))
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   const whole = upstream.handle(arrivedCall(listTimezones))
   const streamed = upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   await expect.poll(() => held).toHaveLength(2)
@@ -177,7 +186,9 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
 test('a failure that opens the breaker is not retried', async () => {
   const failing = await startRawUpstream((socket) => void socket.destroy())
   const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode)
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
+    maxBufferedBytes: 65_536,
+  })
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')
   expect(failing.requests()).toBe(1)
   await upstream.close()
@@ -190,6 +201,7 @@ test('a reply that does not match its schema is an invalid response of the upstr
     async () => 'an assertion',
     createUpstreamMetrics(new Registry()),
     isCode,
+    { maxBufferedBytes: 65_536 },
   )
   expect(upstream.replyError('here')).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
   await upstream.close()

@@ -13,7 +13,7 @@ const openMs = 5_000
 const settings = upstreamAt(url, { concurrency: 2, queue: 1, breaker: { failures: 3, openMs } })
 const refusedAs = 'SYSTEM.UNAVAILABLE'
 
-/** With fake timers, the time of the breaker passes only when a test advances it. */
+/** Fake timers stop the breaker's clock. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -31,7 +31,7 @@ const readMetric = async (name: string): Promise<number | undefined> =>
 
 type Within = (attempt: () => Promise<unknown>) => Promise<unknown>
 
-/** Returns the result of an attempt: the code of its refusal, or `not tried` if it was not started. */
+/** `not tried` if the attempt was not started. */
 const tried = async (attempt: () => Promise<unknown>, within: Within = policies.whole): Promise<string> => {
   const outcome = within(attempt).catch((error: unknown) => {
     if (toUnavailable(error)?.detail.retryAfter === 1) throw new Error('not tried')
@@ -43,7 +43,6 @@ const fails = (code: Code = refusedAs) => Promise.reject(new Refusal(code))
 const responses = () => Promise.reject(new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE'))
 const works = async () => 'done'
 
-/** Returns an attempt that lasts until the test ends it or lets it fail. */
 const lasting = () => {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
   let begun = false

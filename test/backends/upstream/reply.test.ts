@@ -54,10 +54,7 @@ test('409 of an upstream relays no limit', () => {
   expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
 })
 
-/**
- * Returns the result of a reply: its data, or the code of the refusal and whether it counts as a failure of the
- * upstream.
- */
+/** A refusal also shows whether it counts as a failure of the upstream. */
 const resultOf = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
@@ -116,10 +113,29 @@ test.each([
 })
 
 test.each([
-  ['NO.SUCH_CODE', 'status 422, a refusal with a reserved or unknown code'],
-  ['SYSTEM.INTERNAL_ERROR', 'status 422, a refusal with a reserved or unknown code'],
-])('422 %s of an upstream is logged as a refusal without its code', (code, internal) => {
-  expect(detailOf(422, Buffer.from(JSON.stringify(refusing(code)))).internal).toBe(internal)
+  ['NO.SUCH_CODE', 'NO.SUCH_CODE'],
+  ['SYSTEM.INTERNAL_ERROR', 'SYSTEM.INTERNAL_ERROR'],
+  ['not-enough:money', 'not-enough:money'],
+  [4001, '4001'],
+  ['two words', undefined],
+  ['line\nbreak', undefined],
+  ['', undefined],
+  ['A'.repeat(65), undefined],
+  [{ code: 'A' }, undefined],
+  [null, undefined],
+])('422 of an upstream with the code %j is logged with upstreamCode %s', (code, upstreamCode) => {
+  const detail = detailOf(422, Buffer.from(JSON.stringify({ ...refusing(''), code })))
+  expect(detail).toEqual({
+    internal: 'status 422, a refusal with a reserved or unknown code',
+    ...(upstreamCode !== undefined && { upstreamCode }),
+  })
+})
+
+test('503 of an upstream with an unknown code is logged with it', () => {
+  expect(detailOf(503, Buffer.from(JSON.stringify(refusing('MAINTENANCE'))))).toMatchObject({
+    internal: 'upstream responded with 503',
+    upstreamCode: 'MAINTENANCE',
+  })
 })
 
 test('503 of an upstream has a Retry-After of one second', () => {

@@ -10,8 +10,11 @@ beforeAll(async () => {
   key = await importSessionKey(raw)
 })
 
-const header = { alg: 'dir', enc: 'A256GCM', kid: 'session', seq: 1 }
+const requestId = 'request'
+const header = { alg: 'dir', enc: 'A256GCM', kid: 'session', msg: 'reply', rid: requestId, seq: 1 }
 const { seq: _, ...unnumbered } = header
+const { rid: _rid, ...unbound } = header
+const { msg: _msg, ...undirected } = header
 
 describe('a channel', () => {
   const channel = (expiresAt = 0, clientHash = 'hash') =>
@@ -24,10 +27,13 @@ describe('a channel', () => {
     ['a reply without a number to a numbered body', unnumbered, 1, false],
     ['a numbered reply to a call without a body', header, null, false],
     ['a reply of another session', { ...header, kid: 'other' }, 1, false],
+    ['a reply to another request', { ...header, rid: 'other' }, 1, false],
+    ['a reply that names no request', unbound, 1, false],
+    ['a request', { ...undirected, htm: 'POST', htu: '/a' }, 1, false],
     ['a reply with another alg', { ...header, alg: 'A256KW' }, 1, false],
     ['a reply with another enc', { ...header, enc: 'A128GCM' }, 1, false],
   ])('opens %s (%j to %s): %s', async (_name, header, seq, opens) => {
-    const reply = channel().open(await encryptJwe(header, key, 'text'), seq)
+    const reply = channel().open(await encryptJwe(header, key, 'text'), { requestId, seq })
     if (opens) expect(await reply).toBe('text')
     else await expect(reply).rejects.toThrow('belongs to another request')
   })
@@ -131,7 +137,7 @@ describe('a sealed payload', () => {
 
   it('opens only with an empty encrypted key and a complete tag', async () => {
     let parts: string[] = []
-    // Search for a tag that ends with zero, because the zero must not be dropped.
+    // The client must keep a final zero byte of the authentication tag.
     for (let ends = false; !ends; ends = /AA$/.test(parts[4] ?? ''))
       parts = (await encryptJwe(header, key, 'text')).split('.')
     expect((await decryptJwe(parts.join('.'), key)).text).toBe('text')

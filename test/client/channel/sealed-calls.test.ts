@@ -2,7 +2,7 @@ import { CompactEncrypt, compactDecrypt, exportSPKI, generateKeyPair } from 'jos
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
 import { decryptJwe, encryptJwe, importSessionKey } from '../../../src/client/channel/jwe.ts'
-import type { Exchange } from '../../../src/client/index.ts'
+import type { HttpExchange } from '../../../src/client/index.ts'
 import { begun, consumer, pair, wallet } from '../fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
@@ -61,7 +61,7 @@ describe('WebCrypto and jose', () => {
   })
 })
 
-/** Returns the gateway's side of the channel, implemented with jose. */
+/** Implemented with jose. */
 const channelSteps = (expiresIn = 600) => {
   const sessions = new Map<string, Uint8Array>()
   const proposals: { clientHash: string; iat: number }[] = []
@@ -84,7 +84,7 @@ const channelSteps = (expiresIn = 600) => {
     await ok({ sessionId, algorithm: 'A256GCM', expiresIn, createdAt: at, expiresAt: at })(seen, response)
   }
   const opened: { header: unknown; body: unknown }[] = []
-  /** Responds with sealed data; `reseal` can corrupt the header of the reply. */
+  /** `reseal` can corrupt the header of the reply. */
   const sealed =
     (data: unknown, reseal: (header: Record<string, unknown>) => Record<string, unknown> = (header) => header): Step =>
     async (seen, response) => {
@@ -97,7 +97,9 @@ const channelSteps = (expiresIn = 600) => {
         opened.push({ header: protectedHeader, body: JSON.parse(text(plaintext)) })
         seq = protectedHeader.seq
       }
-      const header = { alg: 'dir', enc: 'A256GCM', kid: sessionId, ...(seq === undefined ? {} : { seq }) }
+      const rid = seen.headers['x-request-id']
+      const bound = { alg: 'dir', enc: 'A256GCM', kid: sessionId, msg: 'reply', rid }
+      const header = { ...bound, ...(seq === undefined ? {} : { seq }) }
       const payload = await new CompactEncrypt(utf8.encode(JSON.stringify(data)))
         .setProtectedHeader(reseal(header) as { alg: string; enc: string })
         .encrypt(key)
@@ -179,7 +181,7 @@ describe("a client's channel", () => {
   it('overrides the channel headers of a call; onExchange reports that it was sealed', async () => {
     const { script, sealed } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
-    const watched: Exchange[] = []
+    const watched: HttpExchange[] = []
     const client = consumer(gateway.baseUrl, { seal: 'sensitive', onExchange: (exchange) => watched.push(exchange) })
     const headers = { 'X-Secure-Channel-Session-Id': 'another', 'x-secure-channel-reply': 'plain' }
     expect(await client.initiateLogin({ body, headers })).toEqual(begun)
@@ -239,10 +241,12 @@ describe("a client's channel", () => {
       ok(begun),
       sealed(begun, (header) => ({ ...header, seq: 99 })),
       sealed(begun, (header) => ({ ...header, kid: 'other' })),
+      sealed(begun, (header) => ({ ...header, rid: 'other' })),
+      sealed(begun, (header) => ({ ...header, msg: 'request' })),
     ]
     gateway = await scriptedGateway({ ...script, [initiate]: steps })
     const client = consumer(gateway.baseUrl, { seal: 'sensitive' })
-    for (let round = 0; round < 3; round++)
+    for (let round = 0; round < 5; round++)
       await expect(client.initiateLogin({ body })).rejects.toHaveProperty('code', 'CLIENT.INVALID_REPLY')
   })
 

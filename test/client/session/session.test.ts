@@ -15,7 +15,7 @@ const login = {
 }
 const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
 
-/** Serves requests with one of these tokens. */
+/** The gateway accepts only these tokens. */
 const forTokens =
   (...names: string[]): Step =>
   (seen, response) => {
@@ -23,7 +23,6 @@ const forTokens =
     return (known ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(seen, response)
   }
 
-/** Storage that tabs share. */
 const sharedStorage = () => {
   const items = new Map<string, string>()
   return {
@@ -34,10 +33,7 @@ const sharedStorage = () => {
   }
 }
 
-/**
- * Two tabs with one storage. As in browsers, each tab sees its own writes immediately and those of the other tab with a
- * delay.
- */
+/** As in browsers, a tab sees the other tab's writes with a delay. */
 const lateStorages = (lateMs: number) => {
   const views = [sharedStorage(), sharedStorage()]
   return views.map((own) => ({
@@ -90,6 +86,17 @@ describe('sign-in', () => {
     await consumer(gateway.baseUrl).signIn({ ...credentials, mfaMethod: 'OTP' })
     expect(gateway.to('/mfa/send')).toEqual([])
     expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: 'OTP' })
+  })
+
+  it('uses the authenticator of an account that does not offer mailed codes', async () => {
+    const coded = (code: string, value: number) => ({ code, value, label: code, description: code })
+    const offered = [coded('OTP', 10011002), coded('BACKUP_CODE', 10011005)]
+    gateway = await scriptedGateway({ ...login, [`${auth}/login/initiate`]: ok({ ...begun, mfaMethods: offered }) })
+    const code = vi.fn(async () => '123456')
+    await consumer(gateway.baseUrl).signIn({ ...credentials, code })
+    expect(code.mock.calls).toEqual([[null, null]])
+    expect(gateway.to('/mfa/send')).toEqual([])
+    expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: 'OTP', code: '123456' })
   })
 
   it('is rejected for an account that waits for approval', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Storage } from '../../../src/client/index.ts'
-import { consumer, pair, wallet } from '../fixtures.ts'
+import { consumer, pair, transfer, wallet } from '../fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 let gateway: ScriptedGateway
@@ -23,7 +23,7 @@ const signedIn: Step = (seen, response) => {
   return step(seen, response)
 }
 
-/** Creates two tabs and counts the sign-out notifications of each. */
+/** Counts the notifications of each tab. */
 const tabs = (...listeners: ReturnType<typeof vi.fn<() => void>>[]) => {
   const storage = sharedStorage()
   return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
@@ -73,5 +73,83 @@ describe('the end of a shared sign-in', () => {
     await Promise.allSettled([one?.listWallets(), two?.listWallets(), one?.listWallets()])
     expect(gateway.to('/token/refresh')).toHaveLength(1)
     expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+  })
+})
+
+describe('a sign-in of a different account in another tab', () => {
+  const claims = (sub: string) => Buffer.from(JSON.stringify({ sub })).toString('base64url')
+  const pairOf = (account: string, name: string, expiresIn?: number) => ({
+    ...pair(name, expiresIn),
+    accessToken: `e30.${claims(account)}.${name}`,
+  })
+  const elsewhere = { code: 'CLIENT.SIGNED_IN_ELSEWHERE', status: 0 }
+
+  it('makes every call of this tab fail, and nothing is sent', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
+    const [one, two] = tabs(vi.fn(), vi.fn())
+    await one?.session.adopt(pairOf('ada', '1'))
+    expect(await one?.listWallets()).toHaveLength(1)
+    await two?.session.adopt(pairOf('grace', '1'))
+    await expect(one?.listWallets()).rejects.toMatchObject(elsewhere)
+    await expect(one?.socketProtocols()).rejects.toMatchObject(elsewhere)
+    await expect(one?.session.renew(pairOf('ada', '1'))).rejects.toMatchObject(elsewhere)
+    expect(gateway.seen).toHaveLength(1)
+    expect(await two?.listWallets()).toHaveLength(1)
+    await one?.session.adopt(pairOf('ada', '2'))
+    expect(await one?.listWallets()).toHaveLength(1)
+    await expect(two?.listWallets()).rejects.toMatchObject(elsewhere)
+  })
+
+  it('makes a call fail whose token expires soon, instead of sending the old token', async () => {
+    gateway = await scriptedGateway({
+      [wallets]: ok([wallet]),
+      [`${auth}/token/refresh`]: async (seen, response) => {
+        await two?.session.adopt(pairOf('grace', '1'))
+        await ok(pairOf('ada', '2'))(seen, response)
+      },
+    })
+    const [one, two] = tabs(vi.fn(), vi.fn())
+    await one?.session.adopt(pairOf('ada', '1', 0))
+    await expect(one?.listWallets()).rejects.toMatchObject(elsewhere)
+    expect(await two?.session.tokens()).toMatchObject({ accessToken: pairOf('grace', '1').accessToken })
+  })
+
+  it('is not ended by a sign-out in this tab', async () => {
+    gateway = await scriptedGateway({ [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }) })
+    const [one, two] = tabs(vi.fn(), vi.fn())
+    await one?.session.adopt(pairOf('ada', '1'))
+    await two?.session.adopt(pairOf('grace', '1'))
+    await expect(one?.signOut()).rejects.toMatchObject(elsewhere)
+    await expect(one?.session.clear()).rejects.toMatchObject(elsewhere)
+    expect(gateway.seen).toEqual([])
+    expect(await two?.session.tokens()).toMatchObject({ accessToken: pairOf('grace', '1').accessToken })
+  })
+
+  it('stops the retries of a money command, so that they are not sent for the new account', async () => {
+    gateway = await scriptedGateway({
+      'POST /web/v1/consumer/transfer/command/create': async (_, response) => {
+        await two?.session.adopt(pairOf('grace', '1'))
+        response.destroy()
+      },
+    })
+    const [one, two] = tabs(vi.fn(), vi.fn())
+    await one?.session.adopt(pairOf('ada', '1'))
+    await expect(one?.createTransfer({ body: transfer })).rejects.toMatchObject(elsewhere)
+    expect(gateway.seen).toHaveLength(1)
+  })
+
+  it('does not affect a tab of the same account, or one that has signed out itself', async () => {
+    gateway = await scriptedGateway({
+      [wallets]: ok([wallet]),
+      [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }),
+    })
+    const [one, two, three] = tabs(vi.fn(), vi.fn(), vi.fn())
+    await one?.session.adopt(pairOf('ada', '1'))
+    await two?.session.adopt(pairOf('ada', '2'))
+    expect(await one?.listWallets()).toHaveLength(1)
+    await two?.signOut()
+    await three?.session.adopt(pairOf('grace', '1'))
+    expect(await two?.listWallets()).toHaveLength(1)
+    await expect(one?.listWallets()).rejects.toMatchObject(elsewhere)
   })
 })

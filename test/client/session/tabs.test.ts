@@ -6,7 +6,7 @@ import { pair } from '../fixtures.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** Returns a storage with a delay, like that of a database. Writes take longest. */
+/** Delays every access, and delays writes most. */
 const slowStorage = (items = memoryStorage()): Storage => {
   const later = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
   return {
@@ -60,7 +60,7 @@ describe('a write of another tab', () => {
 })
 
 describe('the lock', () => {
-  /** Returns the clients that had the lock, in order, and whether each waited for another one. */
+  /** The holders of the lock in order, and whether each one waited. */
   const holders = async (locks: ReturnType<typeof createTabLock>[]) => {
     const seen: string[] = []
     await Promise.all(

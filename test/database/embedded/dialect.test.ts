@@ -157,7 +157,7 @@ describe('a transaction', () => {
       }),
     ).rejects.toThrow('before anything')
     await database.updateTable('things').set({ n: 9 }).execute()
-    // A transaction that were still open would have an id since the update.
+    // An open transaction would have an id since the update.
     const { rows } = await sql<{ number: string | null }>`
       SELECT pg_current_xact_id_if_assigned()::text AS number`.execute(database)
     expect(rows).toEqual([{ number: null }])
@@ -196,7 +196,7 @@ describe('a transaction', () => {
       })
     const readAt = async (turn: number) => {
       const { n = -1 } = (await all())[0] ?? {}
-      // A statement sees all earlier transactions and no later one.
+      // A statement sees all earlier transactions and no later ones.
       expect(n).toBe(turn)
     }
     const turns = Array.from({ length: 200 }, (_, turn) => turn)

@@ -14,13 +14,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const fsync = fs.fsyncSync
 afterEach(() => replaceFsync(fsync))
 
-/** Modules that import `fsyncSync` from node:fs get it, too. */
+/** Affects modules that import it from node:fs, too. */
 function replaceFsync(replacement: typeof fsync): void {
   fs.fsyncSync = replacement
   syncBuiltinESMExports()
 }
 
-/** Calls `observe` with each path before it is flushed. */
 const onFsync = (observe: (path: string) => void): void =>
   replaceFsync((descriptor) => {
     observe(readlinkSync(`/proc/self/fd/${descriptor}`))
@@ -34,7 +33,7 @@ const open = async (name: string, isDurable: boolean) => {
   return store
 }
 
-/** Counts the flushes of the write-ahead log during some work, and those after which it contained a text. */
+/** Counts log flushes, and those after which the log contained a text. */
 const walFlushes = async (text: string, work: () => Promise<unknown>) => {
   const flushed = { all: 0, withText: 0 }
   onFsync((path) => {

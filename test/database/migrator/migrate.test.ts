@@ -3,10 +3,11 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
 import { type SchemaOwner, sqlMigration } from '../../../src/database/migrator/migration.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
-// The server detects a deadlock before the migration gives up waiting for the lock.
+// The server detects the deadlock before the migration gives up waiting.
 const server = await emptyPostgres({ deadlock_timeout: '100ms' })
 afterAll(() => server?.stop())
 
@@ -25,7 +26,7 @@ const grown = (owner: SchemaOwner, ...added: SchemaOwner['migrations']): SchemaO
   migrations: [...owner.migrations, ...added],
 })
 
-describe.skipIf(!server)('migrate', () => {
+describe('migrate', needsPostgres(server), () => {
   let store: OpenDatabase
   const other = new Client({ connectionString: server?.url ?? '' })
   beforeAll(async () => {
@@ -91,7 +92,7 @@ describe.skipIf(!server)('migrate', () => {
         'ALTER TABLE loans ADD COLUMN amount integer',
       ]),
     )
-    // One of the two must give way; with this timeout it is not the request.
+    // The other transaction waits longer, so the server aborts the migration.
     await other.query("SET deadlock_timeout = '1h'")
     await other.query('BEGIN')
     await other.query('LOCK TABLE loans IN ROW EXCLUSIVE MODE')

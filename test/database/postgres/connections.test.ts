@@ -8,6 +8,7 @@ import { isDatabaseUnavailable, sqlState } from '../../../src/database/errors.ts
 import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
 import { openPool } from '../../../src/database/postgres/pool.ts'
 import { acquireSingletonLock } from '../../../src/database/postgres/singleton-lock.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { startRelay } from '../../harness/relay.ts'
@@ -36,21 +37,25 @@ const connectDirectly = async (): Promise<Client> => {
   return client
 }
 
-test.skipIf(!server)('a silent connection: its request fails, and the next one gets a new connection', async () => {
-  const url = new URL(server?.url ?? '')
-  const relay = await startRelay(Number(url.port))
-  url.host = `127.0.0.1:${relay.port}`
-  const store = await open(url.href)
-  const query = () => sql<{ n: number }>`SELECT 1 AS n`.execute(store.database)
-  await query()
-  relay.silence()
-  expect(isDatabaseUnavailable(await failure(query()))).toBe(true)
-  expect((await query()).rows).toEqual([{ n: 1 }])
-  await store.close()
-  await relay.close()
-})
+test(
+  'a silent connection: its request fails, and the next one gets a new connection',
+  needsPostgres(server),
+  async () => {
+    const url = new URL(server?.url ?? '')
+    const relay = await startRelay(Number(url.port))
+    url.host = `127.0.0.1:${relay.port}`
+    const store = await open(url.href)
+    const query = () => sql<{ n: number }>`SELECT 1 AS n`.execute(store.database)
+    await query()
+    relay.silence()
+    expect(isDatabaseUnavailable(await failure(query()))).toBe(true)
+    expect((await query()).rows).toEqual([{ n: 1 }])
+    await store.close()
+    await relay.close()
+  },
+)
 
-test.skipIf(!server)('concurrent queries: share poolSize connections and all succeed', async () => {
+test('concurrent queries: share poolSize connections and all succeed', needsPostgres(server), async () => {
   const store = await open(server?.url ?? '', 3)
   const query = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.02)`.execute(store.database)
   const results = await Promise.all(Array.from({ length: 12 }, query))
@@ -58,8 +63,9 @@ test.skipIf(!server)('concurrent queries: share poolSize connections and all suc
   await store.close()
 })
 
-test.skipIf(!server)(
+test(
   'an exhausted pool: the caller counts as waiting, and its error names database.poolSize',
+  needsPostgres(server),
   async () => {
     const store = await open(server?.url ?? '', 1, 1_000)
     const [acquired, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -76,7 +82,7 @@ test.skipIf(!server)(
     expect(error).toMatchObject({ message: 'no connection to PostgreSQL became free in time (database.poolSize)' })
     release.resolve()
     await holding
-    // A caller that gets an idle connection does not count as waiting.
+    // A caller that gets an idle connection does not wait.
     const served = sql`SELECT 1`.execute(store.database)
     expect(store.waiting()).toBe(0)
     await served
@@ -87,7 +93,7 @@ test.skipIf(!server)(
 test('a server that requires unknown credentials: the connection is closed', async () => {
   const closed = Promise.withResolvers<void>()
   const server = createServer((socket) => {
-    // AuthenticationSASL with an unknown mechanism. A server would wait for a minute, and count this connection.
+    // Requests an unknown SASL mechanism. A real server would keep the connection open for a minute.
     socket.once('data', () => socket.write(Buffer.from('R\0\0\0\x0f\0\0\0\x0aOTHER\0\0', 'latin1')))
     socket.on('error', () => undefined).on('close', () => closed.resolve())
   }).listen(0, '127.0.0.1')
@@ -107,10 +113,10 @@ describe.each([
   ['PostgreSQL', server],
   ['PgBouncer in transaction mode', pooler],
 ] as const)('%s', (_, target) => {
-  if (!target) return void test.skip('no server available')
+  if (!target) return void test('a server', needsPostgres(target), () => undefined)
 
   test.each(['COMMIT', 'ROLLBACK'])('a statement after %s on the same connection has a timeout', async (end) => {
-    // Read the setting instead of waiting for the timeout, which would depend on the machine.
+    // Waiting for the timeout would depend on the machine.
     const store = await open(target.url, 1, 20_000, 20_000)
     await store.database.connection().execute(async (one) => {
       const ended = await failure(
@@ -145,7 +151,7 @@ describe.each([
   })
 })
 
-describe.skipIf(!server)('the singleton lock', () => {
+describe('the singleton lock', needsPostgres(server), () => {
   const hold = (states: string[] = []) =>
     acquireSingletonLock({
       url: server?.url ?? '',
@@ -195,7 +201,7 @@ describe.skipIf(!server)('the singleton lock', () => {
     const onChange = (state: string) => void states.push(state)
     const first = await acquireSingletonLock({ url: url.href, connectTimeoutMs: 2_000, maxIdleMs: 1_200, onChange })
     relay.silence()
-    // The silenced connection stays open on the server, which releases its lock by its own timeout.
+    // The server's own timeout then releases the lock.
     await expect.poll(() => states.at(0)).toBe('lost')
     await expect.poll(() => states.at(-1)).toBe('held')
     expect(await first.check()).toBeUndefined()

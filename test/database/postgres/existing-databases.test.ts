@@ -8,6 +8,7 @@ import { startServer } from '../../../src/main.ts'
 import { schemaOwners } from '../../harness/domains.ts'
 
 import { captureLog } from '../../harness/log.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { testSettings } from '../../harness/settings.ts'
@@ -51,7 +52,7 @@ const migrateError = async (url: string): Promise<unknown> => {
   return reasonOf(store.migrate(schemaOwners)).finally(() => store.close())
 }
 
-describe.skipIf(!server)('a database with other defaults', () => {
+describe('a database with other defaults', needsPostgres(server), () => {
   test.each(['LATIN1', 'SQL_ASCII'])('open in %s: refused, because it lacks some scripts', async (encoding) => {
     const name = await createDatabase(`ENCODING '${encoding}' TEMPLATE template0`)
     expect(await reasonOf(open(urlOf(name)))).toContain(`the encoding ${encoding}`)

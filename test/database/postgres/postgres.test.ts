@@ -13,6 +13,7 @@ import { readPage } from '../../../src/database/queries.ts'
 import { addMs } from '../../../src/kernel/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
@@ -37,7 +38,7 @@ const target = (url: string, poolSize = 6) =>
 const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(() => undefined).catch((error: unknown) => error)
 
-test.skipIf(!server)('a server that denies the login: unavailable', async () => {
+test('a server that denies the login: unavailable', needsPostgres(server), async () => {
   const admin = new Client({ connectionString: server?.url })
   await admin.connect()
   await admin.query('CREATE ROLE shut_out LOGIN')
@@ -70,7 +71,7 @@ test('a server that never responds: fails within connectTimeoutMs', async () => 
   silent.close()
 })
 
-test.skipIf(!server)('a broken connection: reported once', async () => {
+test('a broken connection: reported once', needsPostgres(server), async () => {
   const errors: Error[] = []
   const store = await openPostgres({
     ...target(server?.url ?? '', 1),
@@ -87,7 +88,7 @@ test.skipIf(!server)('a broken connection: reported once', async () => {
   await store.close()
 })
 
-test.skipIf(!server)('measureClockSkew: zero within the round trip', async () => {
+test('measureClockSkew: zero within the round trip', needsPostgres(server), async () => {
   const store = await openPostgres(target(server?.url ?? '', 1))
   const differenceAt = (shift: number) =>
     measureClockSkew(store.database, { now: () => addMs(systemClock.now(), shift) })
@@ -97,8 +98,7 @@ test.skipIf(!server)('measureClockSkew: zero within the round trip', async () =>
   await store.close()
 })
 
-describe.skipIf(!server)('a server that has become read-only', () => {
-  /** Returns the backend of each connection in the pool. */
+describe('a server that has become read-only', needsPostgres(server), () => {
   const backends = async (store: Awaited<ReturnType<typeof openPostgres>>) => {
     const work = [1, 2].map(() => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)`)
     const results = await Promise.all(work.map((each) => each.execute(store.database)))
@@ -115,7 +115,7 @@ describe.skipIf(!server)('a server that has become read-only', () => {
     const error = await failure(write(store))
     expect([sqlState(error), isDatabaseUnavailable(error)]).toEqual(['25006', true])
     for (const pid of await backends(store)) expect(before).not.toContain(pid)
-    // Of two concurrent CREATE TABLE one fails, even with IF NOT EXISTS.
+    // Of concurrent CREATE TABLE statements one fails, even with IF NOT EXISTS.
     await write(store)
     await Promise.all([write(store), write(store)])
     await store.close()
@@ -142,7 +142,7 @@ describe.each([
   ['PostgreSQL', server],
   ['PostgreSQL behind PgBouncer in transaction mode', pooler],
 ] as const)('%s', (name, running) => {
-  if (!running) return void test.skip('no server available')
+  if (!running) return void test('a server', needsPostgres(running), () => undefined)
   const { url } = running
   let store: Awaited<ReturnType<typeof openPostgres>>
   const isPooled = name.includes('PgBouncer')

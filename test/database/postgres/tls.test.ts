@@ -13,13 +13,13 @@ const folder = mkdtempSync(join(tmpdir(), 'portico-postgres-tls-'))
 const { file: ca, key, cert } = selfSigned(folder, 'IP:127.0.0.1')
 const connectTimeoutMs = 20_000
 
-/** A server that accepts or declines TLS, and records the next message and how it arrived. */
+/** Accepts or declines TLS, and records how the next message arrived. */
 let server: Server
 let port = 0
 let speaksTls = true
 let received: string[] = []
 
-/** Records whether a message names the user, as a start-up message does, and closes the connection. */
+/** A start-up message names the user. */
 const record = (socket: Socket, transport: string): void =>
   void socket
     .on('error', () => undefined)

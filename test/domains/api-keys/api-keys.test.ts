@@ -2,52 +2,33 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyPermissions } from '../../../src/contract/index.ts'
 import * as contract from '../../../src/domains/api-keys/contract.ts'
-import { type ApiKeys, createApiKeys } from '../../../src/domains/api-keys/index.ts'
+import type { ApiKeys } from '../../../src/domains/api-keys/index.ts'
 import { recordUse } from '../../../src/domains/api-keys/store.ts'
 import {
   type AccountId,
   addMs,
   bizId as asId,
+  days,
   hours,
   minutes,
   type Permission,
-  Refusal,
   toIso,
 } from '../../../src/kernel/index.ts'
-import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
-import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { storedInPlainText } from '../../harness/rows.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World } from '../world.ts'
+import { createTestApiKeys, settings } from './fixture.ts'
 
 let world: World
 let keys: ApiKeys
 let owner: AccountId
 let workspace: string
 let serial = 0
-const settings = { ...accessSettings.apiKeys }
+const mails: string[][] = []
 
 beforeAll(async () => {
   world = await createWorld()
-  keys = createApiKeys({
-    database: world.database,
-    words,
-    ids: systemIds,
-    clock: world.clock,
-    randomness: systemRandomness,
-    digest: createKeyedDigest(new Uint8Array(32)),
-    members: {
-      enter: world.members.enter,
-      assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
-    },
-    permissions: apiKeyPermissions,
-    assertAddressAllowed: async ({ ipWhitelistEnabled }) => {
-      if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')
-    },
-    settings,
-    onError: (error) => {
-      throw error
-    },
-  })
+  keys = createTestApiKeys(world, mails)
 })
 afterAll(() => world.close())
 beforeEach(async () => {
@@ -76,7 +57,7 @@ const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string
 const read = (id: string, within = workspace, as = owner) =>
   world.call(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
 const use = async (token: string, clientIp = '203.0.113.7') => {
-  const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, bypassCache: false })
+  const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientIp })
   if (!authenticated) throw new Error('not an API key')
   return authenticated
 }
@@ -117,9 +98,7 @@ describe('API key', () => {
 
   test('authenticate: ignores a token without the format of a key', () => {
     for (const token of ['', 'eyJhbGciOi.x.y', 'ptk_', `ptk_0123456789ab_${'x'.repeat(42)}`, 'PTK_0123456789ab_x']) {
-      expect(
-        keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '', bypassCache: false }),
-      ).toBeUndefined()
+      expect(keys.authenticate({ token, portal: 'CONSUMER', clientIp: '' })).toBeUndefined()
     }
   })
 
@@ -132,9 +111,8 @@ describe('API key', () => {
     const elsewhere = keys.authenticate({
       token: secret,
       portal: 'SYSTEM',
-      clientHash: '',
+
       clientIp: '',
-      bypassCache: false,
     })
     expect(await refusalOf(Promise.resolve(elsewhere))).toBe('ACCESS.TOKEN_INVALID')
   })
@@ -172,6 +150,30 @@ describe('API key', () => {
     expect(await refusalOf(command('delete', bizId))).toBe('none')
   })
 
+  test('apiKeys.list 200: a maximum lifetime also ends the life of existing keys', async () => {
+    const { bizId, secret, expiresAt } = await create()
+    expect(expiresAt).toBeNull()
+    const end = toIso(addMs(world.clock.now(), hours(1)))
+    world.clock.advance(hours(1) - 1)
+    settings.maxLifeMs = hours(1)
+    const listed = async (apiKeyStatus: string) => {
+      const query = { apiKeyStatus }
+      const { items } = await world.call(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
+      return items.map((key) => key.bizId)
+    }
+    expect([await listed('ACTIVE'), await listed('EXPIRED')]).toEqual([[bizId], []])
+    expect(await refusalOf(use(secret))).toBe('none')
+    world.clock.advance(1)
+    expect([await listed('ACTIVE'), await listed('EXPIRED')]).toEqual([[], [bizId]])
+    expect(await read(bizId)).toMatchObject({ apiKeyStatus: { code: 'EXPIRED' }, expiresAt: end })
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    settings.maxLifeMs = null
+  })
+
+  test('apiKeys: the default maximum lifetime is one year', () => {
+    expect(accessSettings.apiKeys.maxLifeMs).toBe(days(365))
+  })
+
   test('apiKeys.create 400: rejects an expiry beyond the maximum lifetime, which is the default', async () => {
     settings.maxLifeMs = hours(1)
     const latest = new Date(world.clock.now() + hours(1)).toISOString()
@@ -179,7 +181,7 @@ describe('API key', () => {
     expect((await create({ apiKeyName: 'Requested', expiresAt: latest })).expiresAt).toBe(latest)
     const later = new Date(world.clock.now() + hours(1) + 1).toISOString()
     expect(await refusalOf(create({ apiKeyName: 'Later', expiresAt: later }))).toBe('VALIDATION.INVALID_PARAMETER')
-    settings.maxLifeMs = accessSettings.apiKeys.maxLifeMs
+    settings.maxLifeMs = null
   })
 
   test('apiKeys.create 409 STATE.CONFLICT: at most the maximum number of keys, under parallel calls', async () => {
@@ -268,7 +270,7 @@ describe('API key', () => {
     const second = new Date(world.clock.now()).toISOString()
     await use(secret, '203.0.113.9')
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
-    // Another replica writes an earlier use later.
+    // Another replica writes an earlier use after a later one.
     const scope = { workspaceId: asId<'workspace'>(workspace), id: asId<'apiKey'>(bizId) }
     await recordUse(world.database, scope, '203.0.113.10', addMs(world.clock.now(), -1))
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
@@ -350,5 +352,41 @@ describe('API keys of a workspace', () => {
     const clerk = await world.account(`reader${serial}@example.test`)
     await world.join(workspace, clerk, ['api-key:read', 'role:manage', 'file:read'])
     expect(await available(clerk)).toEqual(['api-key:read', 'file:read'])
+  })
+})
+
+describe('operators', () => {
+  const end = async (operation: 'disable' | 'delete', api_key_id: string, as: AccountId) =>
+    world.call(keys.handlers, { disable: contract.disableAnyApiKey, delete: contract.deleteAnyApiKey }[operation], {
+      as: callerOf(as, 'SYSTEM'),
+      params: { api_key_id },
+      body: { reason: 'Found in a public repository' },
+    })
+
+  test('apiKeys.disableAny and deleteAny 200: the key stops working, and its creator gets a mail', async () => {
+    const operator = await world.account(`operator${++serial}@example.test`, 'SYSTEM')
+    const { bizId: id, secret } = await create()
+    expect(await use(secret)).toBeDefined()
+    expect((await end('disable', id, operator)).apiKeyStatus.code).toBe('DISABLED')
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(end('disable', id, operator))).toBe('STATE.CONFLICT')
+    expect((await end('delete', id, operator)).apiKeyStatus.code).toBe('DELETED')
+    expect(await refusalOf(command('enable', id))).toBe('STATE.CONFLICT')
+    const jobs = world.database.selectFrom('jobs').select('payload').where('kind', '=', 'apiKeys.mailEnding')
+    const payloads = (await jobs.execute()).map(({ payload }) => payload)
+    expect(payloads).toMatchObject([{ ending: 'disable' }, { ending: 'delete' }])
+    const facts = { jobId: id, attempt: 1, signal: new AbortController().signal, drop: () => undefined }
+    for (const job of keys.mailJobs) await job.work(payloads[0], facts)
+    expect(mails).toEqual([
+      ['owner@example.test', 'account-decision', expect.stringContaining('Found in a public repository')],
+    ])
+  })
+
+  test('apiKeys.deleteAny 403 and 404: a key of the operator’s own workspace, and an unknown key', async () => {
+    const { bizId: id } = await create()
+    const inside = await world.account(`owner${serial}@example.test`, 'SYSTEM')
+    expect(await refusalOf(end('delete', id, inside))).toBe('ACCESS.PERMISSION_DENIED')
+    const operator = await world.account(`operator${++serial}@example.test`, 'SYSTEM')
+    expect(await refusalOf(end('delete', systemIds.next(), operator))).toBe('RESOURCE.NOT_FOUND')
   })
 })

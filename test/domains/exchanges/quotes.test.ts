@@ -29,6 +29,7 @@ const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', curre
     rates,
     currencies,
     terms,
+    operatorRates: { ttlMs: 86_400_000, band: null },
     expiryMs: 60_000,
   })
   const workspace = await bank.workspace(kind)
@@ -62,7 +63,7 @@ const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', curre
       (await call(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
     exchange: (quoteBizId: string) => refusalOf(call(contract.createExchange, { ...as, body: { quoteBizId } })),
     open,
-    /** Writes an exchange order without the service. Returns `created` or the SQLSTATE. */
+    /** Bypasses the service. Returns `created` or the SQLSTATE. */
     order: async (
       quoteBizId: string,
       changes: { source?: WalletId; figures?: OrderData; workspace?: WorkspaceId } = {},
@@ -152,11 +153,11 @@ test('exchanges.create 200: an account’s last entry is ahead of the clock', as
 
 test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE: insufficient liquidity changes nothing', async () => {
   const { exchange, ledger, quote, status, totals } = await openExchanges(store.database, 'LIVE')
-  await ledger.provideLiquidity([{ minor: 79n, currency: 'EUR' }])
+  await ledger.provideFunds('LIQUIDITY', [{ minor: 79n, currency: 'EUR' }])
   const { quoteBizId } = await quote()
   expect(await exchange(quoteBizId)).toBe('EXCHANGE.RATE_UNAVAILABLE')
   expect([await totals(), await status(quoteBizId)]).toEqual([[100_000n, 0n], 'OPEN'])
-  await ledger.provideLiquidity([{ minor: 80n, currency: 'EUR' }])
+  await ledger.provideFunds('LIQUIDITY', [{ minor: 80n, currency: 'EUR' }])
   expect(await exchange(quoteBizId)).toBe('none')
   expect([await totals(), await status(quoteBizId)]).toEqual([[99_900n, 80n], 'USED'])
   expect(await exchange((await quote()).quoteBizId)).toBe('EXCHANGE.RATE_UNAVAILABLE')

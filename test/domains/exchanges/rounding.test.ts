@@ -14,7 +14,6 @@ const exact = (text: string): Ratio => {
 }
 const terms = { spread: exact('0.005'), feeRate: exact('0.001'), quoteLifeMs: 1_000 }
 
-/** Returns a decimal string of minor units. */
 const decimalOf = (minor: bigint, currency: string): string => {
   const places = exponentOf(currency)
   const text = minor.toString().padStart(places + 1, '0')
@@ -38,13 +37,13 @@ interface QuoteBody {
   fixedSide: 'SOURCE' | 'TARGET'
 }
 
-/** Returns the figures of a request body, its amount parsed as the handler does. */
+/** Parses the amount as the handler does. */
 const figuresOf = (body: QuoteBody, mid: Ratio, exchangeTerms: ExchangeTerms) => {
   const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency
   return computeFigures({ ...body, amount: moneyOf(body.amount, fixedCurrency) }, mid, exchangeTerms)
 }
 
-/** Returns undefined if the amount is less than one minor unit of the other side. */
+/** Undefined if the amount is less than one minor unit of the other currency. */
 const figuresUnlessTooSmall = (body: QuoteBody, mid: Ratio) => {
   try {
     return figuresOf(body, mid, terms)
@@ -64,13 +63,12 @@ test(`exchanges.quote: never more than the exact value, and less by under one un
       const figures = figuresUnlessTooSmall(body, { numerator: rateUnits, denominator: tenTo(6) })
       if (!figures) return
       computed += 1
-      // The value of the source in target units at the customer's rate, as a fraction with the denominator
-      // `denominator`.
+      // In target units at the customer's rate, as a fraction.
       const exactValue = figures.source.minor * rateUnits * 995n * tenTo(exponentOf(target))
       const denominator = tenTo(6) * 1000n * tenTo(exponentOf(source))
       const received = figures.target.minor * denominator
       expect(received <= exactValue).toBe(true)
-      // Rounding costs the customer less than one unit.
+      // Rounding costs the customer less than one minor unit.
       if (fixedSide === 'SOURCE') expect(exactValue - received < denominator).toBe(true)
       else expect(exactValue - received < rateUnits * 995n * tenTo(exponentOf(target))).toBe(true)
       const fee = figures.fee.minor * 1000n

@@ -23,7 +23,7 @@ import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { words } from '../world.ts'
 
-const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal }
+const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined }
 const wallets = 2
 const opening = 40
 
@@ -34,7 +34,7 @@ describe('exports', () => {
   beforeAll(async () => {
     stores = await everyStore()
     directory = await mkdtemp(join(tmpdir(), 'portico-exports-'))
-    blobs = await openBlobs({ kind: 'disk' }, directory)
+    blobs = await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory)
   })
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()))
@@ -122,7 +122,6 @@ describe('exports', () => {
     })
   }
 
-  /** Returns a ledger that calls `between` after each page. */
   const withInterruption = ({ ledger, database }: TestBank, between: () => Promise<void>): Ledger => {
     const afterPage = async <T>(page: T): Promise<T> => {
       await between()
@@ -138,7 +137,7 @@ describe('exports', () => {
     return wrapped
   }
 
-  /** Returns a database whose connection fails right after the commit that completes an export. */
+  /** The connection fails right after the commit that completes an export. */
   const withLostCommitReply = (database: Database): Database => {
     let isCompleting = false
     const failing = database.withPlugin({
@@ -183,7 +182,7 @@ describe('exports', () => {
         expect(new Set(rows.map(({ bizId }) => bizId)).size).toBe(before)
         expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: before })
         if (type === 'TRANSFERS') continue
-        // Both wallets are read from the same snapshot, so incoming and outgoing flows are equal.
+        // A snapshot has equal incoming and outgoing flows.
         const moved = rows.filter(({ flowType }) => flowType === 'TRANSFER')
         const count = (direction: string) => moved.filter((row) => row.direction === direction).length
         expect(count('IN')).toBe(count('OUT'))
@@ -235,7 +234,6 @@ describe('exports', () => {
       await stale.catch(() => undefined)
       expect(await readState(exportId)).toEqual(completed)
       expect(await rowsOf(exportId)).toHaveLength(opening - 1)
-      // A third attempt changes nothing.
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 3 })
       expect(await readState(exportId)).toEqual(completed)
     }

@@ -1,7 +1,7 @@
 import { buffer, text } from 'node:stream/consumers'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
-import { escapeXmlText, formats, neutralizeFormula } from '../../../src/domains/exports/formats.ts'
+import { escapeXmlText, formats, neutralizeFormula, toNumberCell } from '../../../src/domains/exports/formats.ts'
 import { readAllRows } from '../../../src/domains/exports/source.ts'
 import { addMs, toInstant } from '../../../src/kernel/index.ts'
 
@@ -33,6 +33,39 @@ test('XLSX: preserves any text as well-formed XML', async () => {
   }
   const bytes = await buffer(formats.XLSX.write({ columns: ['text'], rows: rows() }))
   expect((await readXlsx(bytes)).sheets[0]?.rows).toEqual([['text'], ...texts.map((text) => [text])])
+})
+
+test.each([
+  ['12.50', 12.5],
+  ['-0.01', -0.01],
+  ['0.00', 0],
+  ['1000', 1_000],
+  ['9999999999999.99', 9_999_999_999_999.99],
+  ['99999999999999.99', '99999999999999.99'],
+  ['999999999999999', 999_999_999_999_999],
+  ['1000000000000000', '1000000000000000'],
+  ['1.500000000000000000', 1.5],
+  ['0.000000000001', 1e-12],
+  ['0.000000000000000001', '0.000000000000000001'],
+  ['', ''],
+])('XLSX: the amount %j is the cell %j', (amount, cell) => {
+  expect(toNumberCell(amount)).toBe(cell)
+})
+
+test('XLSX: amounts are numbers, instants are dates in UTC, and text has no apostrophe', async () => {
+  const large = '123456789012345678.90'
+  async function* rows() {
+    yield { amount: '-1234.50', createdAt: '2026-03-01T09:00:05.123Z', remark: '=1+1', sequence: 7 }
+    yield { amount: large, createdAt: null, remark: '+49 30', sequence: 8 }
+  }
+  const columns = ['amount', 'createdAt', 'remark', 'sequence']
+  const kinds = { amount: 'decimal', createdAt: 'instant' } as const
+  const bytes = await buffer(formats.XLSX.write({ columns, kinds, rows: rows() }))
+  expect((await readXlsx(bytes)).sheets[0]?.rows).toEqual([
+    columns,
+    [-1234.5, new Date('2026-03-01T09:00:05.123Z'), '=1+1', 7],
+    [large, null, '+49 30', 8],
+  ])
 })
 
 test('CSV: quotes line breaks within a cell', async () => {

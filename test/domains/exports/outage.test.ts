@@ -27,13 +27,13 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Returns the result of an export during an outage of the blob store, with the default settings. */
+/** Uses the default settings. */
 const runExportDuring = async (outageMs: number): Promise<{ status: string; tries: number }> => {
   const { database } = store
   await database.deleteFrom('jobs').execute()
   const { clock, ledger, workspace, account } = await createTestBank(database)
   const end = clock.now() + outageMs
-  const stored = await openBlobs({ kind: 'disk' }, directory)
+  const stored = await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory)
   let tries = 0
   const blobs: Blobs = {
     put: (key, bytes) => {
@@ -54,7 +54,13 @@ const runExportDuring = async (outageMs: number): Promise<{ status: string; trie
     inSnapshot: createSnapshotReader({ database, kind: 'embedded' }, clock),
   }
   const { jobs } = createExports({ ...ports, ledger, words, settings: settings.exports })
-  const runner = createJobRunner({ ...ports, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
+  const runner = createJobRunner({
+    ...ports,
+    kinds: jobs,
+    settings: settings.jobs,
+    onFailure: () => undefined,
+    onDropped: () => undefined,
+  })
 
   const [id, accountId, at] = [await workspace(), account(), clock.now()]
   const facts = {

@@ -8,7 +8,7 @@ import { listFlows } from '../../../src/domains/wallets/contract.ts'
 import { listWithdrawals } from '../../../src/domains/withdrawals/contract.ts'
 import { bizId, type Permission } from '../../../src/kernel/index.ts'
 
-/** The operation that reads the same data as each list. */
+/** The operation that reads the same data. */
 const lists = {
   FLOWS: listFlows,
   TRANSFERS: listTransfers,

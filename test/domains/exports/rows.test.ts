@@ -12,7 +12,7 @@ import { words } from '../world.ts'
 const viewer = { workspace: null, words, locale: 'en' } as const
 const completedAt = '2026-03-01T09:00:05.000Z'
 
-/** Returns an order with a distinct value in every field. */
+/** Every field has a distinct value. */
 const createOrder = (orderType: Order['orderType'], [first, status]: [string, string], data: Order['data']): Order => {
   const firstStep = { status: first, at: '2026-03-01T09:00:00.000Z', actorBizId: null, reason: null }
   const [createdAt, updatedAt] = [firstStep.at, completedAt]
@@ -44,6 +44,7 @@ const orders = {
   RECHARGES: createOrder('RECHARGE', ['PENDING_PAYMENT', 'REJECTED'], {
     ...money,
     ...{ channelCode: 'CARD_USD', proofRequired: 'no', expiresAt: completedAt, proofFileBizId: 'file' },
+    ...{ proofSha256: 'ab', externalReference: 'SEPA-1' },
     ...{ cancelReason: 'never mind', rejectReason: 'nothing came' },
   }),
   WITHDRAWALS: createOrder('WITHDRAWAL', ['PROCESSING', 'COMPLETED'], {
@@ -59,17 +60,17 @@ const views: Record<keyof typeof orders, Record<string, unknown>> = {
   WITHDRAWALS: toWithdrawalView(orders.WITHDRAWALS, viewer),
 }
 
-/** Returns the rows of an export that contains only this order. */
 const rowsOf = async (type: keyof typeof orders) => {
   const order = orders[type]
-  const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, workspaceKind: 'LIVE' }] }
+  const maker = { workspaceKind: 'LIVE', workspaceStatus: 'ACTIVE', creatorStatus: 'ACTIVE' } as const
+  const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, ...maker }] }
   const noFilters = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined, asOf: null }
   const request = { workspace: order.workspaceBizId, ...noFilters, now: order.updatedAt }
   const { columns, rows } = createOrderSource(ledger, orderKinds[type], request, 10)
   return { columns, rows: await Array.fromAsync(rows) }
 }
 
-/** Returns the value of a cell. For a coded value, it is the code. */
+/** Returns the code of a coded value. */
 const toCell = (value: unknown): unknown => (isRecord(value) ? value.code : value)
 
 test.each(Object.keys(orders) as (keyof typeof orders)[])(

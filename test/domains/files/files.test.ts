@@ -22,7 +22,9 @@ const purposes = {
   DOCUMENT: { maxBytes: 1_000, types: ['text/plain'] },
   AVATAR: { maxBytes: 1_000, types: ['image/png'] },
 }
-const settings = { purposes, orphanAfterMs: hour, sweepEveryMs: 1_000 }
+const large = { filesPerDay: 1_000, bytesPerDay: 1_000_000, files: 1_000, bytes: 1_000_000 }
+const quotas = { account: large, workspace: large }
+const settings = { purposes, quotas, orphanAfterMs: hour, sweepEveryMs: 1_000 }
 
 const formFor = (purpose: string): Upload => {
   const { headers, body } = encodeMultipart([
@@ -40,7 +42,7 @@ describe('uploads', () => {
   beforeAll(async () => {
     store = await testDatabase()
     directory = await mkdtemp(join(tmpdir(), 'portico-files-'))
-    blobs = await openBlobs({ kind: 'disk' }, directory)
+    blobs = await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory)
     journal = await createTestBank(store.database)
   })
   afterAll(async () => {
@@ -61,12 +63,13 @@ describe('uploads', () => {
   })
   const upload = async (workspace: Awaited<ReturnType<TestBank['workspace']>>, purpose = 'DOCUMENT', changes = {}) =>
     uploadFile(
-      { ...portsOf(changes), purposes, orphanAfterMs: hour },
+      { ...portsOf(changes), purposes, quotas, orphanAfterMs: hour },
       { workspaceId: workspace, form: formFor(purpose) },
       actNow(),
     )
   const files = () => createFiles({ ...portsOf(), clock: journal.clock, words, settings })
-  const sweep = () => files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal })
+  const sweep = () =>
+    files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined })
   const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
   const listUnnamedBlobs = async () =>
     (await store.database.selectFrom('unnamed_blobs').select('blob_key').execute()).map(({ blob_key }) => blob_key)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/domains/invitations/contract.ts'
 import { createInvitations, type InvitationPorts } from '../../../src/domains/invitations/index.ts'
+import { leaveWorkspace } from '../../../src/domains/members/contract.ts'
 import {
   type AccountId,
   days,
@@ -12,7 +13,7 @@ import {
 } from '../../../src/kernel/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../../src/platform/mail/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, type World, words } from '../world.ts'
 
 let world: World
 let outbox: Outbox
@@ -34,6 +35,7 @@ beforeAll(async () => {
   const members: InvitationPorts['members'] = {
     lock: (...call) => memberships.lock(...call),
     assertAccess: (...call) => memberships.assertAccess(...call),
+    assertMayGrant: (...call) => memberships.assertMayGrant(...call),
     accessOf: (...call) => memberships.accessOf(...call),
     add: (...call) => memberships.add(...call),
     find: (...call) => {
@@ -41,13 +43,21 @@ beforeAll(async () => {
       return memberships.find(...call)
     },
   }
-  const ports = { database: world.database, ids: systemIds, members, words }
+  const ports = { database: world.database, ids: systemIds, members, words, stepUpMs }
   const send: Outbox['send'] = async (mail) => {
     if (mailFails) throw new Error('mail server unavailable')
     await outbox.send(mail)
   }
   settings = { ...accessSettings.invitations }
-  handlers = createInvitations({ ...ports, mailer: { send }, portalUrl: 'https://portal.example', settings }).handlers
+  handlers = createInvitations({
+    assertSessionOpen: alwaysOpen,
+    ...ports,
+    notices: world.members.notices,
+    mailer: { send },
+    portalUrl: 'https://portal.example',
+    refusedDomains: [],
+    settings,
+  }).handlers
 })
 afterAll(() => world.close())
 beforeEach(async () => {
@@ -92,7 +102,7 @@ describe('invitations', () => {
     const offer = `さんがワークスペース「Workspace ${serial}」に、ロール「${invitation.roleName}」であなたを招待`
     expect(mail?.text).toContain(offer)
     expect(mail?.text).toContain('招待は 7 日間有効です')
-    expect(mail?.text).toContain('Come in Bcc: x@example.test')
+    expect(mail?.text).toContain('Come in Bcc: x@example[.]test')
     expect(await mine()).toEqual([invitation])
     expect(await listed({ invitationStatus: 'PENDING' })).toEqual([invitation])
 
@@ -324,6 +334,21 @@ describe('permissions and limits', () => {
     expect(await refusalOf(inviteElsewhere(guestEmail, await world.account(`next${serial}@example.test`)))).toBe('none')
     world.clock.advance(hours(23))
     expect(await refusalOf(inviteElsewhere(guestEmail))).toBe('none')
+    Object.assign(settings, accessSettings.invitations)
+  })
+
+  test('invitations.create 429 ACCESS.RATE_LIMITED: counts workspaces that the inviter has left', async () => {
+    settings.maxPerDay = 1
+    const inviter = await world.account(`leaving${serial}@example.test`)
+    const permissions: Permission[] = ['wallet:read', 'invitation:manage']
+    const inviteInto = async (where: string, email: string) => {
+      const body = { email, roleBizId: await world.join(where, inviter, permissions) }
+      return world.call(handlers, contract.createInvitation, { as: inviter, workspace: where, body })
+    }
+    await inviteInto(workspace, guestEmail)
+    await world.call(world.handlers, leaveWorkspace, { as: inviter, workspace })
+    const elsewhere = await world.workspaceOf(await world.account(`elsewhere${serial}@example.test`))
+    expect(await refusalOf(inviteInto(elsewhere, 'second@example.test'))).toBe('ACCESS.RATE_LIMITED')
     Object.assign(settings, accessSettings.invitations)
   })
 

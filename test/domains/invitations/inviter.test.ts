@@ -4,7 +4,7 @@ import { createInvitations } from '../../../src/domains/invitations/index.ts'
 import { leaveWorkspace } from '../../../src/domains/members/contract.ts'
 import { type AccountId, bizId, type HandlerTable, type Permission } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, type World, words } from '../world.ts'
 
 let world: World
 let handlers: HandlerTable
@@ -21,7 +21,18 @@ beforeAll(async () => {
   world = await createWorld()
   const { database } = world
   const mailer = { send: async () => undefined }
-  const ports = { database, ids: systemIds, members: world.members.memberships, mailer, words, portalUrl: '' }
+  const ports = {
+    database,
+    ids: systemIds,
+    members: world.members.memberships,
+    mailer,
+    words,
+    portalUrl: '',
+    refusedDomains: [],
+    notices: world.members.notices,
+    stepUpMs,
+    assertSessionOpen: alwaysOpen,
+  }
   handlers = createInvitations({ ...ports, settings: accessSettings.invitations }).handlers
 })
 afterAll(() => world.close())

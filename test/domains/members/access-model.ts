@@ -1,4 +1,4 @@
-/* A model of the permissions in one workspace. Indexes identify people and roles; role 0 is OWNER. */
+/* The permissions in one workspace. Indexes identify people and roles; role 0 is OWNER. */
 
 import { workspacePermissions } from '../../../src/contract/index.ts'
 import type { Permission } from '../../../src/kernel/index.ts'
@@ -32,18 +32,17 @@ const denied = 'ACCESS.PERMISSION_DENIED'
 const conflict = 'STATE.CONFLICT'
 const unknown = 'RESOURCE.NOT_FOUND'
 
-/** Returns a workspace whose owner is person 0. */
+/** Person 0 is the owner. */
 export const createAccessModel = () => {
   const owners: Role = { isOwner: true, permissions: [] }
   const roles = [owners]
   const members = new Map<number, Member>([[0, { role: owners, limit: null }]])
-  /** Limits of former members. They apply again if the member returns. */
+  /** These limits apply again if the member returns. */
   const formerLimits = new Map<number, Limit>()
-  /** A person has at most one pending invitation. */
   const offers = new Map<number, Offer>()
   let isFrozen = false
 
-  /** Returns the permissions of a person, or null if the person is not a member or cannot enter. */
+  /** Null if the person is not a member or cannot enter. */
   const permissionsOf = (who: number): Set<Permission> | null => {
     const member = members.get(who)
     if (!member || isFrozen || member.limit?.enterable === false) return null
@@ -111,7 +110,7 @@ export const createAccessModel = () => {
     return 'none'
   }
 
-  /** Executes a command. Returns the code of its refusal, or `none`. */
+  /** Returns the code of the refusal, or `none`. */
   const execute = (command: Command): string => {
     const role = 'role' in command ? (roles[command.role] ?? owners) : owners
     switch (command.kind) {

@@ -10,19 +10,28 @@ import { freezeWorkspace, unfreezeWorkspace } from '../../../src/domains/workspa
 import { type AccountId, type HandlerTable, type Permission, Refusal } from '../../../src/kernel/index.ts'
 
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, words } from '../world.ts'
+import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, words } from '../world.ts'
 import { type Command, createAccessModel } from './access-model.ts'
 
 const world = await createWorld()
 afterAll(() => world.close())
 const { database } = world
-const shared = { database, words, ids: systemIds, members: world.members.memberships }
+const { memberships: members, notices } = world.members
+const shared = { database, words, ids: systemIds, members, notices }
 const unbounded = { ...accessSettings.invitations, maxPerDay: 1_000, maxPerDayToAddress: 1_000 }
 const mailer = { send: async () => undefined }
 const handlers: HandlerTable = new Map([
   ...world.handlers,
   ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,
-  ...createInvitations({ ...shared, mailer, portalUrl: '', settings: unbounded }).handlers,
+  ...createInvitations({
+    assertSessionOpen: alwaysOpen,
+    ...shared,
+    mailer,
+    portalUrl: '',
+    refusedDomains: [],
+    stepUpMs,
+    settings: unbounded,
+  }).handlers,
 ])
 const operator = await world.account('operator@example.test', 'SYSTEM')
 
@@ -109,9 +118,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: kind('freeze') }) },
 )
 
-/**
- * The commands create two owners, a member who can only invite and create roles, and a person outside the workspace.
- */
+/** Two owners, a member who can only invite and create roles, and an outsider. */
 const initialCommands: Command[] = [
   { kind: 'create', by: 0, permissions: ['role:manage', 'invitation:manage'] },
   { kind: 'create', by: 0, permissions },

@@ -48,9 +48,17 @@ describe.each(stores)('the last owner on $name', (store) => {
     }
     handlers = new Map([
       ...world.handlers,
-      ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles })
-        .handlers,
-      ...createOperators({ ...shared, ...operatorPorts }).handlers,
+      ...createRoles({
+        ...shared,
+        notices: world.members.notices,
+        permissionTable: permissionTable.workspace,
+        settings: accessSettings.roles,
+      }).handlers,
+      ...createOperators({
+        suspendCredentials: async () => ({}),
+        ...shared,
+        ...operatorPorts,
+      }).handlers,
     ])
     operator = await world.account('operator@example.test', 'SYSTEM')
   })
@@ -59,10 +67,9 @@ describe.each(stores)('the last owner on $name', (store) => {
     workspace: WorkspaceId
     owners: AccountId[]
     clerk: RoleId
-    /** The access of an owner. It was read before the command. */
+    /** Access that was read before the command. */
     access: WorkspaceAccess
   }
-  /** Returns a workspace with several owners, and a role without permissions. */
   const createSharedWorkspace = async (count: number): Promise<Shared> => {
     const owners: AccountId[] = []
     for (let index = 0; index < count; index++) owners.push(await world.account(`racer${++serial}@example.test`))
@@ -176,7 +183,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       expect(await run(target, one)).toBe('none')
     })
 
-    /** Returns the result of the operation during an uncommitted suspension of the other owner. */
+    /** The other owner's suspension is not committed meanwhile. */
     const runDuring = async (suspension: 'committed' | 'rolled back') => {
       const { target, one, other } = await pair()
       let result: Promise<string> | undefined
@@ -184,7 +191,7 @@ describe.each(stores)('the last owner on $name', (store) => {
         const suspended = tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', other)
         await suspended.execute()
         result = run(target, one)
-        // Long enough for an operation to complete if it does not wait for the lock.
+        // Long enough for an operation that does not wait for the lock.
         await Promise.race([result, new Promise((resolve) => setTimeout(resolve, 300))])
         if (suspension === 'rolled back') throw new Error('rolled back')
       })

@@ -8,11 +8,11 @@ import { membershipIn } from '../../../src/domains/members/store.ts'
 import { deleteRole, isInUse } from '../../../src/domains/roles/store.ts'
 import { type AccountId, bizId, type RoleId, toInstant, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
-// PostgreSQL keeps a generic plan after five executions. Autovacuum is off, because it would refresh the statistics at
-// a random time.
+// Autovacuum would refresh the statistics at a random time.
 const server = await emptyPostgres({ plan_cache_mode: 'force_generic_plan', autovacuum: 'off' })
 afterAll(() => server?.stop())
 
@@ -20,7 +20,7 @@ const now = toInstant(Date.UTC(2026, 10, 23))
 const small = { number: 1, members: 100 }
 const large = { number: 2, members: 10_000 }
 
-/** Another index depth or heap page can cost a few blocks. A scan of the large workspace reads more than a hundred. */
+/** Another index depth or heap page costs a few blocks. A scan costs more than a hundred. */
 const slack = 8
 
 const prefixes = { workspace: '01990001', account: '01990002', role: '01990003' }
@@ -31,14 +31,14 @@ const idIn = (kind: keyof typeof prefixes, number: RawBuilder<unknown>) =>
 
 const idsOf = ({ number }: typeof small) => ({
   workspaceId: bizId<'workspace'>(idOf('workspace', number)),
-  // Account 0 of a workspace is its owner; every other member has the second role.
+  // Account 0 is the owner; other members have the second role.
   accountId: bizId<'account'>(idOf('account', number * 100_000 + 50)),
   heldRoleId: bizId<'role'>(idOf('role', number * 10 + 1)),
   unusedRoleId: bizId<'role'>(idOf('role', number * 10 + 2)),
 })
 type Ids = ReturnType<typeof idsOf>
 
-/** Inserts workspaces with three roles each. Skips foreign keys, so accounts need no rows. */
+/** Skips foreign keys, so accounts need no rows. */
 const insertWorkspaces = (database: Database, [first, last]: [number, number], members: number) =>
   database.transaction().execute(async (tx) => {
     const workspaces = sql`generate_series(${first}::int, ${last}::int) AS w`
@@ -61,7 +61,7 @@ const insertWorkspaces = (database: Database, [first, last]: [number, number], m
         FROM ${workspaces}, generate_series(0, ${members - 1}::int) AS n`.execute(tx)
   })
 
-/** Returns the number of blocks of tables and indexes that this transaction has requested so far, cached or not. */
+/** Blocks of tables and indexes, cached or not. */
 const blocksSoFar = async (tx: Tx): Promise<number> => {
   const { rows } = await sql<{ blocks: number }>`
     SELECT sum(pg_stat_get_xact_blocks_fetched(oid))::int AS blocks
@@ -71,10 +71,7 @@ const blocksSoFar = async (tx: Tx): Promise<number> => {
 
 class Rollback extends Error {}
 
-/**
- * Counts the blocks of one execution and rolls it back. An earlier execution fills the catalog caches and creates the
- * plan.
- */
+/** An earlier execution fills the catalog caches and creates the plan. */
 const blocksOf = async (database: Database, work: (tx: Tx) => Promise<unknown>): Promise<number> => {
   const measure = async (): Promise<number> => {
     let blocks = Number.NaN
@@ -98,14 +95,19 @@ const memberOf = (workspaceId: WorkspaceId, accountId: AccountId) => ({ workspac
 
 const operations: [name: string, work: (tx: Tx, ids: Ids) => Promise<unknown>, result: unknown][] = [
   ['membershipIn', async (tx, ids) => (await membershipIn(tx, ids.accountId, ids.workspaceId))?.roleType, 'CUSTOM'],
-  ['setRole', (tx, ids) => setRole(tx, memberOf(ids.workspaceId, ids.accountId), ids.unusedRoleId, now), undefined],
+  [
+    'setRole',
+    (tx, ids) =>
+      setRole(tx, memberOf(ids.workspaceId, ids.accountId), { roleId: ids.unusedRoleId, becomesOwner: false }, now),
+    undefined,
+  ],
   ['removeMembership', (tx, ids) => removeMembership(tx, ids.accountId, ids.workspaceId), undefined],
   ['isInUse of a held role', (tx, ids) => isInUse(tx, roleOf(ids.workspaceId, ids.heldRoleId), now), true],
   ['isInUse of an unused role', (tx, ids) => isInUse(tx, roleOf(ids.workspaceId, ids.unusedRoleId), now), false],
   ['deleteRole', (tx, ids) => deleteRole(tx, roleOf(ids.workspaceId, ids.unusedRoleId)), undefined],
 ]
 
-describe.skipIf(!server)('statements about one member of a workspace on PostgreSQL', () => {
+describe('statements about one member of a workspace on PostgreSQL', needsPostgres(server), () => {
   let store: OpenDatabase
   beforeAll(async () => {
     store = await openDatabase({ ...postgresTarget(server?.url ?? ''), poolSize: 1, statementTimeoutMs: 60_000 })

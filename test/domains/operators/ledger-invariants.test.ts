@@ -8,6 +8,7 @@ import { createLedgerHandlers } from '../../../src/domains/operators/handlers.ts
 import { Ledger } from '../../../src/ledger/ledger.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 import { callerOf, createWorld, type World } from '../world.ts'
 
@@ -40,8 +41,9 @@ afterAll(async () => {
   await server?.stop()
 })
 
-test.skipIf(!server)(
+test(
   'operators.ledgerInvariants 200: no statement timeout, one check for concurrent requests',
+  needsPostgres(server),
   async () => {
     const { database, clock } = world
     const operator = callerOf(await world.account('operator@example.test', 'SYSTEM'), 'SYSTEM')
@@ -53,7 +55,7 @@ test.skipIf(!server)(
     const ledger = new Ledger({ database, clock, ids: systemIds })
     const handlers = createLedgerHandlers({ ledger, clock, withoutTimeouts: withoutTimeouts })
     const check = () => world.call(handlers, contract.checkLedgerInvariants, { as: operator })
-    // Simulates a ledger that takes longer to read than the statement timeout.
+    // Takes longer than the statement timeout.
     const slow = store.withoutTimeouts((database) =>
       database.transaction().execute(async (tx) => {
         await sql`LOCK TABLE ledger_entries IN ACCESS EXCLUSIVE MODE`.execute(tx)

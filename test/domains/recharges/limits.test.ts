@@ -25,11 +25,16 @@ const openRecharges = async ({ database }: TestStore) => {
     ledger,
     clock,
     words,
-    settings: { lifeMs, channels: [card, transfer].map((channel) => ({ ...channel, ...terms, enabled: true })) },
+    settings: {
+      referenceRequired: true,
+      lifeMs,
+      channels: [card, transfer].map((channel) => ({ ...channel, ...terms, enabled: true })),
+    },
     expiryMs: 600_000,
     database,
-    blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
+    blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
     fileOf: async () => undefined,
+    keepAsProof: async () => undefined,
     isProof: () => true,
   })
   const [wallet, as, call] = [await bank.wallet('USD'), bank.account(), handlerCaller([handlers], clock)]
@@ -38,11 +43,9 @@ const openRecharges = async ({ database }: TestStore) => {
   return {
     clock,
     workspace,
-    /** Records withdrawals with the name of this channel. */
     recordWithdrawals: (usageOf: string, minor: bigint) =>
-      sql`INSERT INTO daily_usage VALUES (${workspace}, 'WITHDRAWAL', ${usageOf}, 'USD', ${toIso(clock.now())}, ${minor})`.execute(
-        database,
-      ),
+      sql`INSERT INTO ledger_usage VALUES (gen_random_uuid(), 'WORKSPACE', ${workspace}, ${`WITHDRAWAL ${usageOf}`},
+        'USD', ${workspace}, ${minor}, ${toIso(clock.now())})`.execute(database),
     quote: (amount: string, channelCode?: string) =>
       call(contract.quoteRecharge, { as, workspace, body: body(amount, channelCode) }),
     create: (amount: string) =>
@@ -87,16 +90,20 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
     const { database } = store
     const { bizId } = await fixture.create('100.00')
     const others = [
-      sql`workspace_biz_id, 'WITHDRAWAL', usage_of, currency, day`,
-      sql`workspace_biz_id, order_type, 'BANK', currency, day`,
-      sql`workspace_biz_id, order_type, usage_of, 'EUR', day`,
-      sql`gen_random_uuid(), order_type, usage_of, currency, day`,
-      sql`workspace_biz_id, order_type, usage_of, currency, day - 1`,
+      sql`counted_by, subject, 'WITHDRAWAL CARD', currency, workspace_biz_id, created_at`,
+      sql`counted_by, subject, 'RECHARGE BANK', currency, workspace_biz_id, created_at`,
+      sql`counted_by, subject, usage_of, 'EUR', workspace_biz_id, created_at`,
+      sql`counted_by, gen_random_uuid(), usage_of, currency, gen_random_uuid(), created_at`,
+      sql`counted_by, subject, usage_of, currency, workspace_biz_id, created_at - interval '1 day'`,
     ]
-    const own = sql`workspace_biz_id = ${fixture.workspace} AND (order_type, usage_of, currency) = ('RECHARGE', 'CARD', 'USD')`
+    const own = sql`subject = ${fixture.workspace} AND (counted_by, usage_of, currency) = ('WORKSPACE', 'RECHARGE CARD', 'USD')`
     for (const other of others)
-      await sql`INSERT INTO daily_usage SELECT ${other}, used FROM daily_usage WHERE ${own}`.execute(database)
-    const countFull = async () => (await sql`SELECT FROM daily_usage WHERE used = 10000`.execute(database)).rows.length
+      await sql`INSERT INTO ledger_usage
+        (counted_by, subject, usage_of, currency, workspace_biz_id, created_at, order_biz_id, amount)
+        SELECT ${other}, gen_random_uuid(), amount FROM ledger_usage WHERE ${own}`.execute(database)
+    const countFull = async () =>
+      (await sql`SELECT FROM ledger_usage WHERE counted_by = 'WORKSPACE' AND amount = 10000`.execute(database)).rows
+        .length
     const before = await countFull()
     await fixture.cancel(bizId)
     expect(await countFull()).toBe(before - 1)

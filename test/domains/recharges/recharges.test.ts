@@ -4,6 +4,7 @@ import * as contract from '../../../src/domains/recharges/contract.ts'
 import { createRecharges } from '../../../src/domains/recharges/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { confirmation } from '../../harness/confirmation.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
@@ -11,10 +12,11 @@ import { refusalOf, words } from '../world.ts'
 
 const cancelReason = { cancelReason: 'changed my mind' }
 const reason = { reason: 'no such payment' }
+const pdfFile = { key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1 }
 
 describe('recharges', () => {
   const lifeMs = 60_000
-  const openRecharges = async () => {
+  const openRecharges = async (referenceRequired = true) => {
     const { database, close } = await testDatabase()
     const bank = await createTestBank(database)
     const { ledger, clock } = bank
@@ -34,11 +36,12 @@ describe('recharges', () => {
       ledger,
       clock,
       words,
-      settings: { lifeMs, channels: [channel] },
+      settings: { lifeMs, referenceRequired, channels: [channel] },
       expiryMs: 1_000,
       database,
-      blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
-      fileOf: async () => ({ key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1, sha256: '' }),
+      blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
+      fileOf: async (_, file) => ({ ...pdfFile, sha256: file }),
+      keepAsProof: async (_tx, _, file) => ({ ...pdfFile, sha256: file }),
       isProof: () => true,
     })
     const wallet = await bank.wallet('USD')
@@ -58,21 +61,22 @@ describe('recharges', () => {
       body: { walletBizId: fixture.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
     })
   const paramsOf = (id: string) => ({ params: { recharge_id: id } })
-  const runJob = () => fixture.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
+  const runJob = () =>
+    fixture.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal, drop: () => undefined })
 
   test('recharges.confirm, reject 403 ACCESS.PERMISSION_DENIED: own recharge', async () => {
     const { bizId } = await create()
-    expect(await refusalOf(fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }))).toBe(
-      'ACCESS.PERMISSION_DENIED',
-    )
+    expect(
+      await refusalOf(fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId), body: confirmation() })),
+    ).toBe('ACCESS.PERMISSION_DENIED')
     const body = { fileBizId: systemIds.next() }
     await fixture.call(contract.submitRechargeProof, { ...as(), ...paramsOf(bizId), body })
     for (const refused of [
-      fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }),
+      fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId), body: confirmation() }),
       fixture.call(contract.rejectRecharge, { as: maker, ...paramsOf(bizId), body: reason }),
     ])
       expect(await refusalOf(refused)).toBe('ACCESS.PERMISSION_DENIED')
-    await fixture.call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId) })
+    await fixture.call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId), body: confirmation() })
     expect(await fixture.available(fixture.wallet)).toBe('10.00')
   })
 
@@ -106,7 +110,7 @@ describe('recharges', () => {
     for (const refused of [
       call(contract.cancelRecharge, { ...as(), ...paramsOf(first.bizId), body: cancelReason }),
       call(contract.submitRechargeProof, { ...as(), ...paramsOf(first.bizId), body }),
-      call(contract.confirmRecharge, { as: checker, ...paramsOf(first.bizId) }),
+      call(contract.confirmRecharge, { as: checker, ...paramsOf(first.bizId), body: confirmation() }),
     ])
       expect(await refusalOf(refused)).toBe('STATE.CONFLICT')
     expect(await create(requestId)).toEqual(first)
@@ -117,12 +121,25 @@ describe('recharges', () => {
     await runJob()
     const afterJob = await read()
     expect(afterJob).toMatchObject({ version: 2, rechargeStatus: { code: 'EXPIRED' } })
-    // The job records `expiresAt` as the time of the expiry, and not the time at which it runs.
+    // The expiry is at `expiresAt`, not when the job runs.
     expect(afterJob.statusHistory).toEqual(beforeJob.statusHistory)
     expect(afterJob.updatedAt).toBe(beforeJob.updatedAt)
     expect(await lastChanged()).toMatchObject({ bizId: later.bizId })
     expect(await listed('EXPIRED')).toEqual([first.bizId])
     expect((await read(withProof.bizId)).rechargeStatus.code).toBe('PROOF_SUBMITTED')
     expect(await fixture.ledger.verifyLedger()).toBeNull()
+  })
+
+  test('recharges.confirm 200 without a reference: money.recharge.referenceRequired is false', async () => {
+    const { wallet, call, close } = await openRecharges(false)
+    const body = { walletBizId: wallet.id, channelCode: 'TOKEN', amount: '10.00' }
+    const confirm = async (sent?: object) => {
+      const { bizId } = await call(contract.createRecharge, { as: maker, workspace: wallet.workspace, body })
+      return call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId), ...(sent && { body: sent }) })
+    }
+    for (const sent of [undefined, {}]) expect((await confirm(sent)).externalReference).toBeNull()
+    await confirm(confirmation('R-1'))
+    expect(await refusalOf(confirm(confirmation('R-1')))).toBe('STATE.CONFLICT')
+    await close()
   })
 })

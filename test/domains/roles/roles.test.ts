@@ -27,6 +27,7 @@ const settings = { ...accessSettings.roles }
 beforeAll(async () => {
   world = await createWorld()
   handlers = createRoles({
+    notices: world.members.notices,
     database: world.database,
     words,
     ids: systemIds,

@@ -1,13 +1,22 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { collectLedgerTypes } from '../../../src/contract/ledger-types.ts'
 import * as contract from '../../../src/domains/sandbox/contract.ts'
 import { createSandbox, type Sandbox } from '../../../src/domains/sandbox/index.ts'
 import { createTransfers } from '../../../src/domains/transfers/index.ts'
-import { type AccountId, formatMoney, type HandlerTable, type WalletId } from '../../../src/kernel/index.ts'
+import {
+  type AccountId,
+  formatMoney,
+  type HandlerTable,
+  type OrderId,
+  type WalletId,
+} from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
+import type { OrderType } from '../../../src/ledger/contract.ts'
+import * as ledgerContract from '../../../src/ledger/contract.ts'
 import { Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createWorld, refusalOf, type World, words } from '../world.ts'
+import { createWorld, refusalOf, unlimitedPayouts, type World, words } from '../world.ts'
 
 let world: World
 let ports: LedgerPorts
@@ -27,7 +36,13 @@ beforeAll(async () => {
     cleanedWorkspaces.push(workspaceId)
   }
   sandbox = createSandbox({ database, ledger, members: world.members.memberships, cleaners: [clean] })
-  transfers = createTransfers({ ledger, words, approvalThreshold: { USD: '5000.00' }, fixedFee: {} }).handlers
+  transfers = createTransfers({
+    ledger,
+    words,
+    approvalThreshold: { USD: '5000.00' },
+    fixedFee: {},
+    ...unlimitedPayouts,
+  }).handlers
   owner = await world.account('owner@example.test')
 })
 afterAll(() => world.close())
@@ -78,13 +93,14 @@ const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
   const workspace = { id: workspaceId }
   return handler?.({ ...facts, body, idempotency, caller, workspace, params: {}, query: {} } as never)
 }
-/**
- * How a reset treats each table with workspace data. Add new tables here, and delete their rows in `onSandboxReset`.
- */
+/** Add each new table with workspace data, and delete its rows in `onSandboxReset`. */
 const tablesByTreatment = {
-  deleted: ['daily_usage', 'exchange_quotes', 'exports', 'files', 'withdrawal_channels'],
+  deleted: [
+    ...['exchange_quotes', 'exports', 'files', 'ledger_usage', 'recharge_proofs', 'recharge_references'],
+    'withdrawal_channels',
+  ],
   history: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
-  members: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'roles'],
+  members: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'operator_proposals', 'roles'],
 }
 const reset = (workspace: string, as = owner) => world.call(sandbox.handlers, contract.resetSandbox, { as, workspace })
 
@@ -142,6 +158,30 @@ describe('sandbox', () => {
     expect((await ledger.listWallets(workspace)).map(({ bizId }) => bizId)).not.toContain(wallet)
   })
 
+  test('sandbox.reset 200: cancels open orders of a type that a domain declares, and leaves ended ones', async () => {
+    const ledgerTypes = { orders: { RENTAL: { prefix: 'RNT', open: ['BOOKED'], final: ['RETURNED', 'CANCELLED'] } } }
+    const types = collectLedgerTypes({ ledger: ledgerContract, rentals: { ledgerTypes } })
+    const rentals = new Ledger({ ...ports, types })
+    await rentals.registerTypes()
+    const { workspaceId: workspace, main: wallet } = await open('SANDBOX')
+    const party = { label: 'source', wallet, workspace, currency: 'USD', active: true, currencyField: 'currency' }
+    // This program's types lack the order type.
+    const type = 'RENTAL' as OrderType
+    const book = (status: string) =>
+      rentals.execute({
+        actor: owner,
+        parties: [party],
+        create: { workspace, type, data: {}, steps: [{ status }] },
+        ...(status === 'BOOKED' && { holds: [{ account: 'source', amount: 500n }] }),
+      })
+    const [booked, returned] = [await book('BOOKED'), await book('RETURNED')]
+    await reset(workspace)
+    const statusOf = async ({ bizId: id }: { bizId: OrderId }) =>
+      (await rentals.readOrder({ id, type, workspace })).status
+    expect([await statusOf(booked), await statusOf(returned)]).toEqual(['CANCELLED', 'RETURNED'])
+    expect(await ledger.verifyLedger()).toBeNull()
+  })
+
   test('sandbox.reset 200: restores frozen wallets, leaves closed ones unchanged', async () => {
     const opened = await open('SANDBOX')
     const { workspaceId: workspace, main, spare } = opened
@@ -167,7 +207,7 @@ describe('sandbox', () => {
   test('sandbox.reset 200: a recharge past its expiry is EXPIRED', async () => {
     const { workspaceId, main } = await open('SANDBOX')
     const expiresAt = new Date(world.clock.now() + 1_000).toISOString()
-    const figures = { amount: '1000', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
+    const figures = { amount: '1000', currency: 'USD' }
     const announce = async (data: Record<string, string | null>) =>
       (
         await ledger.execute({

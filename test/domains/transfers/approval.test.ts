@@ -4,8 +4,8 @@ import { createOrderSource, orderKinds } from '../../../src/domains/exports/orde
 
 import * as contract from '../../../src/domains/transfers/contract.ts'
 import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../../src/kernel/index.ts'
+import type { OrderType } from '../../../src/ledger/contract.ts'
 import type { Party } from '../../../src/ledger/index.ts'
-import type { OrderType } from '../../../src/ledger/schema/tables.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
@@ -81,6 +81,42 @@ describe.each(stores)('approval of transfers on $name', ({ database }) => {
     expect(rejected.statusHistory.at(-1)).toMatchObject({ actorBizId: checker, reason: 'looks wrong' })
     expect(await bank.available(wallets[0])).toBe('51.00')
     expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
+  })
+
+  const setStatus = (workspace: WorkspaceId, workspace_status: 'ACTIVE' | 'FROZEN') =>
+    database.updateTable('workspaces').set({ workspace_status }).where('biz_id', '=', workspace).execute()
+
+  test('transfers.approve 409 STATE.CONFLICT: the sending or the receiving workspace is frozen', async () => {
+    const wallets = await pair('51.00')
+    const { bizId } = await transfer(wallets, '50.00')
+    for (const { workspace } of wallets) {
+      await setStatus(workspace, 'FROZEN')
+      expect(await refusalOf(approve(bizId))).toBe('STATE.CONFLICT')
+      await setStatus(workspace, 'ACTIVE')
+    }
+    expect((await approve(bizId)).transferStatus.code).toBe('COMPLETED')
+  })
+
+  test('transfers.create 422 WALLET.NOT_ACTIVE: the receiving workspace is frozen', async () => {
+    const wallets = await pair('60.00')
+    await setStatus(wallets[1].workspace, 'FROZEN')
+    for (const amount of ['1.00', '50.00']) expect(await refusalOf(transfer(wallets, amount))).toBe('WALLET.NOT_ACTIVE')
+    expect(await bank.available(wallets[0])).toBe('60.00')
+    await setStatus(wallets[1].workspace, 'ACTIVE')
+    expect(await refusalOf(transfer(wallets, '1.00'))).toBe('none')
+  })
+
+  test('transfers.approve 409 STATE.CONFLICT: waits for a concurrent freeze of the receiving workspace', async () => {
+    const wallets = await pair('51.00')
+    const { bizId } = await transfer(wallets, '50.00')
+    let approved: Promise<string> = Promise.resolve('')
+    await database.transaction().execute(async (tx) => {
+      const target = tx.updateTable('workspaces').where('biz_id', '=', wallets[1].workspace)
+      await target.set({ workspace_status: 'FROZEN' }).execute()
+      approved = refusalOf(approve(bizId))
+      await pause(100)
+    })
+    expect(await approved).toBe('STATE.CONFLICT')
   })
 
   const exported = async (workspace: WorkspaceId, asOf: Instant | null): Promise<unknown[]> => {

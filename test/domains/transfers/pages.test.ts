@@ -22,7 +22,7 @@ const transferStep = fc.record({
   to: walletIndex,
   amount: fc.constantFrom('1', '500'),
   decision: fc.constantFrom('approve' as const, 'reject' as const, 'none' as const),
-  // Most pauses are zero, because orders of the same instant need a stable order, too.
+  // Orders of the same instant need a stable order, too.
   pause: fc.constantFrom(0, 0, 0, 1),
 })
 const listQuery = fc.record({
@@ -53,7 +53,7 @@ interface Paged<T> {
   pagination: { totalRecords: number; hasNext: boolean }
 }
 
-/** Reads all pages of a list. Expects the same total on each. */
+/** Expects the same total on each page. */
 const everyPage = async <T>(total: number, read: (currentPage: string) => Promise<Paged<T>>): Promise<T[]> => {
   const found: T[] = []
   for (let page = 1, isMore = true; isMore; page++) {
@@ -72,7 +72,7 @@ const summaryOf = ({ bizId, version, updatedAt, transferStatus }: Order) => [
   transferStatus.code,
 ]
 
-/** Returns the expected list: the workspace's own orders, and the completed orders that it received. */
+/** The workspace's own orders, and completed ones that it received. */
 const expectedOrders = (orders: readonly Order[], mine: string, { sortBy, sortOrder, transferStatus }: ListQuery) => {
   const key = (order: Order): string => `${order[sortBy]} ${order.bizId}`
   const sorted = orders

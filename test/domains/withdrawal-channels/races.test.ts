@@ -7,11 +7,12 @@ import * as contract from '../../../src/domains/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { alwaysOpen, refusalOf, unlimitedPayouts, words } from '../world.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
@@ -21,23 +22,34 @@ const setUp = async ({ database }: TestStore) => {
   const { ledger, clock } = journal
   const key = Buffer.alloc(32, 7)
   const channels = createWithdrawalChannels({
+    assertSessionOpen: alwaysOpen,
+    notices: { queue: async () => undefined },
     ...{ database, ledger, clock, ids: systemIds, words },
-    secretBox: createSecretBox(key, systemRandomness),
-    digest: createKeyedDigest(key),
-    members: { assertAccess: async () => undefined },
+    secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
+    digest: createKeyedDigest({ current: key, previous: [] }),
+    members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
     maxPerWorkspace: 20,
+    suspendYoungerThanMs: 259_200_000,
     isCountry: () => true,
   })
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0' }
   const payouts = [{ ...terms, channelType: 'BANK' as const }]
-  const { handlers } = createWithdrawals({ ledger, words, payouts, channelOf: channels.channelOf })
+  const { handlers } = createWithdrawals({
+    ...unlimitedPayouts,
+    notices: { queue: async () => undefined },
+    database,
+    ledger,
+    words,
+    payouts,
+    channelOf: channels.channelOf,
+  })
   const call = handlerCaller([channels.handlers, handlers], clock)
   const [maker, checker] = [journal.account(), journal.account()]
   const wallet = await journal.wallet('USD', '100.00')
   const mine = { as: maker, workspace: wallet.workspace }
   const inputFor = (withdrawal_channel_id: string) => ({ as: checker, params: { withdrawal_channel_id } })
 
-  /** Returns the result of an operation that starts during an uncommitted status change of the channel. */
+  /** The operation starts during an uncommitted status change of the channel. */
   const duringStatusChange = async (
     channel: string,
     status: string,
@@ -66,7 +78,7 @@ const setUp = async ({ database }: TestStore) => {
   }
 }
 
-describe.skipIf(!store)('concurrent status change of a withdrawal channel, on PostgreSQL', () => {
+describe('concurrent status change of a withdrawal channel, on PostgreSQL', needsPostgres(store), () => {
   const world = store && setUp(store)
   const context = () => world ?? Promise.reject(new Error('no store'))
 

@@ -10,11 +10,12 @@ import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
+import { confirmation } from '../../harness/confirmation.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { alwaysOpen, refusalOf, unlimitedPayouts, words } from '../world.ts'
 import { dayMs, funds, lifeMs, type Order, WalletModel } from './money-model.ts'
 
 const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
@@ -22,14 +23,17 @@ const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 1
 const { database, close } = await testDatabase()
 afterAll(close)
 const { clock, ledger, wallet } = await createTestBank(database)
-const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
+const checker = systemIds.next<'account'>()
 const key = Buffer.alloc(32, 7)
 const channels = createWithdrawalChannels({
+  assertSessionOpen: alwaysOpen,
+  notices: { queue: async () => undefined },
   ...{ database, ledger, clock, words, ids: systemIds },
-  secretBox: createSecretBox(key, systemRandomness),
-  digest: createKeyedDigest(key),
-  members: { assertAccess: async () => undefined },
+  secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
+  digest: createKeyedDigest({ current: key, previous: [] }),
+  members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
   maxPerWorkspace: 1,
+  suspendYoungerThanMs: 259_200_000,
   isCountry: () => true,
 })
 const terms = { currency: 'USD', minAmount: '1.00', maxAmount: '100.00', feeRate: '0' }
@@ -38,33 +42,47 @@ const rechargeChannel = {
   ...{ ...terms, dailyMax: '250.00', fixedFee: '0.30', feeRate: '0.029' },
 }
 const rechargeDomain = createRecharges({
-  ...{ database, ledger, clock, words, settings: { lifeMs, channels: [rechargeChannel] }, expiryMs: 1_000 },
-  blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
+  ...{ database, ledger, clock, words, settings: { lifeMs, referenceRequired: true, channels: [rechargeChannel] } },
+  expiryMs: 1_000,
+  blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
   fileOf: async () => undefined,
+  keepAsProof: async () => undefined,
   isProof: () => true,
 })
 const withdrawalDomain = createWithdrawals({
-  ...{ ledger, words, channelOf: channels.channelOf },
+  notices: { queue: async () => undefined },
+  database,
+  ...{ ...unlimitedPayouts, ledger, words, channelOf: channels.channelOf },
   payouts: [{ ...terms, channelType: 'BANK', dailyMax: '150.00', fixedFee: '0.00' }],
 })
 const call = handlerCaller([channels.handlers, rechargeDomain.handlers, withdrawalDomain.handlers], clock)
 
+/** The person and the account have no other orders. */
 const openWallet = async () => {
+  const maker = systemIds.next<'account'>()
   const { id, workspace } = await wallet('USD', inDollars(funds))
-  const { bizId } = await call(createWithdrawalChannel, { as: maker, workspace, body: payoutAccount({}) })
+  const { bizId } = await call(createWithdrawalChannel, {
+    as: maker,
+    workspace,
+    body: payoutAccount({ accountNumber: maker }),
+  })
   await call(verifyWithdrawalChannel, { as: checker, params: { withdrawal_channel_id: bizId } })
-  return { id, workspace, channel: bizId }
+  return { id, maker, workspace, channel: bizId }
 }
 
 type OpenedWallet = Awaited<ReturnType<typeof openWallet>>
 const runExpiryJob = () =>
-  rechargeDomain.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
+  rechargeDomain.jobs[0]?.work(null, {
+    jobId: 'x',
+    attempt: 1,
+    signal: new AbortController().signal,
+    drop: () => undefined,
+  })
 
 const rechargeParams = (recharge_id: string) => ({ params: { recharge_id } })
 const withdrawalParams = (withdrawal_id: string) => ({ params: { withdrawal_id } })
 const reason = { reason: 'no' }
 
-/** The status changes of orders: type of order, and the statuses before and after. */
 const moves = {
   cancel: { type: 'recharge', from: 'PENDING_PAYMENT', to: 'CANCELLED' },
   confirm: { type: 'recharge', from: 'PENDING_PAYMENT', to: 'COMPLETED' },
@@ -76,13 +94,13 @@ const moves = {
 } as const
 type Move = keyof typeof moves
 
-const send = (move: Move, id: string, workspace: OpenedWallet['workspace']): Promise<unknown> => {
+const send = (move: Move, id: string, { maker, workspace }: OpenedWallet): Promise<unknown> => {
   const [member, operator] = [{ as: maker, workspace }, { as: checker }]
   switch (move) {
     case 'cancel':
       return call(recharges.cancelRecharge, { ...member, ...rechargeParams(id), body: { cancelReason: 'no' } })
     case 'confirm':
-      return call(recharges.confirmRecharge, { ...operator, ...rechargeParams(id) })
+      return call(recharges.confirmRecharge, { ...operator, ...rechargeParams(id), body: confirmation() })
     case 'cancelPayout':
       return call(withdrawals.cancelWithdrawal, { ...member, ...withdrawalParams(id) })
     case 'approve':
@@ -122,11 +140,11 @@ test('recharges and withdrawals in any order, over days and expiries, match a pl
     const create = (type: Order['type'], amount: string): Promise<{ bizId: string }> =>
       type === 'recharge'
         ? call(recharges.createRecharge, {
-            ...{ as: maker, workspace: opened.workspace },
+            ...{ as: opened.maker, workspace: opened.workspace },
             body: { walletBizId: opened.id, channelCode: 'CARD', amount },
           })
         : call(withdrawals.createWithdrawal, {
-            ...{ as: maker, workspace: opened.workspace },
+            ...{ as: opened.maker, workspace: opened.workspace },
             body: { walletBizId: opened.id, withdrawalChannelBizId: opened.channel, amount },
           })
     for (const step of steps) {
@@ -148,14 +166,14 @@ test('recharges and withdrawals in any order, over days and expiries, match a pl
         const order = model.orders.filter((each) => each.type === type).at(-1 - step.nth)
         if (!order) continue
         const isOpen = order.status === from
-        expect(await refusalOf(send(step.kind, order.id, opened.workspace))).toBe(isOpen ? 'none' : 'STATE.CONFLICT')
+        expect(await refusalOf(send(step.kind, order.id, opened))).toBe(isOpen ? 'none' : 'STATE.CONFLICT')
         if (isOpen) model.move(order, to)
       }
       const balance = await ledger.readBalance({ wallet: opened.id, workspace: opened.workspace })
       expect([balance?.total.minor, balance?.held.minor]).toEqual([model.balance.total, model.balance.held])
     }
     model.expire(clock.now())
-    const reader = { as: maker, workspace: opened.workspace }
+    const reader = { as: opened.maker, workspace: opened.workspace }
     for (const { id, type, status } of model.orders) {
       const current =
         type === 'recharge'

@@ -1,8 +1,8 @@
-/* A model of one wallet with its recharges and withdrawals, in plain numbers. Amounts are cents. */
+/* One wallet with recharges and withdrawals. Amounts are cents. */
 
 export const lifeMs = 60_000
 export const dayMs = 86_400_000
-/** The limits per order and per day, and the fee. */
+/** Limits per order and per 24 hours. */
 const rechargeTerms = {
   maximum: 10_000n,
   daily: 25_000n,
@@ -21,7 +21,6 @@ export interface Order {
   at: number
 }
 
-/** The expected state of a wallet after a sequence of commands. */
 export class WalletModel {
   readonly orders: Order[] = []
   readonly balance = { total: funds, held: 0n }
@@ -29,17 +28,16 @@ export class WalletModel {
   #usedOn(type: Order['type'], now: number): bigint {
     return this.orders
       .filter((order) => order.type === type && !freesDailyUsage(order.status))
-      .filter(({ at }) => Math.floor(at / dayMs) === Math.floor(now / dayMs))
+      .filter(({ at }) => at > now - dayMs)
       .reduce((sum, each) => sum + each.cents, 0n)
   }
 
-  /** Expires recharges as the ledger does, whether or not the job has run. */
+  /** The ledger applies the expiry even if the job has not run. */
   expire(now: number): void {
     for (const order of this.orders)
       if (order.status === 'PENDING_PAYMENT' && now >= order.at + lifeMs) order.status = 'EXPIRED'
   }
 
-  /** Returns the code that creating an order gets, or `none`. */
   createCode(type: Order['type'], amount: bigint, now: number): string {
     const { maximum, daily } = type === 'recharge' ? rechargeTerms : withdrawalTerms
     if (amount < 100n || amount > maximum) return 'WALLET.LIMIT_EXCEEDED'

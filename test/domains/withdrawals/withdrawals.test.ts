@@ -4,13 +4,14 @@ import * as channelContract from '../../../src/domains/withdrawal-channels/contr
 import { createWithdrawalChannels } from '../../../src/domains/withdrawal-channels/index.ts'
 import * as contract from '../../../src/domains/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
+import { bizId as bizIdOf } from '../../../src/kernel/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { alwaysOpen, refusalOf, unlimitedPayouts, words } from '../world.ts'
 
 describe('withdrawals', () => {
   const openWithdrawals = async () => {
@@ -18,20 +19,26 @@ describe('withdrawals', () => {
     const bank = await createTestBank(database)
     const { ledger, clock } = bank
     const key = Buffer.alloc(32, 7)
-    const secretBox = createSecretBox(key, systemRandomness)
-    const digest = createKeyedDigest(key)
+    const secretBox = createSecretBox({ current: key, previous: [] }, systemRandomness)
+    const digest = createKeyedDigest({ current: key, previous: [] })
     const channels = createWithdrawalChannels({
+      assertSessionOpen: alwaysOpen,
+      notices: { queue: async () => undefined },
       ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
-      members: { assertAccess: async () => undefined },
+      members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
       maxPerWorkspace: 20,
+      suspendYoungerThanMs: 259_200_000,
       isCountry: () => true,
     })
     const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0.00333' }
     const { handlers } = createWithdrawals({
+      notices: { queue: async () => undefined },
+      database,
+      ...unlimitedPayouts,
       ledger,
       words,
       payouts: [{ ...terms, channelType: 'BANK' }],
-      // Simulates a stale read: the channel is deactivated right after it was read.
+      // Another request deactivates the channel right after this read.
       channelOf: async (workspace, channel) => {
         const found = await channels.channelOf(workspace, channel)
         return found && { ...found, channelStatus: 'ACTIVE' }
@@ -140,5 +147,42 @@ describe('withdrawals', () => {
     expect(await refusalOf(fixture.call(contract.approveWithdrawal, request))).toBe('CHANNEL.NOT_AVAILABLE')
     await fixture.call(contract.rejectWithdrawal, request)
     expect(await fixture.available(fixture.wallet)).toBe('100.00')
+  })
+
+  const suspended = { channel_status: 'SUSPENDED', suspended_status: 'ACTIVE' } as const
+  const disabled = { channel_status: 'DISABLED', suspended_status: null } as const
+  test.each([suspended, disabled])(
+    'withdrawals.complete 409 STATE.CONFLICT: the channel is $channel_status; fail releases the funds',
+    async (change) => {
+      const { bizId } = await open()
+      await verify(bizId)
+      const order = await withdraw(bizId)
+      const request = { as: checker, params: { withdrawal_id: order.bizId } }
+      await fixture.call(contract.approveWithdrawal, request)
+      const channel = fixture.database
+        .updateTable('withdrawal_channels')
+        .where('biz_id', '=', bizIdOf<'withdrawalChannel'>(bizId))
+      await channel.set(change).execute()
+      const complete = () => refusalOf(fixture.call(contract.completeWithdrawal, { ...request, body: {} }))
+      expect(await complete()).toBe('STATE.CONFLICT')
+      await fixture.call(contract.failWithdrawal, { ...request, body: { reason: 'x' } })
+      expect(await fixture.available(fixture.wallet)).toBe('100.00')
+      expect(await complete()).toBe('STATE.CONFLICT')
+    },
+  )
+
+  test('withdrawals.complete 200: the channel was reactivated', async () => {
+    const { bizId } = await open()
+    await verify(bizId)
+    const request = { as: checker, params: { withdrawal_id: (await withdraw(bizId)).bizId } }
+    await fixture.call(contract.approveWithdrawal, request)
+    const channel = fixture.database
+      .updateTable('withdrawal_channels')
+      .where('biz_id', '=', bizIdOf<'withdrawalChannel'>(bizId))
+    await channel.set(suspended).execute()
+    const complete = () => fixture.call(contract.completeWithdrawal, { ...request, body: {} })
+    expect(await refusalOf(complete())).toBe('STATE.CONFLICT')
+    await channel.set({ channel_status: 'ACTIVE', suspended_status: null }).execute()
+    expect((await complete()).withdrawalStatus.code).toBe('COMPLETED')
   })
 })

@@ -29,7 +29,7 @@ import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, type World, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -39,7 +39,6 @@ const parallel = 6
 const runParallel = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 
-/** Concurrent calls that change the members and balances of a workspace. */
 describe.each(stores)('concurrency on $name', (store) => {
   let world: World
   let handlers: HandlerTable
@@ -48,25 +47,30 @@ describe.each(stores)('concurrency on $name', (store) => {
   beforeAll(async () => {
     world = await createWorld(async () => store)
     const { database, clock } = world
-    const members = world.members.memberships
+    const { memberships: members, notices } = world.members
     const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
     ledger = new Ledger({ database, clock, ids: systemIds })
     await ledger.ensureHouseAccounts(['USD'])
     const mailer = { send: async () => undefined, close: async () => undefined }
     handlers = new Map([
       ...world.handlers,
-      ...createRoles({ database, words, ids: systemIds, members, ...roles }).handlers,
+      ...createRoles({ database, words, ids: systemIds, members, notices, ...roles }).handlers,
       ...createInvitations({
+        assertSessionOpen: alwaysOpen,
         database,
         ids: systemIds,
         members,
+        notices,
         mailer,
         portalUrl: '',
+        refusedDomains: [],
+        stepUpMs,
         words,
         settings: accessSettings.invitations,
       }).handlers,
       ...createSandbox({ database, ledger, members, cleaners: [] }).handlers,
       ...createOperators({
+        suspendCredentials: async () => ({}),
         database,
         ids: systemIds,
         mailer,
@@ -89,10 +93,7 @@ describe.each(stores)('concurrency on $name', (store) => {
   }
 
   type Row = readonly [table: 'orders' | 'ledger_accounts', id: string]
-  /**
-   * Returns the result of a sandbox reset that starts while another transaction has locked the first row and not yet
-   * the second one.
-   */
+  /** Starts after another transaction has locked the first row. */
   const resetBetween = async (by: { as: AccountId; workspace: WorkspaceId }, first: Row, second: Row) => {
     let reset: Promise<string> | undefined
     await world.database.transaction().execute(async (tx) => {
@@ -192,7 +193,6 @@ describe.each(stores)('concurrency on $name', (store) => {
     }
   })
 
-  /** Returns a sandbox with two wallets and their initial balances. */
   const sandbox = async () => {
     const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
@@ -251,14 +251,13 @@ describe.each(stores)('concurrency on $name', (store) => {
     expect(await totals()).toEqual(initialBalances)
   })
 
-  /** Returns a sandbox with a wallet for recharges. */
   const rechargeable = async () => {
     const as = await newAccount()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = systemIds.next<'wallet'>()
     await openWallet(workspace, wallet)
     const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
-    const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
+    const data = { amount: '1', currency: 'USD' }
     const createRecharge = () =>
       ledger.execute({
         actor: as,

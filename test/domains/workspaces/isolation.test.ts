@@ -21,12 +21,19 @@ import { Ledger } from '../../../src/ledger/ledger.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { rowsOf } from '../../harness/rows.ts'
-import { accessSettings, type CallInput, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  type CallInput,
+  callerOf,
+  createWorld,
+  refusalOf,
+  stepUpMs,
+  type World,
+  words,
+} from '../world.ts'
 
-/**
- * Runs operations in a workspace next to another workspace that has the same people and rows of each kind. Add rows of
- * new kinds to `populate`.
- */
+/** A second workspace has the same people and one row of each kind. Add new kinds to `populate`. */
 describe('isolation: an operation changes no rows of other workspaces, accounts or resources', () => {
   let world: World
   let handlers: HandlerTable
@@ -59,7 +66,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     return call(apiKeyContract.createApiKey, { as, workspace: within, body })
   }
   const use = async (token: string) => {
-    await keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '203.0.113.7', bypassCache: false })
+    await keys.authenticate({ token, portal: 'CONSUMER', clientIp: '203.0.113.7' })
     await keys.settle()
   }
   const limit = (member: AccountId, policyConfig: object | null, within = workspace) =>
@@ -96,7 +103,6 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
   }
 
   type People = Record<'member' | 'left' | 'guest', { id: AccountId; email: string }[]>
-  /** Creates rows of each kind in a workspace. */
   const populate = async (as: AccountId, within: string) => {
     const people: People = { member: [], left: [], guest: [] }
     let invitation = { invitationBizId: '' }
@@ -119,20 +125,31 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
   beforeAll(async () => {
     world = await createWorld()
     const { database, clock } = world
-    const members = world.members.memberships
+    const { memberships: members, notices } = world.members
     const ids = systemIds
     const mailer = { send: async () => undefined, close: async () => undefined }
     const onError = (error: unknown) => {
       throw error
     }
     const settings = { ...accessSettings.apiKeys }
-    const secrets = { randomness: systemRandomness, digest: createKeyedDigest(new Uint8Array(32)) }
+    const secrets = {
+      randomness: systemRandomness,
+      digest: createKeyedDigest({ current: new Uint8Array(32), previous: [] }),
+    }
     keys = createApiKeys({
+      assertSessionOpen: alwaysOpen,
+      stepUpMs: 300_000,
+      notices,
       ...{ database, words, ids, clock, ...secrets, settings },
       members: {
         enter: world.members.enter,
+        lock: (tx, id) => members.lock(tx, id),
         assertAccess: (tx, account, access) => members.assertAccess(tx, account, access),
+        assertOutsider: (tx, account, id) => members.assertOutsider(tx, account, id),
       },
+      accounts: { read: async () => undefined },
+      mailer,
+      signInUrl: () => '',
       permissions: apiKeyPermissions,
       assertAddressAllowed: async () => undefined,
       onError,
@@ -146,15 +163,25 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       onSessionsEnded: () => undefined,
       withoutTimeouts,
     }
-    const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
+    const invitations = { mailer, portalUrl: '', refusedDomains: [], stepUpMs, settings: accessSettings.invitations }
     const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
     handlers = new Map([
       ...world.handlers,
       ...keys.handlers,
-      ...createRoles({ database, words, ids, members, ...roles }).handlers,
-      ...createInvitations({ database, ids, members, words, ...invitations }).handlers,
+      ...createRoles({ database, words, ids, members, notices, ...roles }).handlers,
+      ...createInvitations({ assertSessionOpen: alwaysOpen, database, ids, members, notices, words, ...invitations })
+        .handlers,
       ...createProfile({ database, words, isCountry: () => true }).handlers,
-      ...createOperators({ database, ids, mailer, words, ledger, clock, ...operatorPorts }).handlers,
+      ...createOperators({
+        suspendCredentials: async () => ({}),
+        database,
+        ids,
+        mailer,
+        words,
+        ledger,
+        clock,
+        ...operatorPorts,
+      }).handlers,
     ])
     operator = await world.account('operator@example.test', 'SYSTEM')
     const neighbour = await registerAccount()
@@ -165,7 +192,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     owner = (await person()).id
     workspace = await world.workspaceOf(owner)
     await populate(owner, workspace)
-    // All pending rows have expired now, but no job has stored their expiry.
+    // All pending rows have expired, but no job has recorded it.
     clock.advance(days(8))
     others = await rowsOf(database)
     clock.advance(60_000)
@@ -174,13 +201,12 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
   afterEach(async () => {
     const now = await rowsOf(world.database)
     const changed = [...others.difference(now)]
-    // Each change is reported only by the test that caused it.
+    // Only the test that caused a change reports it.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })
   afterAll(() => world.close())
 
-  /** Returns an account of the neighbouring workspace. */
   const next = (kind: keyof People) => {
     const someone = theirs.people[kind].shift()
     if (!someone) throw new Error(`populate() creates too few accounts: ${kind}`)

@@ -13,7 +13,7 @@ const server = createServer(async (request, response) => {
     response.end()
     return
   }
-  // Pause the request, as a reader would leave it, because Node discards a body that was never read.
+  // Node discards a body that was never read.
   request.on('data', () => undefined).pause()
   if (request.url !== '/at-once') await turn()
   closeIfBodyUnread(request, response)
@@ -27,12 +27,11 @@ afterAll(() => {
 })
 
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
-/** Asserts that no connections or timers are left. Does not use `expect.poll`, which would advance the fake time. */
+/** `expect.poll` would advance the fake time. */
 const nothingIsLeft = async () => {
   while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
 }
 
-/** Opens a connection, sends a request and receives its response. */
 const answered = async (fields: string, body = '', path = '/') => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0

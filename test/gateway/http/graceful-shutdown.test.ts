@@ -13,7 +13,6 @@ const listening = async (listener: RequestListener) => {
   return { server, port, open: () => connect(port, '127.0.0.1') }
 }
 
-/** Returns everything that is received on a connection until it ends, or its error. */
 const received = (socket: ReturnType<typeof connect>): Promise<string> =>
   new Promise((resolve) => {
     let text = ''
@@ -27,7 +26,7 @@ test('closeListener answers every connection in the accept backlog and resets no
   const { server, port } = await listening((_request, response) => response.end('served'))
   const input: WaitingClients = { port, clients: 40, created: new Int32Array(new SharedArrayBuffer(4)) }
   const responses = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: input }), 'message')
-  // This thread would accept the connections, so block it until the operating system has made all of them.
+  // Block this thread, which would accept connections, until the system has established all of them.
   for (let created = 0; created < input.clients; created = Atomics.load(input.created, 0))
     Atomics.wait(input.created, 0, created)
   const closed = closeListener(server, 5_000)

@@ -14,7 +14,7 @@ let isDraining = false
 let served = 0
 let reported: ParseError[] = []
 
-/** Starts the server alone, with an app that responds with 200 once the body is complete. */
+/** The app responds once the body is complete. */
 const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
   const app = express()
   app.use((request, response) => {
@@ -22,6 +22,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
     request.on('end', () => response.end('served')).resume()
   })
   server = createHttpServer({
+    upgrades: null,
     app,
     isTuned: true,
     settings: { ...testSettings({}).requests, ...settings },

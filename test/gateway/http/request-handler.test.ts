@@ -35,14 +35,19 @@ beforeEach(() => {
 })
 
 const clock = { now: () => toInstant(0) }
-const words = { refusal: (code: Code) => `said of ${code}`, coded: () => expect.fail(), text: () => expect.fail() }
+const words = {
+  refusal: (code: Code) => `said of ${code}`,
+  findCoded: () => undefined,
+  coded: () => expect.fail(),
+  text: () => expect.fail(),
+}
 const responses = createResponseWriter({
   clock,
   words,
   catalogue: bankingCatalogue,
   securityHeaders: {},
   includesField: false,
-  stallMs: 0,
+  downloadPace: null,
 })
 const handler = createRequestHandler({
   router: createRouter(catalogue),
@@ -185,7 +190,7 @@ describe('a response before the end of the body', () => {
     server.close()
   })
   const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
-  /** Does not use `expect.poll`, which would advance the fake time. */
+  /** `expect.poll` would advance the fake time. */
   const allEnded = async () => {
     while ((await connections()) > 0) await turn()
   }
@@ -193,7 +198,7 @@ describe('a response before the end of the body', () => {
     const address = server.address()
     return typeof address === 'object' && address ? address.port : 0
   }
-  /** Opens a connection that receives its response and keeps its sending side open. */
+  /** The connection keeps its sending side open. */
   const answered = async (run: (call: Call) => void) => {
     behave = run
     const socket = connect({ port: portOf(), host: '127.0.0.1', allowHalfOpen: true })
@@ -235,4 +240,24 @@ describe('an error outside the pipeline', () => {
   test('after the head was sent destroys the connection: the response must not look complete', async () => {
     await expect(request(app).get('/begun')).rejects.toThrow()
   })
+})
+
+test.each([
+  [true, 'header x-client-hash is missing'],
+  [undefined, null],
+  [false, null],
+])('X-Portico-Hint: includesHint %s', (includesHint, expected) => {
+  const writer = createResponseWriter({
+    clock,
+    words,
+    catalogue: bankingCatalogue,
+    securityHeaders: {},
+    includesField: false,
+    downloadPace: null,
+    ...(includesHint === undefined ? {} : { includesHint }),
+  })
+  const refusal = new Refusal('STATE.CONFLICT', { internal: 'header x-client-hash is missing' })
+  const { headers } = writer.renderRefusal(refusal, { chainId: 'consumer', locale: 'en', limit: null })
+  const at = headers.indexOf('x-portico-hint')
+  expect(at < 0 ? null : headers[at + 1]).toBe(expected)
 })

@@ -13,6 +13,7 @@ const note = (error: unknown) => void uncaught.push(error)
 
 beforeAll(async () => {
   server = createHttpServer({
+    upgrades: null,
     app: express(),
     settings: testSettings({}).requests,
     isTuned: true,
@@ -68,6 +69,7 @@ test.each([true, false])(
     const app = express()
     app.get('/', (request, response) => void response.json({ isExpress: typeof request.get === 'function' }))
     const other = createHttpServer({
+      upgrades: null,
       app,
       settings: testSettings({}).requests,
       isTuned,

@@ -9,14 +9,13 @@ import { sendRaw } from '../../harness/raw.ts'
 import { testSettings } from '../../harness/settings.ts'
 
 const stallMs = 200
-/** More bytes than the buffers of a socket can store. */
+/** More than the buffers of a socket. */
 const long = 'x'.repeat(16 * 1024 * 1024)
 
 let server: Server
 let port = 0
 let served = 0
 
-/** Starts the server with an app that responds with `body` after a delay. */
 const listen = async (body: string, afterMs = 0): Promise<void> => {
   const app = express()
   app.use(async (_request, response) => {
@@ -25,6 +24,7 @@ const listen = async (body: string, afterMs = 0): Promise<void> => {
     response.end(body)
   })
   server = createHttpServer({
+    upgrades: null,
     app,
     settings: { ...testSettings({}).requests, downloadStallMs: stallMs },
     isTuned: true,

@@ -2,16 +2,18 @@ import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sendStreamBody } from '../../../src/gateway/http/stream-body.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type DownloadPace, sendStreamBody } from '../../../src/gateway/http/stream-body.ts'
 import { StreamReply } from '../../../src/kernel/index.ts'
 
 let reply: StreamReply
 let sent: PromiseWithResolvers<unknown>
+let pace: DownloadPace | null = null
 
 const server = createServer((_request, response) => {
   response.writeHead(reply.status, reply.headers)
-  sendStreamBody(reply, response, 0).then(() => sent.resolve('sent'), sent.resolve)
+  sendStreamBody(reply, response, pace).then(() => sent.resolve('sent'), sent.resolve)
 })
 beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterAll(() => {
@@ -19,7 +21,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Returns the result of sending, and the bytes that a reading or a disconnecting client receives. */
+/** Includes the bytes that the client received. */
 const send = (length: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
   reply = new StreamReply(200, length === null ? {} : { 'content-length': String(length) }, body)
   sent = Promise.withResolvers()
@@ -83,4 +85,43 @@ test('a failing source reports its error and destroys the connection', async () 
     }),
   )
   expect([await sent, await arrived]).toEqual([why, 'broken off'])
+})
+
+describe('a client with a minimum speed of 1 MiB/s', () => {
+  beforeAll(() => {
+    pace = { stallMs: 300, bytesPerSecond: 1_048_576 }
+  })
+  afterAll(() => {
+    pace = null
+  })
+
+  test('a client that reads a little at a time is disconnected', async () => {
+    const endless = endlessly()
+    reply = new StreamReply(200, {}, endless)
+    sent = Promise.withResolvers()
+    const address = server.address()
+    get({ port: typeof address === 'object' ? address?.port : 0, host: '127.0.0.1' }, (response) => {
+      response.on('error', () => undefined)
+      const timer = setInterval(() => response.read(10), 20)
+      response.on('close', () => clearInterval(timer))
+    }).on('error', () => undefined)
+    expect(await sent.promise).toMatchObject({
+      code: 'REQUEST.TIMEOUT',
+      detail: { internal: expect.stringMatching(/^the client (reads|does not read)/) },
+    })
+    expect(endless.destroyed).toBe(true)
+  })
+
+  test('a slow source does not count against its client', async () => {
+    const slowly = Readable.from(
+      (async function* () {
+        for (let part = 0; part < 5; part++) {
+          await pause(200)
+          yield Buffer.from('part')
+        }
+      })(),
+    )
+    const { sent, arrived } = send(20, slowly)
+    expect([await sent, await arrived]).toEqual(['sent', 'part'.repeat(5)])
+  })
 })

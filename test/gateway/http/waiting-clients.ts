@@ -5,11 +5,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 export interface WaitingClients {
   port: number
   clients: number
-  /** Index 0 is the number of connections that the operating system has made. */
+  /** Index 0 counts the connections of the operating system. */
   created: Int32Array
 }
 
-/** Returns everything that is received on a connection until it ends, or its error. */
 const requestOnce = async ({ port, created }: WaitingClients): Promise<string> => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   try {
@@ -23,6 +22,6 @@ const requestOnce = async ({ port, created }: WaitingClients): Promise<string> =
   }
 }
 
-/** A thread of clients that connect while the server's thread accepts no connection. */
+/** Clients connect while the server's thread accepts no connection. */
 const input: WaitingClients = workerData
 parentPort?.postMessage(await Promise.all(Array.from({ length: input.clients }, () => requestOnce(input))))

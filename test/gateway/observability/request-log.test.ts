@@ -6,7 +6,7 @@ import { bankingCatalogue, statusOf } from '../../../src/contract/index.ts'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { createRequestLog, type FinishedRequest } from '../../../src/gateway/index.ts'
 import { createPageLog } from '../../../src/gateway/observability/request-log.ts'
-import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
+import { Refusal, type RefusalDetail, toInstant } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall, headersOf } from '../../harness/call.ts'
 import { captureLog } from '../../harness/log.ts'
@@ -51,6 +51,16 @@ test('the request line has caller, operation and client, and nothing else of the
     apiKey: caller.apiKeyId,
     workspace: workspace.id,
     userAgent: 'a browser',
+  })
+})
+
+test('the line of a refusal has the code of an upstream that was not relayed', () => {
+  const detail = { internal: 'status 422, a refusal with a reserved or unknown code', upstreamCode: 'NO.SUCH_CODE' }
+  const refusal = new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
+  expect(lineOf({ refusal, status: 502 })).toMatchObject({
+    level: 'error',
+    code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ...detail,
   })
 })
 
@@ -110,4 +120,10 @@ test.each([
   expect(line).not.toContain('planted')
   expect(line).not.toContain('127.0.0.1')
   expect(JSON.parse(line).err?.message).toBe(status === 500 ? 'failed with status code 500' : undefined)
+})
+
+test('the line of an unknown route has the method, the client address and the user agent', () => {
+  const unmatched = { method: 'GET', clientIp: '203.0.113.9', userAgent: 'a scanner', receivedAt: toInstant(0) }
+  const { receivedAt: _at, ...logged } = unmatched
+  expect(lineOf({ unmatched, refusal: new Refusal('ROUTE.NOT_FOUND'), status: 404 })).toMatchObject(logged)
 })

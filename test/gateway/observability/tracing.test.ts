@@ -27,7 +27,7 @@ const traceOf = async (trusted: boolean, raw: string[]) => {
   return call.trace?.traceId
 }
 
-/** The global symbol by which copies of the API find one another. Each registration stores its version there. */
+/** Copies of the API share this symbol. Each registration stores its version there. */
 const registry = Symbol.for('opentelemetry.js.api.1')
 
 describe('an SDK with its own copy of the OpenTelemetry API', () => {

@@ -16,6 +16,7 @@ const parts: Parameters<typeof createOperationsApp>[0] = {
   explain: () => [],
   outbox: null,
   securityHeaders: buildSecurityHeaders(),
+  allowedHosts: ['localhost', 'operations.internal'],
   logger: log.logger,
 }
 const app = createOperationsApp(parts)
@@ -52,6 +53,26 @@ test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
     expect((await request(app).get(path)).status).toBe(404)
   },
 )
+
+test.each([
+  ['localhost', 200],
+  ['LOCALHOST:9090', 200],
+  ['operations.internal', 200],
+  ['operations.internal.:9090', 200],
+  ['127.0.0.1:9090', 200],
+  ['10.1.2.3', 200],
+  ['[::1]:9090', 200],
+  ['attacker.example', 421],
+  ['operations.internal.attacker.example', 421],
+  ['127.0.0.1.attacker.example', 421],
+  ['localhost@attacker.example', 421],
+  ['[::1', 421],
+  ['', 421],
+])('Host: %s %i: a page whose name was rebound to this address cannot read metrics or mails', async (host, status) => {
+  const response = await request(app).get('/metrics').set('host', host)
+  expect(response.status).toBe(status)
+  if (status === 421) expect(response.body).toEqual({ status: 'failed' })
+})
 
 test('a draining process is not ready, even if all probes succeed', async () => {
   const probes = parts.probes.slice(0, 1)
@@ -94,4 +115,10 @@ test('readiness waits two seconds for a probe and leaves no timer', async () => 
   vi.advanceTimersByTime(2_000)
   const { status, body } = await waiting
   expect([status, body.checks]).toEqual([503, { store: 'ok', cache: 'failed', silent: 'failed' }])
+})
+
+test('readiness shows a store that is read-only because the disk is full: reads still work', async () => {
+  const probes = [{ name: 'store', check: async () => undefined, isReadOnly: () => true }]
+  const { status, body } = await request(createOperationsApp({ ...parts, probes })).get('/health/ready')
+  expect([status, body]).toEqual([200, { status: 'ready', checks: { store: 'read-only' } }])
 })

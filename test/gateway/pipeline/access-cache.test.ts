@@ -16,13 +16,13 @@ const standard: WorkspaceAccess = {
   permissions: new Set(),
 }
 
-/** Returns a cache in front of workspaces of which only the default one is known. */
+/** Only the default workspace is known. */
 const createCache = () => {
   const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
     return standard
   }
-  return createAccessCache({ enter }, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
+  return createAccessCache({ enter, identify: enter }, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
 }
 
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
@@ -48,7 +48,10 @@ describe('cached rights', () => {
       at.lookups += 1
       return standard
     }
-    return { at, access: createAccessCache({ enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }) }
+    return {
+      at,
+      access: createAccessCache({ enter, identify: enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }),
+    }
   }
 
   test('expire after the TTL where other replicas exist', async () => {
@@ -68,7 +71,7 @@ describe('cached rights', () => {
     const { access } = remembering(100, true)
     const begun = performance.now()
     await access.invalidate()
-    // Measured by this clock, a timer can fire a millisecond early.
+    // By this clock, a timer can fire a millisecond early.
     expect(performance.now() - begun).toBeGreaterThan(98)
   })
 

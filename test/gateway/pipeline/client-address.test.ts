@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { createClientResolver } from '../../../src/gateway/index.ts'
@@ -10,7 +11,7 @@ portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8', 'fd00::
 portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
 const resolveClient = createClientResolver(portals)
 
-/** Resolves the client of a request with these fields, through Node's own header parser. */
+/** Node's own parser reads the headers. */
 const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) => {
   const headers = new Headers({
     headers: { [name]: values.join(', ') },
@@ -96,4 +97,74 @@ test('each portal trusts its own proxies at every hop', () => {
     return call.clientIp
   }
   expect([clientAt('CONSUMER'), clientAt('SYSTEM')]).toEqual(['172.16.0.2', '10.0.0.2'])
+})
+
+describe('the edge is checked beyond the trusted peer', () => {
+  const sha256 = (text: string): string => hash('sha256', text)
+  const edges = testSettings({}).portals
+  edges.SYSTEM.edge = {
+    kind: 'cloudflare',
+    trustedProxies: ['10.0.0.5/32', '10.0.0.6/32'],
+    cloudflareRanges: ['173.245.48.0/20', '2400:cb00::/32'],
+  }
+  edges.CONSUMER.edge = {
+    kind: 'cloudflare',
+    trustedProxies: ['10.0.0.5/32'],
+    secretHeader: { name: 'x-edge-secret', sha256: [sha256('old'), sha256('new')] },
+  }
+  const resolve = createClientResolver(edges)
+  const trusted = (portal: 'CONSUMER' | 'SYSTEM', fields: [string, string][], peer = '10.0.0.5') => {
+    const all: [string, string][] = [['cf-connecting-ip', '203.0.113.9'], ...fields]
+    const headers = new Headers({ headers: Object.fromEntries(all), rawHeaders: all.flat() })
+    const call = arrivedCall(listTransfers, { chainId: portal === 'SYSTEM' ? 'system' : 'consumer', headers, peer })
+    resolve(call, portal)
+    return [call.clientIp, call.edgeTrusted]
+  }
+  const hops = (...values: string[]) =>
+    trusted(
+      'SYSTEM',
+      values.map((value) => ['x-forwarded-for', value]),
+    )
+
+  test.each([
+    ['an address of Cloudflare', '173.245.48.7'],
+    ['an IPv6 address of Cloudflare', '2400:cb00::1'],
+    ['Cloudflare before another trusted proxy', '198.51.100.1, 173.245.48.7, 10.0.0.6'],
+  ])('accepts the previous hop: %s', (_name, value) => {
+    expect(hops(value)).toEqual(['203.0.113.9', true])
+  })
+
+  test.each([
+    ['an address of the internet', ['198.51.100.1']],
+    ['Cloudflare, added by the client', ['173.245.48.7, 198.51.100.1']],
+    ['no hop', []],
+    ['an invalid address', ['173.245.48.7, unknown']],
+    ['trusted proxies only', ['10.0.0.6']],
+    ['a repeated header', ['173.245.48.7', '173.245.48.8']],
+  ])('does not trust the previous hop: %s', (_name, values) => {
+    expect(hops(...values)).toEqual(['10.0.0.5', false])
+  })
+
+  test.each(['old', 'new'])('accepts the secret of the edge during its rotation: %s', (secret) => {
+    expect(trusted('CONSUMER', [['x-edge-secret', secret]])).toEqual(['203.0.113.9', true])
+  })
+
+  test.each<[string, [string, string][]]>([
+    ['another secret', [['x-edge-secret', 'other']]],
+    ['the digest', [['x-edge-secret', sha256('new')]]],
+    ['no secret', []],
+    [
+      'a repeated secret',
+      [
+        ['x-edge-secret', 'new'],
+        ['x-edge-secret', 'new'],
+      ],
+    ],
+  ])('does not trust %s', (_name, fields) => {
+    expect(trusted('CONSUMER', fields)).toEqual(['10.0.0.5', false])
+  })
+
+  test('does not trust another peer with the secret', () => {
+    expect(trusted('CONSUMER', [['x-edge-secret', 'new']], '10.0.0.7')).toEqual(['10.0.0.7', false])
+  })
 })

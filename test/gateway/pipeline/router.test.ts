@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { catalogue } from '../../../src/contract/index.ts'
+import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { createRouter } from '../../../src/gateway/pipeline/router.ts'
 import { chains, pathParamNames } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../domains/world.ts'
 
 const route = createRouter(catalogue)
 
-/** Returns all paths that end with a parameter, without that last segment. */
+/** Omits the last segment of paths that end with a parameter. */
 const stems = catalogue.flatMap(({ chains: on, method, path }) =>
   path.endsWith('}') ? on.map((chain) => [method, chains[chain].prefix + path.slice(0, path.lastIndexOf('{'))]) : [],
 )
@@ -66,4 +67,16 @@ describe('the router', () => {
   test.each(['%', '%4', '%zz', '%ff', '%C3', '%ED%A0%80'])('400 for an invalid escape: %s', async (escaped) => {
     expect(await found(wallet(`a${escaped}`))).toBe('VALIDATION.INVALID_PARAMETER')
   })
+})
+
+test('405: Allow lists only methods of the fixed path, not of a route with a parameter in its place', () => {
+  const [fixed, withParameter] = [
+    { ...createTransfer, path: '/things/create', method: 'POST' as const },
+    { ...createTransfer, path: '/things/{id}', method: 'GET' as const },
+  ]
+  const route = createRouter([fixed, withParameter])
+  const path = `${chains.consumer.prefix}/things/create`
+  expect(() => route('DELETE', path)).toThrow(
+    expect.objectContaining({ detail: expect.objectContaining({ headers: { allow: 'POST' } }) }),
+  )
 })

@@ -14,20 +14,18 @@ import { testSettings } from '../../harness/settings.ts'
 const account = '01990000-0000-7000-8000-000000000001'
 const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, permissions: ['wallet:read'] }
 
-/** Claims of the token that differ from the gateway's. */
+/** Claims that differ from the gateway's. */
 interface Said {
   typ?: string
   issuer?: string
   audience?: string
   times?: 'no beginning' | 'no end'
   key?: 'not named'
-  /** Signs with a key of another algorithm, which is one of the gateway's. */
+  /** The key is one of the gateway's. */
   alg?: 'ES256'
-  /** Changes the text of the signed token. */
   spelled?: (token: string) => string
 }
 
-/** The pipeline of `serve --role domains`. */
 describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string
@@ -158,7 +156,7 @@ describe('the pipeline of a domain service', () => {
   })
 
   test('400 VALIDATION.INVALID_PARAMETER for a command without X-Request-Id', async () => {
-    const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'] }
+    const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'], steppedUpAt: 1 }
     const result = callOperation('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
     await expect(result).rejects.toMatchObject({
       code: 'VALIDATION.INVALID_PARAMETER',

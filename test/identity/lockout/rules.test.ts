@@ -4,6 +4,7 @@ import {
   addFailure,
   type Failures,
   isLockedOut,
+  mergeFailures,
   noFailures,
   remainingFailures,
   removeFailure,
@@ -14,7 +15,7 @@ const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 const rule = { limit: 10, windowMs: 15 * minute, firstWaitMs: minute, maxWaitMs: hour }
 const start = toInstant(Date.UTC(2026, 0, 5, 12))
 
-/** Returns the state after `count` failures at one instant. Lockouts are ignored. */
+/** Ignores lockouts. */
 const failTimes = (count: number, now: Instant, from: Failures = noFailures(now)): Failures =>
   Array.from({ length: count }).reduce<Failures>((failures) => addFailure(failures, rule, now), from)
 
@@ -112,7 +113,7 @@ test('remaining failures count down to 0, and start again with a new window', ()
   expect([remaining(9, 15 * minute), remaining(12, hour), remaining(12, 2 * day)]).toEqual([10, 0, 10])
 })
 
-/** Milliseconds between guesses. Negative values set the clock back. */
+/** In milliseconds. Negative values set the clock back. */
 const pauses = fc.array(fc.constantFrom(0, 0, 0, 0, second, minute, 15 * minute, hour, day, -second, -minute, -hour), {
   minLength: 200,
   maxLength: 400,
@@ -159,4 +160,35 @@ test('any sequence: a withdrawn failure changes no later lockout', () => {
       }
     }),
   )
+})
+
+describe('merged failures', () => {
+  const merge = (...all: Failures[]) => mergeFailures(all, rule, addMs(start, minute))
+
+  test('are added up in the later window; the tenth locks out', () => {
+    const later = failTimes(4, addMs(start, minute))
+    expect(merge(failTimes(5, start), later)).toEqual({
+      windowStartedAt: addMs(start, minute),
+      inWindow: 9,
+      consecutive: 9,
+      lockedUntil: null,
+    })
+    expect(lockoutMs(merge(failTimes(6, start), later), addMs(start, minute))).toBe(minute)
+  })
+
+  test('keep the later lockout', () => {
+    const { lockedUntil } = merge(failTimes(12, start), failTimes(10, start))
+    expect(lockedUntil).toBe(addMs(start, 4 * minute))
+  })
+
+  test.each([
+    ['an ended window counts as consecutive only', 20 * minute, { inWindow: 1, consecutive: 9 }],
+    ['failures of yesterday do not count', day + minute, { inWindow: 1, consecutive: 1 }],
+  ])('%s', (_name, ms, expected) => {
+    expect(merge(failTimes(8, addMs(start, minute - ms)), failTimes(1, start))).toMatchObject(expected)
+  })
+
+  test('of one counter without others are the same', () => {
+    expect(merge(failTimes(3, start), noFailures(addMs(start, minute)))).toEqual(failTimes(3, start))
+  })
 })

@@ -21,7 +21,6 @@ import {
 } from '../harness.ts'
 
 let at: Harness
-/** Hashes that passwords were verified against. */
 const verified: (string | null)[] = []
 beforeAll(async () => {
   at = await harness(undefined, (ports) => {
@@ -63,7 +62,7 @@ describe('auth.loginInitiate', () => {
     const before = verified.length
     for (const email of ['ann@demo.test', 'nobody@demo.test'])
       expect(await codeOf(initiate(at, email, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
-    // test/platform/crypto.test.ts checks that verifying against null takes the same time.
+    // test/platform/crypto.test.ts checks that null takes the same time.
     expect(verified.slice(before)).toEqual([expect.stringMatching(/^\$argon2id\$/), null])
   })
 
@@ -284,12 +283,12 @@ describe('auth.mfaSend', () => {
 })
 
 describe('auth.loginComplete', () => {
-  test('200: returns tokens of a session with a step-up; a device is new once', async () => {
+  test('200: returns tokens of a session without a step-up; a device is new once', async () => {
     const accountId = await at.account('gus@demo.test')
     const reply = await signIn(at, 'gus@demo.test')
     expect(reply).toMatchObject({ tokenType: 'Bearer', expiresIn: 900, refreshExpiresIn: 43_200, isNewDevice: true })
     const caller = await at.identity.authentication.accessToken(credential(reply.accessToken))
-    expect(caller).toMatchObject({ accountId, sessionId: reply.sessionId, steppedUpAt: at.clock.now(), apiKeyId: null })
+    expect(caller).toMatchObject({ accountId, sessionId: reply.sessionId, steppedUpAt: null, apiKeyId: null })
     expect((await signIn(at, 'gus@demo.test')).isNewDevice).toBe(false)
     expect((await signIn(at, 'gus@demo.test', { clientHash: 'client-two' })).isNewDevice).toBe(true)
   })

@@ -47,7 +47,6 @@ const otpAt = (secret: string, seconds = 0): string =>
 const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
   call(at.identity, operation, createRequestContext(at.clock), body, caller)
 const verifyTotp = (code: string) => invoke(stepUp, { mfaMethod: 'OTP', code })
-/** Returns the texts of the security mails to the account's owner. */
 const securityMails = async (): Promise<string[]> => {
   await runJobs(at)
   const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
@@ -154,7 +153,7 @@ describe('a step-up', () => {
       const other = await isolated.replica()
       const there = async (bypassCache: boolean) =>
         other.authentication.accessToken(credential(accessToken, { bypassCache }))
-      // The first call records activity, so it does not cache the session.
+      // The first call records activity and therefore does not cache the session.
       await there(false)
       const before = await there(false)
       await call(identity, sendStepUpCode, createRequestContext(clock), { mfaMethod: 'EMAIL' }, self)
@@ -181,6 +180,8 @@ describe('a step-up', () => {
 
   test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: if the clock was set back by an hour', async () => {
     await newSecret()
+    await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
     at.clock.advance(-3_600_000)
     expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
     at.clock.advance(3_600_000)

@@ -10,7 +10,6 @@ type Hash = IdentityPorts['passwords']['hash']
 
 let at: Harness
 let runAfterVerify: RunAfterVerify
-/** Replaces the next hash. */
 let nextHash: ((password: string, hash: Hash) => Promise<string>) | undefined
 beforeAll(async () => {
   at = await recoveryHarness((ports) => {

@@ -5,7 +5,7 @@ import {
   initiateRegistration,
   verifyRegistrationEmail,
 } from '../../../src/identity/registration/contract.ts'
-import { call, codeOf, createRequestContext, type Harness, initiate } from '../harness.ts'
+import { call, codeOf, createRequestContext, type Harness, initiate, refusalOf } from '../harness.ts'
 import {
   beginRegistration,
   callAnonymously,
@@ -91,6 +91,21 @@ describe('registration', () => {
       'workspace failed',
     )
     expect((await invoke(completeRegistration, body)).pendingApproval).toBe(false)
+  })
+
+  test('registration.initiate 429: after ten mails to an address in a day', async () => {
+    const email = 'daily@demo.test'
+    const start = () => invoke(initiateRegistration, { email, turnstileToken: '' })
+    for (let mail = 0; mail < 10; mail++) {
+      await start()
+      at.clock.advance(600_000)
+    }
+    const { code, detail } = await refusalOf(start())
+    expect([code, detail.limit?.name]).toEqual(['ACCESS.RATE_LIMITED', 'registration-daily-mails'])
+    await invoke(initiateRegistration, { email: 'another@demo.test', turnstileToken: '' })
+    at.clock.advance(86_400_000)
+    await start()
+    await at.background.idle()
   })
 
   test('registration.initiate 429: after three mails in ten minutes, with or without an account', async () => {

@@ -17,7 +17,7 @@ interface Client {
   portal: Portal
   device: number
 }
-/** The mistake in a message: a header member, or a bit of the ciphertext. */
+/** A header member, or a bit of the ciphertext. */
 type Flaw = 'none' | 'path' | 'method' | 'kid' | 'algorithm' | 'more' | 'text' | 'bit'
 type Command =
   | ({ kind: 'offer' } & Client)
@@ -120,7 +120,14 @@ const createWorld = async () => {
     expect(Buffer.from(opened.plaintext).toString()).toBe(`body ${seq}`)
     const { plaintext, protectedHeader } = await compactDecrypt(opened.seal('reply'), key)
     expect(Buffer.from(plaintext).toString()).toBe('reply')
-    expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq })
+    expect(protectedHeader).toEqual({
+      alg: 'dir',
+      enc: 'A256GCM',
+      kid: sessionId,
+      msg: 'reply',
+      rid: bound.requestId,
+      seq,
+    })
   }
   const sealReply = async (session: Session, client: Client): Promise<void> => {
     const seal = await here.channel.sealer({ ...requestOf(client), sessionId: session.sessionId })
@@ -150,7 +157,7 @@ const createWorld = async () => {
         replicas[replica] = await at.replica()
         return
       case 'lose':
-        // The cache loses its data, as it would when Redis restarts.
+        // As if Redis had restarted.
         await at.ports.cache.close()
         for (const session of sessions) session.closed = true
         return

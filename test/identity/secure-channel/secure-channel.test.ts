@@ -16,7 +16,6 @@ const publicKey = () => call(at.identity, contract.readPublicKey, createRequestC
 const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
   call(at.identity, contract.openSecureChannel, createRequestContext(at.clock, more), { payload })
 
-/** Returns the payload that opens a session with an offered key. */
 const openingWith = (
   offered: Awaited<ReturnType<typeof publicKey>>,
   key: Uint8Array,
@@ -53,12 +52,13 @@ const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, te
   new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
-/** Returns the decrypted body; undefined if it is refused. */
+/** Undefined if the body is refused. */
 const tryOpen = async (sessionId: string, payload: string, more = {}) =>
   at.identity.channel.open({
     sessionId,
     portal: 'CONSUMER',
     clientHash: 'client-one',
+    requestId: 'request-one',
     method: target.htm,
     path: target.htu,
     payload,
@@ -177,7 +177,7 @@ describe('secureChannel.open', () => {
       const started = performance.now()
       const refusal = await refusalOf(open(payload))
       expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
-      // With the PBKDF2 iterations that one of the headers requests, this would take minutes.
+      // A header requests PBKDF2 iterations that would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)
     }
     await open(good)
@@ -198,8 +198,10 @@ describe('an encrypted body', () => {
     expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
     const { plaintext: decrypted, protectedHeader } = await compactDecrypt(reply('{"b":"ü"}'), session.key)
     expect(Buffer.from(decrypted).toString()).toBe('{"b":"ü"}')
-    expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId, seq: 1 })
-    const bare = await at.identity.channel.sealer({ ...session, portal: 'CONSUMER', clientHash: 'client-one' })
+    const bound = { alg: 'dir', enc: 'A256GCM', kid: session.sessionId, msg: 'reply', rid: 'request-one' }
+    expect(protectedHeader).toEqual({ ...bound, seq: 1 })
+    const request = { portal: 'CONSUMER', clientHash: 'client-one', requestId: 'request-two' } as const
+    const bare = await at.identity.channel.sealer({ ...session, ...request })
     expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
   })
 
@@ -292,7 +294,7 @@ describe('an encrypted body', () => {
     ] as const)
       expect(await tryOpen(session.sessionId, payload)).toBeUndefined()
     expect(
-      await at.identity.channel.sealer({ ...unused, portal: 'CONSUMER', clientHash: 'client-one' }),
+      await at.identity.channel.sealer({ ...unused, portal: 'CONSUMER', clientHash: 'client-one', requestId: 'late' }),
     ).toBeUndefined()
     await receive(next.sessionId, await seal(next, 1))
   })

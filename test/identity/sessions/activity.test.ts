@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
 import { listSessions } from '../../../src/identity/sessions/contract.ts'
 import { type AccountId, addMs, type Caller, type Instant, type SessionId, toIso } from '../../../src/kernel/index.ts'
-import { call, createRequestContext, type Harness, harness, signedIn } from '../harness.ts'
+import { call, createRequestContext, credential, type Harness, harness, signedIn, signIn } from '../harness.ts'
 
 let at: Harness
 let accountId: AccountId
@@ -55,4 +55,16 @@ test('activity does not revive an expired session', async () => {
   const before = await times()
   await record(before.idle_expires_at)
   expect(await times()).toEqual(before)
+})
+
+test('a check of an open stream does not extend a session, and a request does', async () => {
+  const email = `active${++serial}@demo.test`
+  accountId = await at.account(email)
+  const { accessToken } = await signIn(at, email)
+  const before = await times()
+  at.clock.advance(120_000)
+  await at.identity.authentication.accessToken({ ...credential(accessToken), isStreamOpen: true })
+  expect(await times()).toEqual(before)
+  await at.identity.authentication.accessToken(credential(accessToken))
+  expect((await times()).last_activity_at).toBe(at.clock.now())
 })

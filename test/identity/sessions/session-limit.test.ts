@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
-/** Creates an account with a limit of two sessions and signs in twice. */
+/** The limit is two sessions. */
 const signInTwice = async (email: string) => {
   await at.account(email)
   const { accessToken: older } = await signIn(at, email)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportSPKI, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createIdentity } from '../../../src/identity/index.ts'
+import { createIdentity, SigningKeys } from '../../../src/identity/index.ts'
 import { addMs, bizId } from '../../../src/kernel/index.ts'
 import { codeOf, credential, type Harness, harness, signIn } from '../harness.ts'
 
@@ -310,6 +310,36 @@ describe('signing keys', () => {
     await at.identity.rotateSigningKey()
     expect(before).not.toEqual([])
     expect(await leaving().execute()).toEqual(expect.arrayContaining(before))
+  })
+
+  test('revocation: tokens of the key become invalid, the JWK Set drops it, and a new key signs immediately', async () => {
+    const keys = new SigningKeys(at.ports, at.settings.tokens)
+    const { kid: active } = await keys.signing()
+    const { accessToken } = await signIn(at, 'tok@demo.test')
+    const other = await at.replica()
+    expect((await other.authentication.accessToken(credential(accessToken))).portal).toBe('CONSUMER')
+    const signing = await keys.revoke(active)
+    at.clock.advance(at.settings.tokens.keyRefreshMs)
+    for (const identity of [at.identity, other]) {
+      expect(await codeOf(Promise.resolve(identity.authentication.accessToken(credential(accessToken))))).toBe(
+        'ACCESS.TOKEN_INVALID',
+      )
+      const published = (await identity.jwks()).keys.map((key) => key.kid)
+      expect(published).not.toContain(active)
+      expect(published).toContain(signing)
+    }
+    const renewed = (await signIn(at, 'tok@demo.test')).accessToken
+    expect(part(renewed, 0).kid).toBe(signing)
+    expect((await other.authentication.accessToken(credential(renewed))).portal).toBe('CONSUMER')
+    expect(await keys.revoke(active)).toBeUndefined()
+  })
+
+  test('revocation of the next key before it signs: a new key signs immediately', async () => {
+    const keys = new SigningKeys(at.ports, at.settings.tokens)
+    const pending = await keys.rotate()
+    const signing = await keys.revoke(pending)
+    expect((await keys.signing()).kid).toBe(signing)
+    expect(signing).not.toBe(pending)
   })
 
   test('replicas that start on an empty store create one key', async () => {

@@ -8,7 +8,7 @@ import { createTestBank, type TestWallet } from '../test-bank.ts'
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-/** House accounts are part of nearly every order, in both directions and in any order of parties. */
+/** House accounts occur in nearly every order, in both directions, before or after the wallet. */
 describe.each(stores)('contended accounts on $name', ({ database }) => {
   test('300 concurrent exchanges in both directions with fees: all succeed without a deadlock', async () => {
     const bank = await createTestBank(database)
@@ -17,7 +17,7 @@ describe.each(stores)('contended accounts on $name', ({ database }) => {
       const usd = await bank.wallet('USD', '100.00')
       wallets.push({ usd, eur: await bank.wallet('EUR', '100.00', usd.workspace) })
     }
-    await bank.ledger.provideLiquidity([
+    await bank.ledger.provideFunds('LIQUIDITY', [
       { minor: 100_000n, currency: 'USD' },
       { minor: 100_000n, currency: 'EUR' },
     ])
@@ -94,7 +94,7 @@ describe.each(stores)('contended accounts on $name', ({ database }) => {
     const { ledger } = await createTestBank(database)
     const start = async () => {
       await ledger.ensureHouseAccounts(['CHF', 'GBP'])
-      await ledger.provideLiquidity([
+      await ledger.provideFunds('LIQUIDITY', [
         { minor: 100n, currency: 'CHF' },
         { minor: 200n, currency: 'GBP' },
       ])

@@ -4,6 +4,7 @@ import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { hours, minutes } from '../../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../domains/world.ts'
+import { needs } from '../../harness/needs.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
@@ -93,43 +94,47 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     expect(cost).toBe(2_000)
   })
 
-  test.skipIf(name === 'PGlite')('REQUEST.IN_PROGRESS: the first request is still running', async () => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
-    const blocker = database.transaction().execute(async (tx) => {
-      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${a.id} FOR UPDATE`.execute(tx)
-      isLocked()
-      await released
-    })
-    await locked
-    const first = transfer('slow')
-    const waiting = async () =>
-      (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
-    try {
-      await expect.poll(waiting).toBe(1)
-      expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
-      const key = {
-        account: caller,
-        workspace: a.workspace,
-        operation: createTransfer.id,
-        requestId: 'slow',
-        bodyHash: '',
+  test(
+    'REQUEST.IN_PROGRESS: the first request is still running',
+    needs(name !== 'PGlite', 'PGlite has one connection'),
+    async () => {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
+      const blocker = database.transaction().execute(async (tx) => {
+        await sql`SELECT FROM ledger_accounts WHERE biz_id = ${a.id} FOR UPDATE`.execute(tx)
+        isLocked()
+        await released
+      })
+      await locked
+      const first = transfer('slow')
+      const waiting = async () =>
+        (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
+      try {
+        await expect.poll(waiting).toBe(1)
+        expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
+        const key = {
+          account: caller,
+          workspace: a.workspace,
+          operation: createTransfer.id,
+          requestId: 'slow',
+          bodyHash: '',
+        }
+        const others = [
+          { account: bank.account() },
+          { workspace: b.workspace },
+          { operation: 'x' },
+          { requestId: 'fast' },
+        ]
+        for (const other of others) expect(await bank.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
+        expect(await refusalOf(bank.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
+      } finally {
+        release()
       }
-      const others = [
-        { account: bank.account() },
-        { workspace: b.workspace },
-        { operation: 'x' },
-        { requestId: 'fast' },
-      ]
-      for (const other of others) expect(await bank.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
-      expect(await refusalOf(bank.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
-    } finally {
-      release()
-    }
-    await blocker
-    const order = await first
-    expect(await transfer('slow')).toEqual(order)
-  })
+      await blocker
+      const order = await first
+      expect(await transfer('slow')).toEqual(order)
+    },
+  )
 
   test('results expire after a day and are deleted', async () => {
     bank.clock.advance(systemClock.now() - bank.clock.now())

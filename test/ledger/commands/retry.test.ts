@@ -9,13 +9,12 @@ import { createTestBank } from '../test-bank.ts'
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-/** A sequence counts the attempts, because a rollback does not undo `nextval`. */
+/** A rollback does not undo `nextval`. */
 describe.each(stores)('retries after a conflict on $name', ({ database }) => {
   const countAttempts = async (): Promise<number> => {
     const { rows } = await sql<{ tries: number }>`SELECT last_value - 1 AS tries FROM tries`.execute(database)
     return Number(rows[0]?.tries)
   }
-  /** Makes the next `times` inserts of orders fail with this SQLSTATE. */
   const failInserts = async (state: string, times: number): Promise<void> => {
     await sql.raw('ALTER SEQUENCE tries RESTART WITH 2').execute(database)
     await sql

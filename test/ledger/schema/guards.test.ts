@@ -7,7 +7,7 @@ import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-/** SQL that bypasses the code: the database rejects each statement, and the ledger stays consistent. */
+/** The database rejects SQL that bypasses the code. */
 describe.each(stores)('raw SQL on $name', ({ database }) => {
   let bank: TestBank
   let a: TestWallet

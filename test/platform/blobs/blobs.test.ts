@@ -18,13 +18,13 @@ import { type Blobs, isBlobStoreUnavailable, openBlobs } from '../../../src/plat
 const key = () => `files/${randomUUID()}`
 const megabytes = (count: number): Buffer => randomBytes(count * 1024 * 1024)
 
-/** Returns the number of open files and sockets; 0 on systems other than Linux. */
+/** Includes sockets; 0 except on Linux. */
 const openDescriptors = (): number => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
 
 const openDisk = async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-disk-'))
   return {
-    blobs: await openBlobs({ kind: 'disk' }, directory),
+    blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory),
     close: () => rm(directory, { recursive: true, force: true }),
     entries: async () => {
       const all = await readdir(directory, { recursive: true, withFileTypes: true })
@@ -33,7 +33,7 @@ const openDisk = async () => {
   }
 }
 
-/** Opens an S3 server from npm with well-known credentials. Its signatures over queries are wrong. */
+/** Opens an S3 store whose signatures over queries are wrong. */
 const openS3 = async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
@@ -120,7 +120,8 @@ describe.each([
       { objectMode: false },
     )
     await expect(blobs.put(key(), broken)).rejects.toThrow('the client went away')
-    expect(await opened.entries()).toBe(before)
+    // The store may still be removing received parts.
+    await expect.poll(() => opened.entries(), { timeout: 5_000 }).toBe(before)
   })
 
   test('get: an abandoned download releases its source', async () => {
@@ -169,7 +170,7 @@ test('S3 without a response: unavailable within the timeout', async () => {
   }
 })
 
-/** Opens blobs on an S3 server that sends the same response to every request. */
+/** Sends the same response to every request. */
 const openAnswering = async (respond: (response: ServerResponse) => void, timeoutMs: number) => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
@@ -303,4 +304,24 @@ test.each([
   ['items=0-1', 'whole'],
 ])('parseByteRange of ten bytes: %s', (header, verdict) => {
   expect(parseByteRange(header, 10)).toEqual(verdict)
+})
+
+describe('a full disk', () => {
+  test('put: refuses new blobs below the minimum of free space; reads and deletions continue', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'portico-full-'))
+    const roomy = await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory)
+    const full = await openBlobs({ kind: 'disk', minimumFreeBytes: Number.MAX_SAFE_INTEGER }, directory)
+    const [stored, refused] = [key(), key()]
+    await roomy.put(stored, Readable.from([Buffer.from('kept')]))
+    const error: unknown = await full.put(refused, Readable.from([Buffer.from('more')])).catch((reason) => reason)
+    expect(isBlobStoreUnavailable(error)).toBe(true)
+    expect(String(error)).toContain('files.storage.minimumFreeBytes')
+    expect(await full.get(refused)).toBeUndefined()
+    const bytes = await full.get(stored)
+    expect(bytes && (await buffer(bytes)).toString()).toBe('kept')
+    await full.delete(stored)
+    const files = await readdir(directory, { recursive: true, withFileTypes: true })
+    expect(files.filter((entry) => entry.isFile())).toEqual([])
+    await rm(directory, { recursive: true })
+  })
 })

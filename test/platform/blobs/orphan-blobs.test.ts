@@ -21,7 +21,7 @@ let directory: string
 let blobs: Blobs
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'portico-unnamed-'))
-  blobs = await openBlobs({ kind: 'disk' }, directory)
+  blobs = await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory)
 })
 afterAll(async () => {
   await Promise.all(stores.map((store) => store.close()))
@@ -83,7 +83,6 @@ describe.each(stores)('orphan blobs on $name', ({ database }) => {
     expect(await exists(key)).toBe(false)
   })
 
-  /** Returns a store in which some blobs cannot be deleted. */
   const withUndeletable = (undeletable: readonly string[]): Blobs => ({
     ...blobs,
     delete: async (key) => {

@@ -62,7 +62,7 @@ describe('the memory cache', () => {
       await cache.increment(`${count}`.padEnd(1_000), 1_000)
     }
     expect((await cache.increment('19999'.padEnd(1_000), 1_000)).count).toBe(2)
-    // All entries take 20 MB, and ten of them are valid.
+    // All entries would take 20 MB; ten are valid.
     expect(heapUsed() - before).toBeLessThan(5_000_000)
   })
 })

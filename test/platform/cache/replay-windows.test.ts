@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createRedisCache } from '../../../src/platform/cache/index.ts'
 import { emptyWindow, spendIn } from '../../../src/platform/cache/memory-cache.ts'
 import { openRedis, type RedisConnection } from '../../../src/platform/redis/index.ts'
+import { needsRedis } from '../../harness/needs.ts'
 import { startRedis } from '../../harness/redis.ts'
 import { startRedisCluster } from '../../harness/redis-cluster.ts'
 
@@ -20,10 +21,10 @@ const open = (url: string, cluster: boolean): Promise<RedisConnection> =>
     onEvicting: () => undefined,
   })
 
-describe.skipIf(!server).each([
+describe.each([
   ['one server', server ? [server] : [], false],
   ['a cluster of three masters', masters, true],
-] as const)('replay windows in Redis, %s', (_, nodes, cluster) => {
+] as const)('replay windows in Redis, %s', needsRedis(server), (_, nodes, cluster) => {
   let connections: RedisConnection[]
   beforeAll(async () => {
     const [url = '', last = url] = [nodes.at(0)?.url, nodes.at(-1)?.url]

@@ -3,13 +3,14 @@ import { afterAll, expect, test } from 'vitest'
 import { enqueueJob } from '../../../src/platform/jobs/index.ts'
 import { leaseJob } from '../../../src/platform/jobs/store.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
+import { needsPostgres } from '../../harness/needs.ts'
 import { testClock } from '../../identity/clock.ts'
 import { postgresStore } from '../../ledger/stores.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
 
-test.skipIf(!store)('leaseJob: skips a job that another replica is leasing, without waiting', async () => {
+test('leaseJob: skips a job that another replica is leasing, without waiting', needsPostgres(store), async () => {
   if (!store) throw new Error('no store')
   const { database } = store
   const clock = testClock()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   createJobRunner,
   enqueueJob,
+  enqueueJobs,
   failedJobCleanup,
   type JobFacts,
   type JobKind,
@@ -333,6 +334,12 @@ describe('jobs on the database', () => {
     expect(await left()).toEqual([])
   })
 
+  each('enqueueJobs adds each job of a list, which can be empty', async ({ database, clock, left }) => {
+    const job = { kind: 'test', payload: {}, at: clock.now() }
+    for (const count of [0, 3]) await enqueueJobs(database, ids, Array(count).fill(job))
+    expect(await left()).toHaveLength(3)
+  })
+
   each('stop returns running jobs without counting the attempt', async ({ replica, enqueue, left }) => {
     await enqueue({})
     const started = Promise.withResolvers<void>()
@@ -350,7 +357,7 @@ describe('jobs on the database', () => {
 
 type World = ReturnType<typeof worldOf>
 
-/** Returns the same store. It is unavailable while `isCutOff` returns true. */
+/** Fails while `isCutOff` returns true. */
 const withOutages = (database: TestStore['database'], isCutOff: () => boolean) =>
   database.withPlugin({
     transformQuery: ({ node }) => {
@@ -381,6 +388,7 @@ const worldOf = (database: TestStore['database']) => {
         settings: { concurrency, pollMs: 10, leaseMs },
         kinds: [{ name: 'test', attempts: 3, work, ...changed }],
         onFailure: (failure) => failures.push(failure),
+        onDropped: () => undefined,
       }),
   }
 }

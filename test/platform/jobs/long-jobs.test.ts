@@ -17,6 +17,7 @@ test('long jobs: one worker stays reserved for other kinds', async () => {
     clock,
     ids,
     settings: { concurrency: 2, pollMs: 10, leaseMs: 60_000 },
+    onDropped: () => undefined,
     kinds: [
       {
         name: 'long',

@@ -48,7 +48,7 @@ beforeAll(async () => {
 })
 afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())))
 
-const values = { code: '123456', minutes: '10' }
+const values = { code: '123456', minutes: '10', purpose: 'Confirm a transfer' }
 
 describe('the SMTP mailer', () => {
   test('delivers subject, text and HTML in each language', async () => {
@@ -153,6 +153,60 @@ describe('the SMTP mailer', () => {
     }
   })
 
+  test.each([
+    ['visit https://evil.example/login now', 'visit https[:]//evil[.]example/login now'],
+    ['HTTP://192.0.2.1/x', 'HTTP[:]//192.0.2.1/x'],
+    ['www.evil', 'www[.]evil'],
+    ['evil.com', 'evil[.]com'],
+    ['sub.evil.co.uk/path?q', 'sub[.]evil[.]co[.]uk/path?q'],
+    ['пример.рф and xn--e1afmkfd.xn--p1ai', 'пример[.]рф and xn--e1afmkfd[.]xn--p1ai'],
+    ['evil\uff0ecom evil\u3002com', 'evil[.]com evil[.]com'],
+    ['mailto:ann@evil.com', 'mailto[:]ann@evil[.]com'],
+    ['tel:+4930123456', 'tel[:]+4930123456'],
+    ['javascript:alert(1)', 'javascript[:]alert(1)'],
+    ['\\\\server\\share', '\\server\\share'],
+    ['evil.\r\ncom', 'evil. com'],
+    ['evil.\u202ecom', 'evil[.]com'],
+    ['Dr. Ann B. Cole, Acme Inc., 1.5 % of 203.0.113.7', 'Dr. Ann B. Cole, Acme Inc., 1.5 % of 203.0.113.7'],
+    ['你好。欢迎', '你好。欢迎'],
+    ['Note: read this', 'Note: read this'],
+  ])('a value is not a link: %j', async (value, shown) => {
+    const outbox = createOutbox(texts, testClock(), 1)
+    const link = 'https://portal.example/sign-in'
+    const names = { inviter: value, workspace: value, role: value, message: value }
+    const mail = { to: 'ann@demo.test', template: 'workspace-invitation', locale: 'en' } as const
+    await outbox.send({ ...mail, values: { ...names, days: '7', url: link } })
+    const text = outbox.list()[0]?.text
+    expect(text).toContain(
+      `${shown} has invited you to the workspace "${shown}", with the role "${shown}".\n${shown}\n`,
+    )
+    expect(text).toContain(link)
+  })
+
+  test('notices that wait for a slow server do not delay sign-in codes', async () => {
+    const sockets: Socket[] = []
+    let isSlow = true
+    const slow = createServer((socket) => {
+      sockets.push(socket.on('error', () => undefined))
+      if (!isSlow) socket.pipe(connect(Number(new URL(url).port), '127.0.0.1')).pipe(socket)
+    }).listen(0, '127.0.0.1')
+    await once(slow, 'listening')
+    const mailer = await openSmtpMailer({ url: `smtp://127.0.0.1:${portOf(slow)}`, from, timeoutMs: 5_000 }, texts)
+    const notices = Array.from({ length: 30 }, () =>
+      mailer.send({ to: 'ann@demo.test', template: 'account-exists', locale: 'en', values: { url: '' } }),
+    )
+    const ended = Promise.allSettled(notices)
+    await expect.poll(() => sockets.length).toBe(5)
+    isSlow = false
+    for (const template of ['login-code', 'step-up-code'] as const)
+      await mailer.send({ to: `${template}@demo.test`, template, locale: 'en', values })
+    expect(received.slice(-2).map(({ to }) => to)).toEqual([['login-code@demo.test'], ['step-up-code@demo.test']])
+    for (const socket of sockets) socket.destroy()
+    await mailer.close()
+    await ended
+    slow.close()
+  })
+
   test('requireTLS: sends nothing to a server without TLS', async () => {
     const mailer = await openSmtpMailer({ url: `${url}?requireTLS=true`, from, timeoutMs: 20_000 }, texts)
     const before = received.length
@@ -194,12 +248,12 @@ describe('the SMTP mailer', () => {
     const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     const mails = Array.from({ length: 20 }, send)
     await expect.poll(() => sockets.length).toBe(5)
-    // Mails in the queue can only connect once the first ones have ended. Until then there are five connections.
+    // Only five connections are open at a time.
     await expect(Promise.race(mails)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     expect(sockets).toHaveLength(5)
     const ends = await Promise.allSettled(mails)
     for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
-    // If the deadline did not include the queue, four rounds would take four times as long.
+    // Four rounds would take longer if the deadline did not include the queue.
     expect(performance.now() - started).toBeLessThan(3_500)
     await mailer.close()
     for (const socket of sockets) socket.destroy()
@@ -224,7 +278,7 @@ describe('the SMTP mailer', () => {
     expect(sockets).not.toHaveLength(0)
     await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true)
     isDripping = false
-    // On a slow machine, a single mail can time out as well.
+    // On a slow machine, a mail can time out as well.
     await expect.poll(() => send('next@demo.test').catch(() => 'late')).not.toBe('late')
     expect(received.at(-1)?.to).toEqual(['next@demo.test'])
     await mailer.close()

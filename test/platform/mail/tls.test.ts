@@ -15,7 +15,7 @@ const texts = await readMailTexts('config/mail')
 afterEach(() => setDefaultCACertificates(trusted))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Sends a mail with a password in the URL. Returns what a server with a self-signed certificate received, and how. */
+/** The URL contains a password. */
 const receivedBy = async (protocol: 'smtp' | 'smtps'): Promise<string[]> => {
   const received: string[] = []
   const server = new SMTPServer({

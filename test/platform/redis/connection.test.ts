@@ -5,20 +5,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRedisPubSub } from '../../../src/platform/pubsub.ts'
 import { isRedisUnavailable, openRedis, type RedisConnection, scriptOf } from '../../../src/platform/redis/index.ts'
+import { needsRedis } from '../../harness/needs.ts'
 import { startRedis, type TestRedis } from '../../harness/redis.ts'
 import { startRedisCluster } from '../../harness/redis-cluster.ts'
 import { startRelay } from '../../harness/relay.ts'
 
 const probe = await startRedis()
 await probe?.stop()
-const available = test.skipIf(!probe)
 
 const startServer = async (): Promise<TestRedis> => {
   const server = await startRedis()
   if (!server) throw new Error('no Redis')
   return server
 }
-/** Opens a connection with long timeouts. A command that fails earlier has not waited for them. */
+/** Opens a connection with long timeouts, so that an early failure cannot be a timeout. */
 const open = (
   url: string,
   onError = (_error: Error): void => undefined,
@@ -37,7 +37,7 @@ const open = (
   })
 const failsUnavailable = (reply: Promise<unknown>): Promise<boolean> => reply.then(() => false, isRedisUnavailable)
 
-available('a pending command: fails when its connection breaks', async () => {
+test('a pending command: fails when its connection breaks', needsRedis(probe), async () => {
   const server = await startServer()
   const redis = await open(server.url)
   server.child.kill('SIGSTOP')
@@ -50,7 +50,7 @@ available('a pending command: fails when its connection breaks', async () => {
   await redis.close()
 })
 
-available('openRedis: an unknown database number is an error', async () => {
+test('openRedis: an unknown database number is an error', needsRedis(probe), async () => {
   const server = await startServer()
   await expect(open(`${server.url}/1000`)).rejects.toMatchObject({
     message: expect.stringContaining('REDIS_URL'),
@@ -59,10 +59,10 @@ available('openRedis: an unknown database number is an error', async () => {
   await server.stop()
 })
 
-available.each([
+test.each([
   ['its slots have no node', 'CLUSTER DELSLOTSRANGE 1001 16383'],
   ['its state must not be queried', 'ACL SETUSER default -cluster|info'],
-])('openRedis on a cluster that is not ready: rejects if %s', async (_, make) => {
+])('openRedis on a cluster that is not ready: rejects if %s', needsRedis(probe), async (_, make) => {
   const [server] = await startRedisCluster(1)
   if (!server) throw new Error('no Redis')
   await server.sendRequest(make)
@@ -73,19 +73,19 @@ available.each([
   await server.stop()
 })
 
-available('without a connection: commands fail immediately', async () => {
+test('without a connection: commands fail immediately', needsRedis(probe), async () => {
   const server = await startServer()
   const redis = await open(server.url)
   await server.stop()
   await expect.poll(() => failsUnavailable(redis.check())).toBe(true)
   const start = performance.now()
   for (let time = 0; time < 50; time++) expect(await failsUnavailable(redis.check())).toBe(true)
-  // If each command waited for the next connection, it would take a quarter of a second.
+  // Waiting for the next connection would take a quarter of a second per command.
   expect(performance.now() - start).toBeLessThan(8_000)
   await redis.close()
 })
 
-available('a silent connection: replaced', async () => {
+test('a silent connection: replaced', needsRedis(probe), async () => {
   const server = await startServer()
   const relay = await startRelay(Number(new URL(server.url).port))
   const redis = await open(`redis://127.0.0.1:${relay.port}`)
@@ -99,14 +99,14 @@ available('a silent connection: replaced', async () => {
   await server.stop()
 })
 
-/** Blocks this process until Redis has responded to all earlier commands. */
+/** Blocks until Redis has responded to all earlier commands. */
 const blockProcess = (url: string): void => {
   const script = `const socket = require('node:net').connect(${new URL(url).port}, '127.0.0.1', () => socket.write('PING\\r\\n'))
     socket.once('data', () => socket.destroy())`
   spawnSync(process.execPath, ['-e', script])
 }
 
-available('a reply that arrived while the process was blocked: not a timeout', async () => {
+test('a reply that arrived while the process was blocked: not a timeout', needsRedis(probe), async () => {
   const server = await startServer()
   const commandTimeoutMs = 50
   const redis = await open(server.url, undefined, false, 20_000, commandTimeoutMs)
@@ -128,7 +128,7 @@ available('a reply that arrived while the process was blocked: not a timeout', a
   await server.stop()
 })
 
-available('check: its key expires within a second', async () => {
+test('check: its key expires within a second', needsRedis(probe), async () => {
   const server = await startServer()
   const redis = await open(server.url)
   const left = async () => {
@@ -142,21 +142,21 @@ available('check: its key expires within a second', async () => {
   await server.stop()
 })
 
-available('close: leaves no connection', async () => {
+test('close: leaves no connection', needsRedis(probe), async () => {
   const server = await startServer()
   const connected = async () => /connected_clients:(\d+)/.exec(await server.query('INFO clients'))?.[1]
   const redis = await open(server.url)
-  // The number includes the connection of this query.
+  // Includes this query's connection.
   expect(await connected()).toBe('3')
   await redis.close()
   await expect.poll(connected).toBe('1')
   await server.stop()
 })
 
-available.each([
+test.each([
   "READONLY You can't write against a read only replica.",
   "ERR Error running script (call to f_0c1): @user_script:2: @user_script: 2: -READONLY You can't write against a read only replica.",
-])('an error of a replica: reconnects: %s', async (message) => {
+])('an error of a replica: reconnects: %s', needsRedis(probe), async (message) => {
   const server = await startServer()
   const redis = await open(server.url)
   const id = () => redis.command('CLIENT', 'ID').catch(() => null)
@@ -168,11 +168,11 @@ available.each([
   await server.stop()
 })
 
-available.each([
+test.each([
   ['is a replica', 'REPLICAOF 127.0.0.1 1'],
   ['requires replicas', 'CONFIG SET min-replicas-to-write 1'],
   ['has no master', 'CONFIG SET replica-serve-stale-data no', 'REPLICAOF 127.0.0.1 1'],
-])('a Redis that %s: reconnects to the current address', async (...faulty) => {
+])('a Redis that %s: reconnects to the current address', needsRedis(probe), async (...faulty) => {
   const [, ...faults] = faulty
   const [server, next] = [await startServer(), await startServer()]
   const relay = await startRelay(Number(new URL(server.url).port))
@@ -195,7 +195,7 @@ test('openRedis: does not reconnect after a failed start', async () => {
   expect(errors).toBe(before)
 })
 
-describe.skipIf(!probe)('a cluster with credentials', () => {
+describe('a cluster with credentials', needsRedis(probe), () => {
   let node: TestRedis | undefined
   const at = (credentials: string) => node?.url.replace('redis://', `redis://${credentials}`) ?? ''
   const opened = async (credentials: string): Promise<string> => {
@@ -228,7 +228,7 @@ describe.skipIf(!probe)('a cluster with credentials', () => {
 test.each([
   ['rediss', 22],
   ['redis', '*'.charCodeAt(0)],
-])('a node of a cluster: uses the protocol of the URL: %s', async (protocol, first) => {
+])('a node of a cluster: uses the protocol of the URL: %s', needsRedis(probe), async (protocol, first) => {
   const firstByte = Promise.withResolvers<number>()
   const listener = createServer((socket) =>
     socket
@@ -246,7 +246,7 @@ test.each([
   listener.close()
 })
 
-available('createRedisPubSub: delivers to all local subscribers', async () => {
+test('createRedisPubSub: delivers to all local subscribers', needsRedis(probe), async () => {
   const server = await startServer()
   const redis = await open(server.url)
   const pubsub = createRedisPubSub(redis)

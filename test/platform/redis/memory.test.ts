@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Cache, createRedisCache } from '../../../src/platform/cache/index.ts'
 import { createLimits } from '../../../src/platform/limits/limits.ts'
-import { createRedisLimitStores } from '../../../src/platform/limits/redis-limit-store.ts'
+import { createRedisCounters } from '../../../src/platform/limits/redis-limit-store.ts'
 import { isRedisUnavailable, openRedis, type RedisConnection } from '../../../src/platform/redis/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { needsRedis } from '../../harness/needs.ts'
 import { fillRedis, startRedis } from '../../harness/redis.ts'
 
 const server = await startRedis(['--maxmemory', '8mb', '--maxmemory-samples', '20'])
 afterAll(() => server?.stop())
 
-/** Redis also stores the values of other programs. */
-describe.skipIf(!server)('a full Redis', () => {
+describe('a full Redis', needsRedis(server), () => {
   let redis: RedisConnection
   let cache: Cache
   beforeEach(async () => {
@@ -27,12 +27,12 @@ describe.skipIf(!server)('a full Redis', () => {
     cache = createRedisCache(redis)
   })
   afterEach(() => redis.close())
-  /** Resolves with the result, or with true if Redis was unavailable. */
+  /** True if Redis was unavailable. */
   const outcome = (work: unknown): Promise<unknown> => Promise.resolve(work).then((value) => value, isRedisUnavailable)
 
   test('noeviction: writes are unavailable, and state is unchanged afterwards', async () => {
     await server?.sendRequest('CONFIG SET maxmemory-policy noeviction')
-    const limits = createLimits(1, systemClock, createRedisLimitStores(redis))
+    const limits = createLimits(1, systemClock, createRedisCounters(redis, systemClock, { cluster: false }))
     const limited = () => outcome(limits.spend('test', 'somebody', { limit: 2, windowMs: 60_000 }))
     const options = { epoch: 'one', max: 100, ttl: 60_000 }
     const window = { group: '{s}:windows', epoch: 'one', member: 'a' }
@@ -80,7 +80,7 @@ describe.skipIf(!server)('a full Redis', () => {
     const spent = new Map<string, number>()
     for (let round = 1; round <= 40; round++) {
       await server?.sendRequest(`SETRANGE junk:${round} 500000 x`)
-      // Every third window is used in each round, and the other windows rarely.
+      // Every third window is used in each round.
       for (const [index, window] of windows.entries())
         for (const sequence of index % 3 === 0 || round % 20 === 0 ? [round, round, 20] : [])
           if (await cache.spend(window, sequence, 64))

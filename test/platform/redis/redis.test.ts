@@ -4,11 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createRedisCache } from '../../../src/platform/cache/index.ts'
 import { createLimits } from '../../../src/platform/limits/limits.ts'
-import { createRedisLimitStores } from '../../../src/platform/limits/redis-limit-store.ts'
+import { createRedisCounters } from '../../../src/platform/limits/redis-limit-store.ts'
 import { createRedisPubSub } from '../../../src/platform/pubsub.ts'
 import { isRedisUnavailable, openRedis, type RedisConnection } from '../../../src/platform/redis/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { startFlakyProxy } from '../../harness/flaky-proxy.ts'
+import { needsRedis } from '../../harness/needs.ts'
 import { startRedis, type TestRedis } from '../../harness/redis.ts'
 import { startRedisCluster } from '../../harness/redis-cluster.ts'
 
@@ -36,7 +37,6 @@ const open = (
     onEvicting,
   })
 
-/** Returns a function that kills all other connections to a node, through an open connection. */
 const killer = async ({ url }: TestRedis): Promise<() => void> => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
   socket.write('PING\r\n')
@@ -46,38 +46,35 @@ const killer = async ({ url }: TestRedis): Promise<() => void> => {
 
 const failure = async (sent: Promise<unknown>): Promise<unknown> => sent.then(() => undefined).catch((error) => error)
 
-test.skipIf(!server)(
-  'Redis that breaks connections while they are made: no unhandled rejection, and subscriptions recover',
-  async () => {
-    const rejected: unknown[] = []
-    const onRejected = (reason: unknown) => void rejected.push(reason)
-    process.on('unhandledRejection', onRejected)
-    const flaky = await startFlakyProxy(Number(new URL(server?.url ?? '').port))
-    const connections = await Promise.all(Array.from({ length: 8 }, () => open(`redis://127.0.0.1:${flaky.port}`)))
-    const received: string[] = []
-    for (const each of connections) each.subscribe('news', (text) => received.push(text))
-    await pause(200)
-    await flaky.cutAfter('redis_version', 100)
-    await expect
-      .poll(
-        async () => {
-          await connections[0]?.command('PUBLISH', 'news', 'again').catch(() => undefined)
-          return received.length
-        },
-        { timeout: 60_000 },
-      )
-      .toBeGreaterThanOrEqual(8)
-    for (const each of connections) await each.close()
-    await flaky.close()
-    process.off('unhandledRejection', onRejected)
-    expect(rejected).toEqual([])
-  },
-)
+test('broken new connections: no unhandled rejection, and subscriptions recover', needsRedis(server), async () => {
+  const rejected: unknown[] = []
+  const onRejected = (reason: unknown) => void rejected.push(reason)
+  process.on('unhandledRejection', onRejected)
+  const flaky = await startFlakyProxy(Number(new URL(server?.url ?? '').port))
+  const connections = await Promise.all(Array.from({ length: 8 }, () => open(`redis://127.0.0.1:${flaky.port}`)))
+  const received: string[] = []
+  for (const each of connections) each.subscribe('news', (text) => received.push(text))
+  await pause(200)
+  await flaky.cutAfter('redis_version', 100)
+  await expect
+    .poll(
+      async () => {
+        await connections[0]?.command('PUBLISH', 'news', 'again').catch(() => undefined)
+        return received.length
+      },
+      { timeout: 60_000 },
+    )
+    .toBeGreaterThanOrEqual(8)
+  for (const each of connections) await each.close()
+  await flaky.close()
+  process.off('unhandledRejection', onRejected)
+  expect(rejected).toEqual([])
+})
 
-describe.skipIf(!server).each([
+describe.each([
   ['one server', server ? [server] : [], false],
   ['a cluster of three masters', masters, true],
-] as const)('Redis, %s', (_, nodes: readonly TestRedis[], cluster) => {
+] as const)('Redis, %s', needsRedis(server), (_, nodes: readonly TestRedis[], cluster) => {
   let connections: RedisConnection[]
   const everywhere = (command: string) => Promise.all(nodes.map((node) => node.sendRequest(command)))
 
@@ -110,7 +107,7 @@ describe.skipIf(!server).each([
     await pause(250)
     const { remaining } = await cache.increment('fixed', 10_000)
     expect(remaining).toBeLessThanOrEqual(10_001 - 250)
-    // If increments extended the window, it would never close.
+    // Otherwise the window would never close.
     await cache.increment('short', 400)
     await expect.poll(async () => (await cache.increment('short', 400)).count).toBe(1)
     await one().command('SET', 'portico:endless', 5)
@@ -127,7 +124,9 @@ describe.skipIf(!server).each([
   })
 
   test('limits: count across replicas, also after SCRIPT FLUSH', async () => {
-    const [a, b] = [one(), other()].map((each) => createLimits(1, systemClock, createRedisLimitStores(each)))
+    const [a, b] = [one(), other()].map((each) =>
+      createLimits(1, systemClock, createRedisCounters(each, systemClock, { cluster })),
+    )
     const rule = { limit: 3, windowMs: 60_000 }
     const spend = (limits = a) => limits?.spend('login', '203.0.113.7', rule)
     expect(await spend(a)).toMatchObject({ allowed: true, remaining: 2 })
@@ -139,8 +138,49 @@ describe.skipIf(!server).each([
     expect(last?.resetMs).toBeGreaterThan(50_000)
   })
 
+  test('spendAll: counts in order with `spend`, and stops after the first limit that is exceeded', async () => {
+    const sent: string[] = []
+    const redis: RedisConnection = {
+      ...one(),
+      script: (script, keys, values) => {
+        sent.push(`${keys.length} keys`)
+        return one().script(script, keys, values)
+      },
+    }
+    const limits = createLimits(1, systemClock, createRedisCounters(redis, systemClock, { cluster }))
+    const windowMs = 60_000
+    const address = { name: 'address', key: '203.0.113.7', rule: { limit: 3, windowMs } }
+    const account = { name: 'general-account', key: 'somebody', rule: { limit: 9, windowMs } }
+    const spendAll = async () => (await limits.spendAll([address, account])).map(({ remaining }) => remaining)
+    expect(await spendAll()).toEqual([2, 8])
+    expect(sent).toEqual(cluster ? ['1 keys', '1 keys'] : ['2 keys'])
+    expect(await limits.spend(address.name, address.key, address.rule)).toMatchObject({ allowed: true, remaining: 1 })
+    expect(await spendAll()).toEqual([0, 7])
+    const refused = await limits.spendAll([address, account])
+    expect(refused).toMatchObject([{ allowed: false, limit: 3, remaining: 0 }])
+    expect(refused[0]?.resetMs).toBeGreaterThan(50_000)
+    expect(await limits.spend(account.name, account.key, account.rule)).toMatchObject({ remaining: 6 })
+    expect(limits.sharesRoundTrip).toBe(!cluster)
+    limits.close()
+  })
+
+  test('spendAll: resets a TTL longer than its window, and starts a new window after the last', async () => {
+    const limits = createLimits(1, systemClock, createRedisCounters(one(), systemClock, { cluster }))
+    const spends = ['one', 'two'].map((key) => ({ name: 'login', key, rule: { limit: 2, windowMs: 400 } }))
+    const remaining = async () => (await limits.spendAll(spends)).map((each) => each.remaining)
+    expect(await remaining()).toEqual([1, 1])
+    expect(await one().command('PEXPIRE', 'portico:limit:login:two', 86_400_000)).toBe(1)
+    const [, ahead] = await limits.spendAll(spends)
+    expect(ahead?.resetMs).toBeLessThanOrEqual(400)
+    await expect.poll(remaining).toEqual([1, 1])
+    limits.close()
+  })
+
   test('a TTL longer than its window (clock set back): reset to the window', async () => {
-    const [cache, limits] = [createRedisCache(one()), createLimits(1, systemClock, createRedisLimitStores(one()))]
+    const [cache, limits] = [
+      createRedisCache(one()),
+      createLimits(1, systemClock, createRedisCounters(one(), systemClock, { cluster })),
+    ]
     const spend = () => limits.spend('login', '203.0.113.7', { limit: 2, windowMs: 60_000 })
     await Promise.all([cache.increment('ahead', 60_000), spend()])
     for (const key of ['portico:ahead', 'portico:limit:login:203.0.113.7'])
@@ -159,7 +199,7 @@ describe.skipIf(!server).each([
   test('publish: reaches other replicas', async () => {
     const received: string[] = []
     createRedisPubSub(other()).subscribe('session-changed', (text) => received.push(text))
-    // Messages that are sent before the subscription are lost.
+    // Messages before the subscription are lost.
     await expect
       .poll(() => {
         createRedisPubSub(one()).publish('session-changed', 'an id')
@@ -171,8 +211,7 @@ describe.skipIf(!server).each([
   test('a command whose connection breaks: fails and is not sent again', async () => {
     const cache = createRedisCache(one())
     let sent = (await cache.increment('lost', 60_000)).count
-    // Redis finds both commands when it continues. It counts, and the connection usually breaks before the reply
-    // arrives.
+    // When Redis continues, it counts both commands. The connection usually breaks before the reply.
     for (let isLost = false; !isLost; sent += 1) {
       expect(sent).toBeLessThan(10)
       const killers = await Promise.all(nodes.map(killer))
@@ -206,14 +245,13 @@ describe.skipIf(!server).each([
   })
 })
 
-describe.skipIf(!server)('a cluster whose slots move', () => {
+describe('a cluster whose slots move', needsRedis(server), () => {
   let redis: RedisConnection
   beforeAll(async () => {
     redis = await open(masters[0]?.url ?? '', true)
   })
   afterAll(() => redis?.close())
 
-  /** Returns a key's slot, its master, and another master. */
   const locate = async (key: string) => {
     const owners: TestRedis[] = []
     for (const node of masters) if (!(await node.sendRequest(`EXISTS ${key}`)).startsWith('-MOVED')) owners.push(node)
@@ -260,7 +298,7 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
   })
 })
 
-describe.skipIf(!server)('a cluster that loses a master', () => {
+describe('a cluster that loses a master', needsRedis(server), () => {
   test('commands for its slots fail fast, others work', async () => {
     const own = await startRedisCluster()
     const redis = await open(own[0]?.url ?? '', true)
@@ -279,7 +317,7 @@ describe.skipIf(!server)('a cluster that loses a master', () => {
   })
 })
 
-describe.skipIf(!server)('a Redis outage', () => {
+describe('a Redis outage', needsRedis(server), () => {
   test('fails fast while Redis is down; reconnects with its subscriptions', async () => {
     const first = await startRedis()
     if (!first) throw new Error('no Redis')
@@ -316,6 +354,19 @@ describe.skipIf(!server)('a Redis outage', () => {
     await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
     await redis.close()
     await own.stop()
+  })
+
+  test('memory: the used and the maximum number of bytes', async () => {
+    const own = await startRedis(['--maxmemory', '50mb'])
+    if (!own) throw new Error('no Redis')
+    const redis = await open(own.url)
+    const { used, max } = await redis.memory()
+    expect(max).toBe(50 * 1_024 * 1_024)
+    expect(used).toBeGreaterThan(100_000)
+    expect(used).toBeLessThan(max)
+    await own.stop()
+    expect(isRedisUnavailable(await failure(redis.memory()))).toBe(true)
+    await redis.close()
   })
 
   test('an eviction policy: reported at every connection', async () => {

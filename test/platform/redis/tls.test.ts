@@ -16,10 +16,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/**
- * Returns what a TLS server received before the client gave up. The client opens two connections, and the first failure
- * ends the attempt. Each call starts a new server, because the second connection may send something later.
- */
+/** Starts a new server each time, because the client's second connection may send something later. */
 const receivedBy = async (host: string, cluster: boolean): Promise<string> => {
   let received = ''
   const server = createServer({ key, cert }, (socket) => {

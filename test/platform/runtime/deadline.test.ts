@@ -11,7 +11,7 @@ const listen = async (server: Server): Promise<number> => {
 }
 
 const timeoutMs = 2_000
-/** Writes to the socket and blocks this process until the deadline has passed. */
+/** Blocks until the deadline has passed. */
 const writeAndBlock = (socket: Socket, written: string): void => {
   socket.write(written)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 500)

@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process'
 import { getPriority } from 'node:os'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { needs } from '../../harness/needs.ts'
 
 const file = new URL('../../../src/platform/runtime/tuning.ts', import.meta.url).href
 
-/** The script runs in a child process, so that this process keeps its priorities. */
+/** This process must keep its priorities. */
 const script = `
   import { readdirSync, readFileSync } from 'node:fs'
   import { readFile } from 'node:fs/promises'
@@ -17,12 +18,13 @@ const script = `
   console.log(JSON.stringify(threads))
 `
 
-test.skipIf(process.platform !== 'linux')(
+test(
   'tuneProcess: lowers the priority of the worker threads of libuv and V8, and of no others',
+  needs(process.platform === 'linux', 'requires Linux'),
   async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
     const threads: [string, number][] = JSON.parse(stdout)
-    // Node 24 names the threads of V8 without the prefix `node-`.
+    // Node 24 omits the prefix `node-`.
     const kinds = [/^libuv-worker$/, /^(node-)?V8Worker$/]
     const others = threads.filter(([name]) => !kinds.some((kind) => kind.test(name)))
     for (const kind of kinds) {

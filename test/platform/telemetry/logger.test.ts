@@ -9,6 +9,7 @@ import { afterAll, expect, test } from 'vitest'
 import { openRedis } from '../../../src/platform/redis/index.ts'
 import { createLogger } from '../../../src/platform/telemetry/index.ts'
 import { LogSink } from '../../../src/platform/telemetry/log-sink.ts'
+import { needs, needsRedis } from '../../harness/needs.ts'
 import { startRedis } from '../../harness/redis.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-logger-'))
@@ -44,26 +45,29 @@ const readNow = (descriptor: number): string => {
   }
 }
 
-test.skipIf(!existsSync('/dev/full'))('a full disk neither stops the process nor delays its exit', () => {
-  const program = `
+test(
+  'a full disk neither stops the process nor delays its exit',
+  needs(existsSync('/dev/full'), 'this system has no /dev/full'),
+  () => {
+    const program = `
     import { createLogger } from ${telemetry}
     const logger = createLogger('info')
     logger.info('first')
     setTimeout(() => logger.info('second'), 300)
     setTimeout(() => process.exit(7), 600)`
-  const full = openSync('/dev/full', 'w')
-  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', full, 'pipe'],
-    timeout: 60_000,
-  })
-  closeSync(full)
-  expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
-})
+    const full = openSync('/dev/full', 'w')
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', full, 'pipe'],
+      timeout: 60_000,
+    })
+    closeSync(full)
+    expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
+  },
+)
 
-/** Waits until the pending write has succeeded or failed. */
 const settled = () => expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
 
-/** Logs to a pipe that has lost its reader, and returns the lines that the next reader finds. */
+/** Returns what the next reader of the pipe finds. */
 const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => void, until: string) => {
   const pipe = join(folder, randomUUID())
   execFileSync('mkfifo', [pipe])
@@ -90,16 +94,16 @@ const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => v
     .map((line) => JSON.parse(line))
 }
 
-const withPipes = test.skipIf(process.platform === 'win32')
+const pipes = needs(process.platform !== 'win32', 'Windows has no named pipes')
 
-withPipes('lines without a reader are kept for the next reader, in order', async () => {
+test('lines without a reader are kept for the next reader, in order', pipes, async () => {
   const lines = await withoutReader((logger) => {
     for (const msg of ['one', 'two']) logger.info(msg)
   }, 'taken again')
   expect(lines).toMatchObject([{ msg: 'one' }, { msg: 'two' }, { msg: 'taken again' }])
 })
 
-withPipes('at most 16 MB are kept without a reader; the number of lost lines is logged', async () => {
+test('at most 16 MB are kept without a reader; the number of lost lines is logged', pipes, async () => {
   const filling = 'x'.repeat(1_048_576)
   const lines = await withoutReader((logger) => {
     for (let line = 0; line < 20; line += 1) logger.info({ line, filling })
@@ -107,11 +111,11 @@ withPipes('at most 16 MB are kept without a reader; the number of lost lines is 
   const received = lines.filter((line) => 'filling' in line).map(({ line }) => line)
   expect(received).toEqual(Array.from({ length: 15 }, (_, line) => line))
   const report = { level: 'error', lines: 5, msg: 'log lines lost: destination unavailable' }
-  // The loss is logged before or after the next line, once a write has succeeded.
+  // The loss is logged before or after the next line.
   expect(lines.filter(({ level }) => level === 'error')).toMatchObject([report])
 })
 
-withPipes('end writes the buffer synchronously, also after a time without a reader', async () => {
+test('end writes the buffer synchronously, also after a time without a reader', pipes, async () => {
   const pipe = join(folder, randomUUID())
   execFileSync('mkfifo', [pipe])
   const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -179,8 +183,9 @@ afterAll(async () => {
   for (const [server] of Object.values(servers)) await server?.stop()
 })
 
-test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
+test.each(Object.entries(servers))(
   'a Redis password that %s is not logged',
+  needsRedis(servers['is refused'][0]),
   async (_which, [server, reason]) => {
     const errors: Error[] = []
     const opened = openRedis({
@@ -202,8 +207,9 @@ test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
   },
 )
 
-test.skipIf(!servers['is refused'][0])(
+test(
   'the value of an unknown Redis command is neither logged nor inspected',
+  needsRedis(servers['is refused'][0]),
   async () => {
     const redis = await openRedis({
       url: servers['belongs to a command that Redis does not know'][0]?.url ?? '',

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../../src/compose/portal.ts'
-import type { ChannelPort, LimitPort } from '../../../src/gateway/pipeline/ports.ts'
+import type { ChannelPort } from '../../../src/gateway/pipeline/ports.ts'
 import {
   createBackgroundMetrics,
   createBatchedHistogram,
+  createJobMetrics,
   createLedgerMetrics,
   createMetrics,
   createPerimeterMetrics,
@@ -11,6 +12,7 @@ import {
   type Metrics,
   type PerimeterMetrics,
 } from '../../../src/platform/telemetry/index.ts'
+import { limitPort } from '../../harness/limit-port.ts'
 
 let metrics: Metrics
 let perimeter: PerimeterMetrics
@@ -80,11 +82,12 @@ test('the last ledger check and queue lengths, as of the scrape', async () => {
   const ledger = createLedgerMetrics(metrics.registry)
   let waiting = 1
   createQueueMetrics(metrics.registry, { 'password-hash': () => waiting, 'login-begin': () => 0 })
-  ledger.checked(3, 1_767_614_400_000)
+  ledger.checked(3, 1_767_614_400_000, 1_767_600_000_000)
   waiting = 7
   const text = await exposed()
   expect(text).toContain('portico_ledger_discrepancies 3\n')
   expect(text).toContain('portico_ledger_checked_timestamp_seconds 1767614400\n')
+  expect(text).toContain('portico_ledger_whole_checked_timestamp_seconds 1767600000\n')
   expect(text).toContain('portico_waiting{queue="password-hash"} 7\n')
   expect(text).toContain('portico_waiting{queue="login-begin"} 0\n')
 })
@@ -95,6 +98,18 @@ test('dropped background tasks: 0 at the start, read at each scrape', async () =
   expect(await exposed()).toContain('portico_background_given_up_total 0\n')
   givenUp = 2
   for (let time = 0; time < 2; time++) expect(await exposed()).toContain('portico_background_given_up_total 2\n')
+})
+
+test('dropped jobs: 0 at the start for each kind and reason', async () => {
+  const jobs = createJobMetrics(metrics.registry, ['mails'])
+  const expectCounts = async (limit: number, failed: number) => {
+    const text = await exposed()
+    expect(text).toContain(`portico_jobs_dropped_total{kind="mails",reason="limit"} ${limit}\n`)
+    expect(text).toContain(`portico_jobs_dropped_total{kind="mails",reason="failed"} ${failed}\n`)
+  }
+  await expectCounts(0, 0)
+  jobs.dropped('mails', 'limit')
+  await expectCounts(1, 0)
 })
 
 describe('the perimeter metrics', () => {
@@ -108,13 +123,12 @@ describe('the perimeter metrics', () => {
 
   test('count refused requests by limit, and no allowed ones', async () => {
     const spent = { limit: 1, remaining: 0, resetMs: 1 }
-    const limits: LimitPort = {
-      addressKey: (address) => address,
-      networkKey: (address) => address,
-      spend: (name) => ({ ...spent, allowed: name === 'login' }),
-    }
-    const metered = withLimitMetrics(limits, perimeter)
-    for (const name of ['login', 'address', 'address']) await metered.spend(name, 'key', { limit: 1, windowMs: 1 })
+    const metered = withLimitMetrics(
+      limitPort((name) => ({ ...spent, allowed: name === 'login' })),
+      perimeter,
+    )
+    const spendOf = (name: string) => ({ name, key: 'key', rule: { limit: 1, windowMs: 1 } })
+    for (const names of [['login', 'address'], ['address']]) await metered.spendAll(names.map(spendOf))
     expect(await counts('portico_limit_hits_total')).toEqual({ address: 2 })
   })
 
@@ -127,7 +141,7 @@ describe('the perimeter metrics', () => {
       open: () => (opens ? { plaintext: new Uint8Array(), seal } : undefined),
     }
     const { open } = withChannelMetrics(channel, perimeter)
-    const bound = { portal: 'CONSUMER', clientHash: 'hash', method: 'POST', path: '/' } as const
+    const bound = { portal: 'CONSUMER', clientHash: 'hash', requestId: 'id', method: 'POST', path: '/' } as const
     const sealed = { ...bound, sessionId: 'one', payload: 'sealed' }
     await open(sealed)
     opens = false

@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino'
 import { describe, expect, test, vi } from 'vitest'
 import { speedUpPlainLines } from '../../../src/platform/telemetry/logger.ts'
 
-/** Creates two equal loggers, one of which formats plain lines itself, and records their lines. */
+/** One logger formats plain lines itself. */
 const pair = () => {
   const open = (): { logger: Logger; lines: string[] } => {
     const lines: string[] = []

@@ -6,6 +6,7 @@ import { accessCodeStage } from '../../../../src/gateway/pipeline/stages/index.t
 import { type ChainId, type Portal, rateLimited } from '../../../../src/kernel/index.ts'
 import { refusalOf } from '../../../domains/world.ts'
 import { arrivedCall, headersOf } from '../../../harness/call.ts'
+import { limitPort } from '../../../harness/limit-port.ts'
 import { testSettings } from '../../../harness/settings.ts'
 
 describe('a wrong access code', () => {
@@ -66,7 +67,7 @@ describe('a request that matches no operation', () => {
     }
     const limit = unmatchedLimit({
       settings,
-      limits: { spend, addressKey: (address) => address, networkKey: (address) => address },
+      limits: limitPort(spend),
     })
     const request = { chainId, peer, headers: headersOf(headers), edgeTrusted: false, clientIp: '', limit: null }
     expect(await refusalOf((async () => limit(request))())).toBe('ACCESS.RATE_LIMITED')

@@ -27,7 +27,7 @@ const callOf = (operation: Operation, headers: Record<string, string>, body: Rea
 const typed = { 'content-type': 'application/json' }
 const chunked = { ...typed, 'transfer-encoding': 'chunked' }
 
-/** Reads a body in these chunks: returns its JSON or the code of the refusal. */
+/** Returns the JSON or the code of the refusal. */
 const read = async (headers: Record<string, string>, ...pieces: string[]): Promise<unknown> => {
   const call = callOf(initiateLogin, headers, Readable.from(pieces.map((piece) => Buffer.from(piece))))
   const code = await refusalOf((async () => stage(call))())

@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream'
+import { type Duplex, PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { listTimezones } from '../../../../src/domains/constants/contract.ts'
 import { downloadFile } from '../../../../src/domains/files/contract.ts'
 import { dispatchStage } from '../../../../src/gateway/pipeline/stages/index.ts'
-import { freezeReply, type Operation, Refusal, StreamReply } from '../../../../src/kernel/index.ts'
+import { freezeReply, type Operation, Refusal, SocketReply, StreamReply, toPage } from '../../../../src/kernel/index.ts'
 import { portalCall, refused } from './portal-call.ts'
 
 describe('a reply', () => {
@@ -35,9 +35,67 @@ describe('a reply', () => {
       )
   })
 
+  test('a page with an estimated total marks the call, and has the declared members only', async () => {
+    const operation = promising(
+      z.object({ items: z.array(z.number()), pagination: z.object({ totalRecords: z.int() }) }),
+    )
+    const marks: unknown[] = []
+    for (const isEstimated of [true, false]) {
+      const { pagination, ...page } = toPage([1], { records: 20_000, isEstimated }, { currentPage: 1, pageSize: 1 })
+      const call = portalCall(operation)
+      await dispatchStage(() => backendOf({ ...page, pagination }))(call)
+      marks.push(call.isTotalEstimated, call.reply)
+    }
+    const text = '{"items":[1],"pagination":{"totalRecords":20000}}'
+    expect(marks).toEqual([true, text, false, text])
+  })
+
   test('a stream is passed on unchanged', async () => {
     const bytes = new StreamReply(200, {}, Readable.from([]))
     expect(await served(downloadFile, bytes)).toBe(bytes)
     expect(await served(downloadFile, { a: 1 })).toEqual(broken)
+  })
+
+  test.each<[string, Operation['reply'], (bytes: Duplex) => unknown]>([
+    ['a stream instead of data', z.object({ status: z.number() }), (bytes) => new StreamReply(200, {}, bytes)],
+    ['a socket instead of data', z.object({}), (bytes) => new SocketReply(null, null, bytes)],
+    ['a socket instead of a stream', 'stream', (bytes) => new SocketReply(null, null, bytes)],
+  ])('%s is refused, and its bytes are released', async (_name, reply, replyOf) => {
+    const bytes = new PassThrough()
+    expect(await served(promising(reply), replyOf(bytes))).toEqual(broken)
+    expect(bytes.destroyed).toBe(true)
+  })
+})
+
+describe('ACCESS.STEP_UP_REQUIRED of a handler', () => {
+  const refuse = (code: 'ACCESS.STEP_UP_REQUIRED' | 'STATE.CONFLICT') => {
+    let calls = 0
+    const handle = async () => {
+      calls += 1
+      if (calls === 1) throw new Refusal(code)
+      return 'handled again'
+    }
+    return { handle, replyError: (internal: string) => new Refusal('SYSTEM.INTERNAL_ERROR', { internal }) }
+  }
+  const served = async (code: Parameters<typeof refuse>[0], hasSteppedUp: boolean) => {
+    const call = portalCall({ ...listTimezones, reply: z.string() })
+    const backend = refuse(code)
+    const stage = dispatchStage(
+      () => backend,
+      async () => hasSteppedUp,
+    )
+    return (await refused(() => stage(call))) ?? call.reply
+  }
+
+  test('the handler runs again if the caller has stepped up at another replica', async () => {
+    expect(await served('ACCESS.STEP_UP_REQUIRED', true)).toBe('"handled again"')
+  })
+
+  test('the refusal remains if the caller has not stepped up', async () => {
+    expect(await served('ACCESS.STEP_UP_REQUIRED', false)).toEqual(['ACCESS.STEP_UP_REQUIRED', undefined])
+  })
+
+  test('other refusals do not read the session', async () => {
+    expect(await served('STATE.CONFLICT', true)).toEqual(['STATE.CONFLICT', undefined])
   })
 })

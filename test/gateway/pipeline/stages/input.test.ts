@@ -53,6 +53,23 @@ describe('a query', () => {
   })
 })
 
+describe('the depth of a list', () => {
+  const settings = testSettings({})
+  const checked = (query: string, operation: Operation = listTransfers) =>
+    refused(() => validateStage(settings)(portalCall(operation, {}, 'consumer', query)))
+
+  test('400 VALIDATION.INVALID_PARAMETER for currentPage: a page that ends beyond requests.maxListDepth', async () => {
+    settings.requests.maxListDepth = 1_000
+    expect(await checked('currentPage=50&pageSize=20')).toBeUndefined()
+    expect(await checked('currentPage=51&pageSize=20')).toEqual([invalid, 'currentPage'])
+    expect(await checked('currentPage=51')).toEqual([invalid, 'currentPage'])
+    expect(await checked('currentPage=1000000&pageSize=1')).toEqual([invalid, 'currentPage'])
+    expect(await checked('currentPage=1000&pageSize=1')).toBeUndefined()
+    settings.requests.maxListDepth = 2_000
+    expect(await checked('currentPage=51')).toBeUndefined()
+  })
+})
+
 test.each<[unknown, boolean]>([
   [undefined, true],
   [{}, true],
@@ -126,7 +143,7 @@ describe('validate', () => {
   })
 })
 
-/** The query is parsed without an operation's schema, which would reject most of these queries for other reasons. */
+/** Most schemas would reject these queries for other reasons. */
 describe('a query', () => {
   test.each<[string, Record<string, string>]>([
     ['', {}],

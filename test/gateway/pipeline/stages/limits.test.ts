@@ -1,15 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { createTransfer, listTransfers } from '../../../../src/domains/transfers/contract.ts'
-import type { Call } from '../../../../src/gateway/pipeline/call.ts'
+import { type Call, runStages } from '../../../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../../../src/gateway/pipeline/headers.ts'
-import type { SpendResult } from '../../../../src/gateway/pipeline/ports.ts'
-import { addressLimitStage, callerLimitStage } from '../../../../src/gateway/pipeline/stages/index.ts'
+import type { Spend, SpendResult } from '../../../../src/gateway/pipeline/ports.ts'
+import { addressLimitStage, callerLimitStage, isCachedBy } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { initiateLogin } from '../../../../src/identity/login/contract.ts'
 import { sendStepUpCode } from '../../../../src/identity/mfa/contract.ts'
-import type { Caller, ChainId, Operation, Portal } from '../../../../src/kernel/index.ts'
+import { listSessions } from '../../../../src/identity/sessions/contract.ts'
+import { type Caller, type ChainId, type Operation, type Portal, Refusal } from '../../../../src/kernel/index.ts'
 import { systemIds } from '../../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../../domains/world.ts'
-import { arrivedCall } from '../../../harness/call.ts'
+import { arrivedCall, headersOf } from '../../../harness/call.ts'
+import { limitPort } from '../../../harness/limit-port.ts'
 import { testSettings } from '../../../harness/settings.ts'
 
 const callOf = (operation: Operation, chainId: ChainId): Call => arrivedCall(operation, { chainId })
@@ -37,8 +39,8 @@ describe('the limits of a group', () => {
     const call = arrivedCall(initiateLogin, { chainId: 'consumer', headers })
     call.portal = 'CONSUMER'
     call.clientIp = '192.0.2.1'
-    const limits = { spend, addressKey: (each: string) => each, networkKey: (each: string) => `${each}/24` }
-    return [await refusalOf((async () => addressLimitStage(limits, settings)(call))()), spent]
+    const stage = addressLimitStage(limitPort(spend), settings, () => false)
+    return [await refusalOf((async () => stage(call))()), spent]
   }
 
   test('count address, network and all clients; a refusal spends no wider limit', async () => {
@@ -63,9 +65,12 @@ describe('the key of a limit', () => {
       spent.push(`${name} ${key}`)
       return { allowed: true, limit: 2, remaining: 1, resetMs: 0 }
     }
-    const limits = { spend, addressKey: (address: string) => address, networkKey: (address: string) => address }
-    const build = stage === 'addressLimit' ? addressLimitStage : callerLimitStage
-    await build(limits, settings)(call)
+    const limits = limitPort(spend)
+    const stages = {
+      addressLimit: addressLimitStage(limits, settings, () => false),
+      callerLimit: callerLimitStage(limits, settings),
+    }
+    await stages[stage](call)
     return spent
   }
   const from = (clientIp: string, portal: Portal | null, operation: Operation = listTransfers): Call => {
@@ -119,7 +124,7 @@ describe('the key of a limit', () => {
       rules.push(limit)
       return { allowed: true, limit, remaining: 1, resetMs: 0 }
     }
-    const stage = callerLimitStage({ spend, addressKey: (address) => address, networkKey: (address) => address }, at)
+    const stage = callerLimitStage(limitPort(spend), at)
     for (const portal of ['CONSUMER', 'SYSTEM'] as const) {
       const call = callOf(createTransfer, 'self')
       call.caller = caller(portal)
@@ -136,7 +141,7 @@ describe('the limit of the RateLimit headers', () => {
     const spent = { allowed: true, limit: 9, remaining: 5, resetMs: 1_000 }
     const spend = (name: string) => ({ ...spent, ...(name === 'address' ? address : group) })
     const call = callOf(initiateLogin, 'consumer')
-    const stage = addressLimitStage({ spend, addressKey: (each) => each, networkKey: (each) => each }, settings)
+    const stage = addressLimitStage(limitPort(spend), settings, () => false)
     return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
   }
 
@@ -151,5 +156,101 @@ describe('the limit of the RateLimit headers', () => {
     expect(await reportedLimit({ remaining: 0 }, exceeded)).toEqual(['ACCESS.RATE_LIMITED', 'login-address', 0])
     expect(await reportedLimit(exceeded, {})).toEqual(['ACCESS.RATE_LIMITED', 'address', 0])
     expect(await reportedLimit({ remaining: 0 }, {})).toEqual(['none', 'address', 0])
+  })
+})
+
+describe('a call whose session and rights are cached, with shared counters', () => {
+  const settings = testSettings({})
+  /** `refusals` names the stage in between or the limits that refuse. */
+  const run = async (refusals: string[], isCached = true) => {
+    const spent: string[][] = []
+    const limits = limitPort((name) => {
+      spent.at(-1)?.push(name)
+      return { allowed: !refusals.includes(name), limit: 9, remaining: 5, resetMs: 1_000 }
+    }, true)
+    const counted = {
+      ...limits,
+      spendAll: (spends: readonly Spend[]) => {
+        spent.push([])
+        return limits.spendAll(spends)
+      },
+    }
+    const call = callOf(listTransfers, 'consumer')
+    call.portal = 'CONSUMER'
+    call.clientIp = '192.0.2.1'
+    const authenticate = () => {
+      if (refusals.includes('token')) throw new Refusal('ACCESS.TOKEN_INVALID')
+      call.caller = caller('CONSUMER')
+    }
+    const stages = [
+      addressLimitStage(counted, settings, () => isCached),
+      authenticate,
+      callerLimitStage(counted, settings),
+    ]
+    const code = await refusalOf(runStages(stages, call))
+    return { code, spent, stageIndex: call.stageIndex, limit: call.limit?.name }
+  }
+
+  test('spends the limits of address and caller in one round trip', async () => {
+    const spent = [['address', 'general-account']]
+    expect(await run([])).toEqual({ code: 'none', spent, stageIndex: 3, limit: 'address' })
+    expect(await run([], false)).toMatchObject({ code: 'none', spent: [['address'], ['general-account']] })
+  })
+
+  test('a refused address spends nothing of the caller, and explains the same stage', async () => {
+    for (const isCached of [true, false])
+      expect(await run(['address'], isCached)).toEqual({
+        code: 'ACCESS.RATE_LIMITED',
+        spent: [['address']],
+        stageIndex: 0,
+        limit: 'address',
+      })
+    expect(await run(['general-account'])).toMatchObject({ code: 'ACCESS.RATE_LIMITED', stageIndex: 2 })
+  })
+
+  test('a refusal in between spends the address only, whose own refusal takes precedence', async () => {
+    for (const isCached of [true, false]) {
+      const refused = { code: 'ACCESS.TOKEN_INVALID', spent: [['address']], stageIndex: 1, limit: 'address' }
+      expect(await run(['token'], isCached)).toEqual(refused)
+      const limited = { code: 'ACCESS.RATE_LIMITED', spent: [['address']], stageIndex: 0, limit: 'address' }
+      expect(await run(['token', 'address'], isCached)).toEqual(limited)
+    }
+  })
+})
+
+describe('isCachedBy', () => {
+  const { accountId } = caller('CONSUMER')
+  const token = { authorization: 'Bearer token' }
+  const isCached = (
+    operation: Operation,
+    { portal = 'CONSUMER' as Portal | null, headers = headersOf(token) } = {},
+  ) => {
+    const call = arrivedCall(operation, { headers })
+    call.portal = portal
+    return isCachedBy(
+      { cachedAccount: (presented) => (presented === 'token' ? accountId : undefined) },
+      { isCached: (by, workspaceId) => by.accountId === accountId && workspaceId === 'known' },
+    )(call)
+  }
+  const inWorkspace = (...ids: string[]) => {
+    const pairs = ids.flatMap((id) => ['X-Workspace-Id', id])
+    const received = { ...token, 'x-workspace-id': ids.join(', ') }
+    return new Headers({ headers: received, rawHeaders: ['Authorization', token.authorization, ...pairs] })
+  }
+
+  test('only with a cached session and cached rights in the requested workspace', () => {
+    expect(isCached(listTransfers, { headers: inWorkspace('KNOWN') })).toBe(true)
+    expect(isCached(listTransfers, { headers: inWorkspace('other') })).toBe(false)
+    expect(isCached(listTransfers)).toBe(false)
+    expect(isCached(listSessions)).toBe(true)
+    expect(isCached(listSessions, { headers: headersOf({ authorization: 'Bearer other' }) })).toBe(false)
+    expect(isCached(listSessions, { headers: headersOf({}) })).toBe(false)
+  })
+
+  test('never if the portal depends on the token, a header is repeated, or the policy needs the store', () => {
+    expect(isCached(listSessions, { portal: null })).toBe(false)
+    expect(isCached(listTransfers, { headers: inWorkspace('known', 'known') })).toBe(false)
+    expect(isCached(initiateLogin)).toBe(false)
+    expect(isCached({ ...listSessions, policy: { ...listSessions.policy, stepUp: true } })).toBe(false)
   })
 })

@@ -2,7 +2,6 @@ import type { Call } from '../../../../src/gateway/pipeline/call.ts'
 import { type ChainId, type Operation, Refusal } from '../../../../src/kernel/index.ts'
 import { arrivedCall, headersOf } from '../../../harness/call.ts'
 
-/** Returns a call of the CONSUMER portal. */
 export const portalCall = (
   operation: Operation,
   headers: Record<string, string> = {},
@@ -14,7 +13,7 @@ export const portalCall = (
   return call
 }
 
-/** Returns the code of the thrown refusal and its field; undefined if nothing is thrown. */
+/** Undefined if nothing is thrown. */
 export const refused = async (run: () => unknown): Promise<unknown> => {
   try {
     await run()

@@ -57,7 +57,7 @@ describe('a body through the secure channel', () => {
   test('a payload is bound to portal, client, method and path', async () => {
     const sealedCall = portalCall(createTransfer, sealed, 'system')
     Object.assign(sealedCall, { portal: 'SYSTEM', clientHash: 'a hash', path: '/a/path' })
-    const own = { sessionId: 'a session', portal: 'SYSTEM', clientHash: 'a hash' }
+    const own = { sessionId: 'a session', portal: 'SYSTEM', clientHash: 'a hash', requestId: 'one' }
     await stage(Object.assign(sealedCall, { payload: body }))
     expect(calls.pop()).toEqual({ ...own, method: 'POST', path: '/a/path', payload: 'a text' })
     await stage(Object.assign(sealedCall, { payload: undefined }))

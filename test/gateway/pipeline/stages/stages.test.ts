@@ -7,6 +7,7 @@ import { createTransfer, listTransfers } from '../../../../src/domains/transfers
 import { invalidateAccess } from '../../../../src/gateway/pipeline/access-cache.ts'
 import type { Call } from '../../../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../../../src/gateway/pipeline/headers.ts'
+import { OpenStreams } from '../../../../src/gateway/pipeline/open-streams.ts'
 import type { Credential } from '../../../../src/gateway/pipeline/ports.ts'
 import {
   accessCodeStage,
@@ -46,11 +47,18 @@ test('stages run in order: authentication and permission precede the body', () =
   }
   const pipeline = gatewayPipeline({
     settings: testSettings({}),
-    limits: { spend: never, addressKey: never, networkKey: never },
+    limits: { spendAll: never, sharesRoundTrip: false, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
-    authentication: { accessToken: never, apiKey: never },
-    access: { enter: never, invalidate: never },
+    authentication: { accessToken: never, cachedAccount: never, apiKey: never },
+    access: { enter: never, identify: never, isCached: never, invalidate: never },
     backends: { backendOf: never, replace: never, close: never },
+    streams: new OpenStreams({
+      settings: testSettings({}).streams,
+      addressKey: never,
+      metrics: { changeOpen: never, countEnd: never, countRefused: never },
+    }),
+    onSocketClosed: () => expect.fail(),
+    onTransferRefused: () => expect.fail(),
     tracing: null,
   })
   expect(Object.keys(pipeline)).toEqual([
@@ -63,6 +71,7 @@ test('stages run in order: authentication and permission precede the body', () =
     'workspace',
     'permission',
     'callerLimit',
+    'transferLimit',
     'body',
     'secureChannel',
     'validate',
@@ -80,7 +89,7 @@ describe('on the machine chain', () => {
 
   test('transfers.list 403 with an API key of another workspace', async () => {
     const own = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
-    const enter = workspaceStage({ enter: async () => own })
+    const enter = workspaceStage({ enter: async () => own, identify: async () => own })
     const run = async (named: string) => {
       const call = callOf(listTransfers, 'api', { 'x-workspace-id': named })
       call.caller = caller('CONSUMER')
@@ -156,10 +165,11 @@ test('the body hash ignores the order of fields and includes the path parameters
 })
 
 describe('the required headers of a portal', () => {
-  const { portals } = testSettings({})
+  const settings = testSettings({})
+  const { portals } = settings
   portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
   portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
-  const requiredHeaders = requiredHeadersStage(portals)
+  const requiredHeaders = requiredHeadersStage(settings)
   const good = {
     'x-request-id': 'one',
     'x-locale': 'en',

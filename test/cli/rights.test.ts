@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databaseTarget } from '../../src/compose/store.ts'
+import { openDatabase } from '../../src/database/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { runCli } from '../harness/cli.ts'
+import { testSettings } from '../harness/settings.ts'
+import { seededDirectory } from '../harness/template.ts'
+
+const { workspace } = developmentIds
+const email = 'checker@demo.test'
+
+describe('rights by the command line', () => {
+  let store: Awaited<ReturnType<typeof seededDirectory>>
+  beforeAll(async () => {
+    store = await seededDirectory()
+  })
+  afterAll(() => store?.remove())
+
+  const portico = (...args: string[]) => runCli(args, {}, { PORTICO_DATA_DIR: store.directory, DATABASE_URL: '' })
+  const withDatabase = async <T>(
+    work: (database: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>,
+  ) => {
+    const opened = await openDatabase(
+      databaseTarget(testSettings({ PORTICO_DATA_DIR: store.directory }), () => undefined),
+    )
+    try {
+      return await work(opened.database)
+    } finally {
+      await opened.close()
+    }
+  }
+
+  test('operator revoke and grant: change the permissions, with audit entries and mails', async () => {
+    const change = ['--email', email, '--permissions', 'ledger:read, audit:read']
+    const revoked = await portico('operator', 'revoke', ...change)
+    expect(revoked, revoked.err).toMatchObject({ code: 0, err: '' })
+    expect(revoked.out).not.toContain('ledger:read')
+    const again = await portico('operator', 'revoke', ...change)
+    expect([again.code, again.out]).toEqual([1, ''])
+    expect(again.err).toContain('nothing was changed')
+    const granted = await portico('operator', 'grant', ...change)
+    expect(granted.out).toContain('ledger:read,audit:read')
+    await withDatabase(async (database) => {
+      const entries = database.selectFrom('audit_log').select(['action', 'actor_biz_id'])
+      expect(await entries.where('action', 'like', 'operator %').orderBy('at').execute()).toEqual([
+        { action: 'operator revoke', actor_biz_id: null },
+        { action: 'operator grant', actor_biz_id: null },
+      ])
+      const mails = database.selectFrom('jobs').select('biz_id').where('kind', '=', 'proposals.notice')
+      expect(await mails.execute()).toHaveLength(4)
+    })
+  })
+
+  test('owner restore: only for a workspace without an owner who can run it', async () => {
+    const args = ['owner', 'restore', '--workspace', workspace, '--email', 'member@demo.test']
+    const refused = await portico(...args)
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('has an owner')])
+    await withDatabase((database) =>
+      database
+        .updateTable('accounts')
+        .set({ account_status: 'SUSPENDED' })
+        .where('email_canonical', '=', 'owner@demo.test')
+        .execute(),
+    )
+    const restored = await portico(...args)
+    expect(restored, restored.err).toMatchObject({ code: 0 })
+    await withDatabase(async (database) => {
+      const owners = database
+        .selectFrom('memberships as m')
+        .innerJoin('roles as r', 'r.biz_id', 'm.role_biz_id')
+        .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
+        .where('m.workspace_biz_id', '=', workspace)
+        .where('r.role_type', '=', 'OWNER')
+        .select('a.email_canonical as email')
+      const emails = (await owners.execute()).map((owner) => owner.email)
+      expect(emails.toSorted()).toEqual(['member@demo.test', 'owner@demo.test'])
+      const entries = database.selectFrom('audit_log').select(['workspace_biz_id', 'target_biz_id'])
+      expect(await entries.where('action', '=', 'owner restore').execute()).toEqual([
+        { workspace_biz_id: workspace, target_biz_id: workspace },
+      ])
+    })
+  })
+
+  test.each([
+    ['no e-mail address', ['operator', 'grant', '--permissions', 'audit:read'], '--email is required'],
+    ['no permissions', ['operator', 'grant', '--email', email], '--permissions is required'],
+    ['an unknown permission', ['operator', 'revoke', '--email', email, '--permissions', 'all:things'], 'all:things'],
+    ['a malformed workspace', ['owner', 'restore', '--email', email, '--workspace', 'mine'], '--workspace must be'],
+  ])('refuses %s: exit code 2', async (_name, args, message) => {
+    const { code, out, err } = await portico(...args)
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(message)
+  })
+})

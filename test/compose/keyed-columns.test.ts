@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import { afterAll, expect, test } from 'vitest'
+import { loaded } from '../harness/domains.ts'
+import { embeddedStore } from '../ledger/stores.ts'
+
+const { database, close } = await embeddedStore()
+afterAll(close)
+
+/** Columns of bytes that do not have to be listed, with the reason. */
+const unlisted = new Map([
+  ['audit_log.previous_hash', 'a hash without a key'],
+  ['audit_log.hash', 'a hash without a key'],
+  ['audit_chain.hash', 'a hash without a key'],
+  ['signing_keys.public_key', 'public'],
+  ['channel_keys.public_key', 'public'],
+  ['login_sessions.client_digest', 'under the key of login_sessions.token_digest'],
+  ['login_failures.device_digest', 'under the key of login_failures.subject_digest'],
+  ['refresh_tokens.parent_digest', 'never compared with a new digest'],
+])
+
+test('every column of sealed values and digests is listed for key rotations', async () => {
+  const { rows } = await sql<{ name: string }>`
+    SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+    WHERE table_schema = 'public' AND data_type = 'bytea' ORDER BY 1`.execute(database)
+  const { sealed, digests } = loaded.keyedColumns
+  const listed = [
+    ...[...sealed, ...digests].map(({ table, column }) => `${table}.${column}`),
+    ...sealed.flatMap(({ table, digest }) => (digest ? [`${table}.${digest.column}`] : [])),
+  ]
+  expect([...new Set([...listed, ...unlisted.keys()])].toSorted()).toEqual(rows.map(({ name }) => name).toSorted())
+})

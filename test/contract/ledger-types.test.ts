@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { catalogueWith } from '../../src/contract/index.ts'
+import { collectLedgerTypes } from '../../src/contract/ledger-types.ts'
+import * as ledger from '../../src/ledger/contract.ts'
+
+const loans = {
+  ledgerTypes: {
+    orders: { LOAN: { prefix: 'LON', open: ['PAID_OUT'], final: ['REPAID', 'CANCELLED'] } },
+    flowTypes: { LOAN_PAYOUT: 20000201 },
+    houseAccounts: ['LOANS'],
+  },
+}
+
+test('ledger types: the table has those of the ledger and of every domain, with their owner', () => {
+  const { orders, flowTypes, houseAccounts } = collectLedgerTypes({ ledger, loans })
+  expect([...orders.keys()]).toEqual(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'LOAN'])
+  expect(orders.get('LOAN')).toEqual({ owner: 'loans', ...loans.ledgerTypes.orders.LOAN })
+  expect(flowTypes.get('LOAN_PAYOUT')).toEqual({ owner: 'loans', value: 20000201 })
+  expect(houseAccounts.get('LOANS')).toEqual({ owner: 'loans' })
+})
+
+test('ledger types: the family flowType of the catalogue has the flow types of all domains', () => {
+  const { codedFamilies, ledgerTypes } = catalogueWith({ loans })
+  expect(codedFamilies.get('flowType')?.values).toEqual({ ...ledger.flowType.values, LOAN_PAYOUT: 20000201 })
+  expect(ledgerTypes.orders.has('LOAN')).toBe(true)
+})
+
+test.each([
+  ['order type', { orders: { TRANSFER: { prefix: 'XYZ', open: [], final: ['DONE'] } } }, 'order type TRANSFER'],
+  ['prefix', { orders: { LOAN: { prefix: 'TRF', open: [], final: ['DONE'] } } }, 'prefix of order numbers TRF'],
+  ['flow type', { flowTypes: { FEE: 20000201 } }, 'flow type FEE'],
+  ['number', { flowTypes: { LOAN_FEE: 10090305 } }, 'number of flow types 10090305'],
+  ['house account', { houseAccounts: ['CLEARING'] }, 'house account CLEARING'],
+])('ledger types: a %s that two owners declare is an error that names both', (_name, ledgerTypes, declared) => {
+  expect(() => collectLedgerTypes({ ledger, cards: { ledgerTypes } })).toThrow(
+    `${declared} is declared by ledger and by cards`,
+  )
+})

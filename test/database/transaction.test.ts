@@ -1,0 +1,176 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
+import { sqlState } from '../../src/database/errors.ts'
+import { allInOrder, type Database, inOneRoundTrip, inTransaction, type Tables } from '../../src/database/index.ts'
+import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
+import { valueParsers } from '../../src/database/tables.ts'
+import { needsPostgres } from '../harness/needs.ts'
+import { startPgBouncer } from '../harness/pgbouncer.ts'
+import { emptyPostgres } from '../harness/prepared-postgres.ts'
+import { type RoundTripCounter, startRoundTripCounter } from '../harness/round-trips.ts'
+
+const server = await emptyPostgres()
+const pooler = server && (await startPgBouncer(server.url, 2))
+afterAll(async () => {
+  await pooler?.stop()
+  await server?.stop()
+})
+
+const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined).catch((error) => error)
+
+describe.each([
+  ['the embedded store', null],
+  ['PostgreSQL', server],
+  ['PgBouncer in transaction mode', pooler],
+] as const)('%s', (_, target) => {
+  if (target === undefined) return void test('a server', needsPostgres(target), () => undefined)
+  let database: Database
+  let close: () => Promise<void>
+  let counter: RoundTripCounter | undefined
+
+  beforeAll(async () => {
+    if (target === null) {
+      const pglite = await PGlite.create({ parsers: valueParsers })
+      database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
+      close = () => pglite.close()
+    } else {
+      const url = new URL(target.url)
+      const counting = await startRoundTripCounter(Number(url.port))
+      counter = counting
+      url.host = `127.0.0.1:${counting.port}`
+      const store = await openPostgres({
+        kind: 'postgres',
+        url: url.href,
+        poolSize: 1,
+        connectTimeoutMs: 20_000,
+        statementTimeoutMs: 20_000,
+        lockTimeoutMs: 20_000,
+        onConnectionBroken: () => undefined,
+      })
+      database = store.database
+      close = async () => {
+        await store.close()
+        await counting.close()
+      }
+    }
+    await sql`DROP TABLE IF EXISTS steps`.execute(database)
+    await sql`CREATE TABLE steps (id int PRIMARY KEY, n int NOT NULL)`.execute(database)
+  })
+  beforeEach(async () => {
+    await sql`DELETE FROM steps`.execute(database)
+  })
+  afterAll(() => close?.())
+
+  const insert = (store: Database, id: number) =>
+    sql<{ id: number }>`INSERT INTO steps VALUES (${id}, (SELECT count(*) FROM steps)) RETURNING id`.execute(store)
+  const stored = async () => (await sql<{ id: number }>`SELECT id FROM steps ORDER BY n, id`.execute(database)).rows
+  const storedIds = async () => (await stored()).map(({ id }) => id)
+  /** The smallest of several counts, because a busy machine can split a round trip. Undefined for the embedded store. */
+  const roundTripsOf = async (work: () => Promise<unknown>): Promise<number | undefined> => {
+    if (!counter) return undefined
+    const counts: number[] = []
+    for (let attempt = 0; attempt < 8; attempt++) {
+      await sql`DELETE FROM steps`.execute(database)
+      const before = counter.roundTrips
+      await work()
+      counts.push(counter.roundTrips - before)
+    }
+    return Math.min(...counts)
+  }
+  const expectRoundTrips = async (count: number, work: () => Promise<unknown>) =>
+    expect(await roundTripsOf(work)).toBe(counter ? count : undefined)
+
+  test('inOneRoundTrip: runs concurrent statements in order; a failure does not affect the others', async () => {
+    const many = () =>
+      inOneRoundTrip(database, (store) => allInOrder([insert(store, 3), insert(store, 1), insert(store, 2)]))
+    await expectRoundTrips(1, many)
+    await sql`DELETE FROM steps`.execute(database)
+    await many()
+    expect(await storedIds()).toEqual([3, 1, 2])
+    const failing = inOneRoundTrip(database, (store) =>
+      allInOrder([insert(store, 4), insert(store, 3), insert(store, 5)]),
+    )
+    expect(sqlState(await failure(failing))).toBe('23505')
+    expect(await storedIds()).toEqual([3, 1, 2, 4, 5])
+  })
+
+  test('inTransaction: BEGIN leaves with the first statements, and writes leave with COMMIT', async () => {
+    const work = () =>
+      inTransaction(database, async (tx, sendWithCommit) => {
+        const [first] = await allInOrder([insert(tx, 9), insert(tx, 8)])
+        sendWithCommit(insert(tx, 7), insert(tx, 6))
+        return first.rows
+      })
+    await expectRoundTrips(2, work)
+    await sql`DELETE FROM steps`.execute(database)
+    expect(await work()).toEqual([{ id: 9 }])
+    expect(await storedIds()).toEqual([9, 8, 7, 6])
+    await expectRoundTrips(1, () =>
+      inTransaction(database, async (tx, sendWithCommit) => sendWithCommit(insert(tx, 7), insert(tx, 6))),
+    )
+    await expectRoundTrips(0, () => inTransaction(database, async () => undefined))
+  })
+
+  test('inTransaction: a failed write rolls everything back and is the reported error', async () => {
+    const work = inTransaction(database, async (tx, sendWithCommit) => {
+      await insert(tx, 1)
+      sendWithCommit(insert(tx, 2), insert(tx, 1), insert(tx, 3))
+    })
+    expect(sqlState(await failure(work))).toBe('23505')
+    const first = inTransaction(database, async (tx) => allInOrder([insert(tx, 1), insert(tx, 1), insert(tx, 3)]))
+    expect(sqlState(await failure(first))).toBe('23505')
+    expect(await storedIds()).toEqual([])
+  })
+
+  test('inTransaction: a write that cannot be sent rolls everything back', async () => {
+    const unsendable = {
+      toPostgres: () => {
+        throw new Error('unsendable')
+      },
+      toJSON: () => {
+        throw new Error('unsendable')
+      },
+    }
+    const work = inTransaction(database, async (tx, sendWithCommit) => {
+      sendWithCommit(insert(tx, 1), sql`INSERT INTO steps VALUES (2, ${unsendable})`.execute(tx), insert(tx, 3))
+    })
+    expect(await failure(work)).toEqual(new Error('unsendable'))
+    expect(await storedIds()).toEqual([])
+    await insert(database, 4)
+    expect(await storedIds()).toEqual([4])
+  })
+
+  test('inTransaction: an error of the work rolls back writes that were sent with it', async () => {
+    const refusal = new Error('refused')
+    const work = inTransaction(database, async (tx, sendWithCommit) => {
+      sendWithCommit(insert(tx, 1), insert(tx, 1))
+      throw refusal
+    })
+    expect(await failure(work)).toBe(refusal)
+    expect(await storedIds()).toEqual([])
+  })
+
+  test('inTransaction: a statement that starts after COMMIT fails', async () => {
+    const insertBoth = async (store: Database) => {
+      await insert(store, 1)
+      await insert(store, 2)
+    }
+    const work = inTransaction(database, async (tx, sendWithCommit) => sendWithCommit(insertBoth(tx)))
+    const error = await failure(work)
+    // The embedded store has no round trips, and waits for the writes.
+    expect(error === undefined).toBe(target === null)
+    expect(await storedIds()).toEqual(target === null ? [1, 2] : [1])
+  })
+
+  test('inTransaction: retries after a deadlock in a write', async () => {
+    let attempts = 0
+    await inTransaction(database, async (tx, sendWithCommit) => {
+      attempts += 1
+      const fails = sql`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$`
+      sendWithCommit(insert(tx, attempts), attempts === 1 ? fails.execute(tx) : insert(tx, 10))
+    })
+    expect([attempts, await storedIds()]).toEqual([2, [2, 10]])
+  })
+})

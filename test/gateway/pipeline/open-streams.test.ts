@@ -1,0 +1,119 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { listCountries } from '../../../src/domains/constants/contract.ts'
+import type { Call } from '../../../src/gateway/pipeline/call.ts'
+import { type OpenStreamPorts, OpenStreams } from '../../../src/gateway/pipeline/open-streams.ts'
+import { type Caller, Refusal } from '../../../src/kernel/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { arrivedCall } from '../../harness/call.ts'
+
+const settings: OpenStreamPorts['settings'] = {
+  maxPerAccount: 1,
+  maxPerAddress: 1,
+  maxOpen: 3,
+  recheckMs: 50,
+  idleTimeoutMs: 60_000,
+  maxLifetimeMs: 60_000,
+  maxBufferedBytes: 65_536,
+}
+
+const createStreams = (change: Partial<OpenStreamPorts['settings']> = {}) => {
+  const events: string[] = []
+  const streams = new OpenStreams({
+    settings: { ...settings, ...change },
+    addressKey: (address) => address,
+    metrics: {
+      changeOpen: (_operation, by) => void events.push(`open ${by}`),
+      countEnd: (_operation, reason) => void events.push(reason),
+      countRefused: () => void events.push('refused'),
+    },
+  })
+  return { streams, events }
+}
+
+const callOf = (caller: Partial<Caller> | null, clientIp = '203.0.113.7'): Call => {
+  const call = arrivedCall(listCountries)
+  call.clientIp = clientIp
+  if (caller)
+    call.caller = {
+      accountId: systemIds.next<'account'>(),
+      portal: 'CONSUMER',
+      sessionId: systemIds.next<'session'>(),
+      apiKeyId: null,
+      steppedUpAt: null,
+      permissions: new Set(),
+      ...caller,
+    }
+  return call
+}
+
+const watch = { checkCaller: async () => undefined, close: () => undefined }
+const codeOf = (open: () => unknown): string => {
+  try {
+    open()
+    return 'opened'
+  } catch (error) {
+    if (error instanceof Refusal) return error.code
+    throw error
+  }
+}
+
+test('accounts, API keys and anonymous addresses are counted separately, and released once', () => {
+  const { streams, events } = createStreams({ maxOpen: 100 })
+  const accountId = systemIds.next<'account'>()
+  const first = streams.open(callOf({ accountId }), watch)
+  expect(codeOf(() => streams.open(callOf({ accountId }), watch))).toBe('ACCESS.RATE_LIMITED')
+  expect(codeOf(() => streams.open(callOf({ accountId, apiKeyId: 'k' }), watch))).toBe('opened')
+  expect(codeOf(() => streams.open(callOf(null), watch))).toBe('opened')
+  expect(codeOf(() => streams.open(callOf(null), watch))).toBe('ACCESS.RATE_LIMITED')
+  expect(codeOf(() => streams.open(callOf(null, '203.0.113.8'), watch))).toBe('opened')
+  first.release('client')
+  first.release('service')
+  expect(codeOf(() => streams.open(callOf({ accountId }), watch))).toBe('opened')
+  expect(codeOf(() => streams.open(callOf({ accountId }), watch))).toBe('ACCESS.RATE_LIMITED')
+  expect(events.filter((each) => each === 'client' || each === 'service')).toEqual(['client'])
+  streams.close()
+})
+
+test('a full replica, and one that shuts down, refuse with SYSTEM.UNAVAILABLE', () => {
+  const { streams } = createStreams()
+  for (const _ of [1, 2, 3]) streams.open(callOf({}), watch)
+  expect(codeOf(() => streams.open(callOf({}), watch))).toBe('SYSTEM.UNAVAILABLE')
+  const closing = createStreams().streams
+  closing.close()
+  expect(codeOf(() => closing.open(callOf({}), watch))).toBe('SYSTEM.UNAVAILABLE')
+  streams.close()
+})
+
+test.each([
+  ['revoked', new Refusal('ACCESS.TOKEN_INVALID')],
+  ['unavailable', new Refusal('SYSTEM.UNAVAILABLE')],
+  ['unavailable', new Error('the store does not respond')],
+])('a check that fails closes the stream: %s for %s', async (reason, error) => {
+  const { streams } = createStreams()
+  const call = callOf({})
+  const closed = Promise.withResolvers<void>()
+  const checkCaller = () => Promise.reject(error)
+  const stream = streams.open(call, { checkCaller, close: () => closed.resolve() })
+  await closed.promise
+  expect(call.streamEnd).toBe(reason)
+  stream.release('client')
+  expect(call.streamEnd).toBe(reason)
+})
+
+test('bytes keep a stream open, and a check that takes long is not repeated', async () => {
+  const { streams } = createStreams({ idleTimeoutMs: 400 })
+  const call = callOf({})
+  let checks = 0
+  const checkCaller = () => {
+    checks += 1
+    return new Promise<void>(() => undefined)
+  }
+  const stream = streams.open(call, { checkCaller, close: () => stream.release('client') })
+  for (let step = 0; step < 8; step += 1) {
+    await pause(100)
+    stream.touch()
+  }
+  expect([call.streamEnd, checks]).toEqual([null, 1])
+  await expect.poll(() => call.streamEnd).toBe('idle')
+})
