@@ -1,6 +1,6 @@
 # The gateway and `portico serve --role domains` in one image. docs/guides/deploy.md describes how to run it.
 # scripts/test-image.sh builds and runs it without a container engine.
-ARG BASE=docker.io/library/node:26.10.0-bookworm-slim
+ARG BASE=docker.io/library/node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
 
 # The server's dependencies, exactly as locked. Install scripts do not run.
 FROM ${BASE} AS dependencies
