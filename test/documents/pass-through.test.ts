@@ -50,7 +50,7 @@ describe('operations that are passed through', () => {
         .filter(({ id }) => id.startsWith('feed.'))
         .map(({ id, method, body, reply }) => [id, method, typeof body === 'string' ? body : 'json', reply])
         // A document lists the operations in the order of use.
-        .sort(([left = ''], [right = '']) => left.localeCompare(right))
+        .sort(([left], [right]) => String(left).localeCompare(String(right)))
     expect(kindsOf(again.operations)).toEqual(kindsOf(catalogue.operations))
     const pathsOf = ({ paths }: Record<string, unknown>) => paths
     expect(pathsOf(await openApiDocument(again, { version: '1.0.0' }))).toEqual(pathsOf(document))
