@@ -242,13 +242,14 @@ describe('event streams', () => {
     socket.write(`GET ${paths.watch} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
     await once(socket, 'readable')
     const before = buffered()
-    await pause(1_500)
-    const held = written
-    await pause(500)
+    // On a busy machine the buffers take longer to fill.
+    for (let held = -1; held !== written; ) {
+      held = written
+      await pause(1_000)
+    }
     // Three sockets in the kernel buffer data, and the gateway 64 KB.
-    expect(written).toBe(held)
     expect(written).toBeLessThan(30_000_000)
-    expect(buffered() - before).toBeLessThan(10_000_000)
+    await expect.poll(() => buffered() - before).toBeLessThan(10_000_000)
     socket.destroy()
     await sentAll.promise
   })
