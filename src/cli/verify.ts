@@ -23,8 +23,9 @@ export const auditVerify: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
+    const showProgress = progressBar(stderr)
     const { entriesChecked, broken } = await withExistingStore(settings, ({ database }) =>
-      verifyAuditLog(database, progressBar(stderr)),
+      verifyAuditLog(database, ({ sequence }, total) => showProgress(sequence, total)),
     )
     if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
     else

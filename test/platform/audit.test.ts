@@ -82,6 +82,52 @@ describe('the audit chain', () => {
     expect(turns).toBeGreaterThan(0)
   })
 
+  each('a verification of new entries reads only those behind the verified ones, for a day', async (database) => {
+    let rows = 0
+    const counted = database.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        rows += result.rows.length
+        return result
+      },
+    })
+    const clock = testClock()
+    const verifier = new AuditVerifier({ database: counted, clock })
+    const { entriesChecked, ...first } = await verifier.verify('NEW')
+    expect(first).toMatchObject({ firstSequence: 1, broken: null })
+    expect(rows).toBeGreaterThan(entriesChecked)
+    await write(database, 2_600)
+    await sealAuditLog(database)
+    const intact = entriesChecked + 1
+    rows = 0
+    expect(await verifier.verify('NEW')).toMatchObject({ firstSequence: intact, entriesChecked: intact, broken: null })
+    expect(await verifier.verify('NEW')).toMatchObject({ firstSequence: intact + 1, entriesChecked: intact })
+    expect(rows).toBeLessThan(5)
+    clock.advance(86_400_000)
+    expect(await verifier.verify('NEW')).toMatchObject({ firstSequence: 1, entriesChecked: intact })
+    clock.advance(1)
+    expect(await verifier.verify('ALL')).toMatchObject({ firstSequence: 1, entriesChecked: intact })
+  })
+
+  each('a verification that fails leaves what it has verified to the next one', async (database) => {
+    let remaining = 4
+    const failing = database.withPlugin({
+      transformQuery: ({ node }) => {
+        remaining -= 1
+        if (remaining === 0) throw new Error('the database is gone')
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const verifier = new AuditVerifier({ database: failing, clock: testClock() })
+    const both = await Promise.allSettled([verifier.verify('NEW'), verifier.verify('ALL')])
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+    remaining = 4
+    const resumed = new AuditVerifier({ database: failing, clock: testClock() })
+    await expect(resumed.verify()).rejects.toThrow('the database is gone')
+    expect(await resumed.verify('NEW')).toMatchObject({ firstSequence: 201, broken: null })
+  })
+
   each('the search for unlinked entries does not read the chain', async (database) => {
     const read = await rowsRead(database, unlinkedEntry)
     expect(read('audit_log')).toBe(0)

@@ -171,7 +171,8 @@ const AuditEntry = z.object({
 
 const ChainVerification = z.object({
   intact: z.boolean(),
-  entriesChecked: z.int(),
+  entriesChecked: z.int().meta({ description: 'Intact entries, including those before `firstSequence`.' }),
+  firstSequence: z.int().meta({ description: 'Number of the first entry that this check has read.' }),
   firstBrokenSequence: z.int().nullable(),
   checkedAt: timestamp,
 })
@@ -207,5 +208,11 @@ export const verifyAuditLog = operation({
   id: 'operators.verifyAuditLog',
   path: '/audit-log/verify',
   summary: 'Verify the hash chain of the audit log',
+  query: z.strictObject({
+    scope: z
+      .enum(['ALL', 'NEW'])
+      .default('ALL')
+      .meta({ description: 'NEW checks only the entries behind those that this gateway has verified within a day.' }),
+  }),
   reply: ChainVerification,
 })

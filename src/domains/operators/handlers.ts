@@ -80,10 +80,11 @@ export const createAuditHandlers = ({ database, clock, words }: AuditPorts): Han
       const entries = await listAuditLog(database, { ...toListParameters(query), ...filters })
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
-    verifyAuditLog: async () => {
-      const { entriesChecked, broken, checkedAt } = await verifier.verify()
+    verifyAuditLog: async ({ query }) => {
+      const { entriesChecked, firstSequence, broken, checkedAt } = await verifier.verify(query.scope)
       const firstBrokenSequence = broken?.sequence ?? null
-      return { intact: broken === null, entriesChecked, firstBrokenSequence, checkedAt: toIso(checkedAt) }
+      const intact = broken === null
+      return { intact, entriesChecked, firstSequence, firstBrokenSequence, checkedAt: toIso(checkedAt) }
     },
   })
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../../database/index.ts'
-import type { Clock, Instant } from '../../kernel/index.ts'
+import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
 import { hashEntry } from './seal.ts'
 import { type Head, readHead, type SealedEntry, sealedEntries, unlinkedEntry } from './store.ts'
 
@@ -18,7 +18,8 @@ export interface ChainVerdict {
   broken: ChainBreak | null
 }
 
-type OnProgress = (checked: number, total: number) => void
+/** `verified` is the last intact entry. */
+type OnProgress = (verified: Head, total: number) => void
 
 /** Parsing and hashing this many entries takes about two milliseconds, in which no request is served. */
 const batchSize = 100
@@ -39,59 +40,102 @@ const findUnlinkedEntry = async (database: Database): Promise<ChainBreak | null>
   return entry ? { ...entry, reason: 'unlinked' } : null
 }
 
-const verifyChain = async (database: Database, head: Head, onProgress: OnProgress): Promise<ChainVerdict> => {
-  let previous: Uint8Array = new Uint8Array(32)
-  let sequence = 0
-  onProgress(sequence, head.sequence)
+const start: Head = { sequence: 0, hash: new Uint8Array(32) }
+
+const verifyChain = async (
+  database: Database,
+  head: Head,
+  after: Head,
+  onProgress: OnProgress,
+): Promise<ChainVerdict> => {
+  let { sequence, hash } = after
+  onProgress(after, head.sequence)
   while (sequence < head.sequence) {
     const entries = await sealedEntries(database, sequence, batchSize)
     for (const entry of entries) {
       if (sequence === head.sequence) break
-      const broken = checkEntry(entry, sequence + 1, previous)
+      const broken = checkEntry(entry, sequence + 1, hash)
       if (broken) return { entriesChecked: sequence, broken }
       sequence += 1
-      previous = entry.hash
+      hash = entry.hash
     }
-    onProgress(sequence, head.sequence)
+    onProgress({ sequence, hash }, head.sequence)
     await nextTurn()
     if (entries.length === 0)
       return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
   }
-  const broken = areEqual(previous, head.hash)
+  const broken = areEqual(hash, head.hash)
     ? await findUnlinkedEntry(database)
     : ({ sequence, bizId: null, reason: 'unlinked' } as const)
   return { entriesChecked: sequence, broken }
 }
 
-/** Ignores entries that are not sealed yet. */
+/** Ignores entries that are not sealed yet. Reads only the entries behind `after`, which counts as intact. */
 export const verifyAuditLog = async (
   database: Database,
   onProgress: OnProgress = () => undefined,
+  after: Head = start,
 ): Promise<ChainVerdict> => {
   const head = await readHead(database)
   if (!head) return { entriesChecked: 0, broken: { sequence: 0, bizId: null, reason: 'missing' } }
-  return verifyChain(database, head, onProgress)
+  return verifyChain(database, head, after, onProgress)
 }
 
-/** A verification reads the whole log, so concurrent callers share one run. */
+/** `NEW` reads only the entries behind those that this process has verified within a day. */
+type VerificationScope = 'ALL' | 'NEW'
+
+interface Verification extends ChainVerdict {
+  /** The number of the first entry that was read. */
+  firstSequence: number
+  /** The start of the run. */
+  checkedAt: Instant
+}
+
+const verifiedForMs = 86_400_000
+
+/**
+ * A verification of the whole log takes minutes on a large store. One run at a time, which concurrent callers share.
+ * The last verified entry is kept in memory: whoever can change the log in the database cannot change it.
+ */
 export class AuditVerifier {
   readonly #ports: { database: Database; clock: Clock }
-  #running: Promise<ChainVerdict & { checkedAt: Instant }> | null = null
+  #running: { scope: VerificationScope; result: Promise<Verification> } | null = null
+  /** `since` is the start of the run that read the whole log. */
+  #verified: { last: Head; since: Instant } | null = null
 
   constructor(ports: { database: Database; clock: Clock }) {
     this.#ports = ports
   }
 
-  /** `checkedAt` is the start of the run. */
-  verify(): Promise<ChainVerdict & { checkedAt: Instant }> {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null
+  verify(scope: VerificationScope = 'ALL'): Promise<Verification> {
+    const running = this.#running
+    if (running && (running.scope === 'ALL' || scope === 'NEW')) return running.result
+    const result = this.#runAfter(running?.result, scope).finally(() => {
+      if (this.#running?.result === result) this.#running = null
     })
-    return this.#running
+    this.#running = { scope, result }
+    return result
   }
 
-  async #run(): Promise<ChainVerdict & { checkedAt: Instant }> {
-    const checkedAt = this.#ports.clock.now()
-    return { ...(await verifyAuditLog(this.#ports.database)), checkedAt }
+  async #runAfter(earlier: Promise<Verification> | undefined, scope: VerificationScope): Promise<Verification> {
+    await earlier?.catch(() => undefined)
+    const { database, clock } = this.#ports
+    const checkedAt = clock.now()
+    const resumed = scope === 'NEW' ? this.#verifiedAt(checkedAt) : null
+    const { last: after, since } = resumed ?? { last: start, since: checkedAt }
+    // A run that fails leaves what it has verified to the next one.
+    const verdict = await verifyAuditLog(
+      database,
+      (last) => {
+        this.#verified = { last, since }
+      },
+      after,
+    )
+    return { ...verdict, firstSequence: after.sequence + 1, checkedAt }
+  }
+
+  #verifiedAt(now: Instant): { last: Head; since: Instant } | null {
+    const verified = this.#verified
+    return verified && now >= verified.since && now < addMs(verified.since, verifiedForMs) ? verified : null
   }
 }

@@ -26,12 +26,15 @@ test('operators.verifyAuditLog 200: reports the first tampered entry and the int
   } as const
   for (let count = 1; count <= 5; count++) await insertAuditEntry(database, { at: clock.now(), ...actor, ...event })
   await sealAuditLog(database)
-  const verify = () =>
-    world.call(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
-  expect(await verify()).toMatchObject({ intact: true, entriesChecked: 5, firstBrokenSequence: null })
+  const handlers = createAuditHandlers({ database, clock, words })
+  const verify = (scope: 'ALL' | 'NEW' = 'ALL') =>
+    world.call(handlers, contract.verifyAuditLog, { as: operator, query: { scope } })
+  expect(await verify()).toMatchObject({ intact: true, entriesChecked: 5, firstSequence: 1, firstBrokenSequence: null })
+  expect(await verify('NEW')).toMatchObject({ intact: true, entriesChecked: 5, firstSequence: 6 })
   await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
   await sql`UPDATE audit_log SET client_ip = '198.51.100.1' WHERE sequence IN (3, 4)`.execute(database)
   expect(await verify()).toMatchObject({ intact: false, entriesChecked: 2, firstBrokenSequence: 3 })
+  expect(await verify('NEW')).toMatchObject({ intact: false, firstBrokenSequence: 3 })
 })
 
 test('audit: an entry names the API key of the request, if there is one', async () => {
