@@ -1,7 +1,9 @@
 /* `npm run bench` compares Portico with other servers, each in a separate process. See docs/guides/load-test.md. */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { drawGrowth, growthTable, measureGrowth, type Scale } from './growth.ts'
+import { growths } from './growth/index.ts'
+import { drawGrowth, growthTable, measureGrowth, type Scale } from './growth/lists.ts'
+import { curveTable, drawCurve } from './growth/table.ts'
 import { generator } from './load/spray.ts'
 import { type Options, readOptions, usage } from './options.ts'
 import { chart, page } from './report/chart.ts'
@@ -27,6 +29,23 @@ const measureLists = async (scale: Scale, { json, svg }: Options): Promise<numbe
   return 0
 }
 
+/** `--svg` names the picture of each: `growth.svg` becomes `growth-operations.svg`. */
+const measureCurves = async (options: Options): Promise<number> => {
+  print(machine())
+  const curves = []
+  for (const name of options.growths) {
+    const measure = growths[name]
+    if (!measure) throw new TypeError(`no growth '${name}'; there are ${Object.keys(growths).join(', ')}`)
+    await using rig = openRig()
+    const curve = await measure(rig, options)
+    curves.push(curve)
+    print(`\n${curve.title}\n\n${curveTable(curve)}`)
+    if (options.svg) drawCurve(curve, options.svg.replace(/(\.svg)?$/, `-${name}.svg`))
+  }
+  if (options.json) writeFileSync(options.json, JSON.stringify({ machine: machine(), curves }, null, 2))
+  return 0
+}
+
 const measure = async (args: string[]): Promise<number> => {
   const options = readOptions(args)
   if (!options) {
@@ -34,6 +53,7 @@ const measure = async (args: string[]): Promise<number> => {
     return 0
   }
   if (options.scale) return measureLists(options.scale, options)
+  if (options.growths.length > 0) return measureCurves(options)
   const names = options.scenarios.length > 0 ? options.scenarios : Object.keys(scenarios)
   const outcomes: Outcome[] = []
   print(machine())

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Scale, scaleOf } from './growth.ts'
+import { type Scale, scaleOf } from './growth/lists.ts'
 import type { Kind } from './store/stores.ts'
 
 export interface Options {
@@ -18,6 +18,8 @@ export interface Options {
   html: string | null
   /** Measures the growth of lists instead of scenarios. */
   scale: Scale | null
+  /** Measures what else grows (growth/index.ts), instead of scenarios. */
+  growths: string[]
 }
 
 export const usage = `npm run bench -- [options]
@@ -31,6 +33,7 @@ export const usage = `npm run bench -- [options]
   --profile          a CPU profile of the gateway under load, run from its sources, with its ten costliest functions
   --quick            one short round of each contender: shows that everything runs
   --scale SIZE       small, medium or large: how lists grow with the store, without any scenario (large takes minutes)
+  --growth NAME      how cost grows with operations, accounts, connections, streams or replicas, without any scenario
   --json FILE        everything that was measured
   --svg FILE         a chart
   --html FILE        a page with the chart and the tables
@@ -60,6 +63,7 @@ export const readOptions = (args: string[]): Options | null => {
       quick: { type: 'boolean', default: false },
       store: { type: 'string', default: 'pglite' },
       scale: { type: 'string' },
+      growth: { type: 'string', multiple: true },
       json: { type: 'string' },
       svg: { type: 'string' },
       html: { type: 'string' },
@@ -81,5 +85,6 @@ export const readOptions = (args: string[]): Options | null => {
     svg: values.svg ?? null,
     html: values.html ?? null,
     scale: scaleOf(values.scale),
+    growths: values.growth ?? [],
   }
 }

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
-import { openDatabase } from '../../src/database/index.ts'
-import { type Bar, barChart, framed, type LineChart, lineChart } from '../../src/load/charts.ts'
-import { costOf } from '../growth/blocks.ts'
-import { growStore } from '../growth/large-store.ts'
-import { lists } from '../growth/lists.ts'
-import { schemaOwners } from '../harness/domains.ts'
-import { startPostgres } from '../harness/postgres.ts'
-import { postgresTarget } from '../harness/postgres-target.ts'
+import { openDatabase } from '../../../src/database/index.ts'
+import { type Bar, barChart, framed, type LineChart, lineChart } from '../../../src/load/charts.ts'
+import { costOf } from '../../growth/blocks.ts'
+import { growStore } from '../../growth/large-store.ts'
+import { lists } from '../../growth/lists.ts'
+import { schemaOwners } from '../../harness/domains.ts'
+import { startPostgres } from '../../harness/postgres.ts'
+import { postgresTarget } from '../../harness/postgres-target.ts'
 
 /** Numbers of accounts. Each account has six ledger entries. The smallest store is above the limit for exact totals. */
 const scales = { small: [12_000, 36_000], medium: [12_000, 36_000, 100_000], large: [12_000, 100_000, 1_000_000] }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { Variables } from '../../../src/config/env.ts'
 import { freePort } from '../../harness/postgres.ts'
+import type { CheckName } from './checks.ts'
 import { type Place, type Started, start } from './processes.ts'
 import type { Rig } from './workspace.ts'
 
@@ -8,6 +9,11 @@ export interface Gateway extends Started {
   operationsUrl: string
   /** Null without `--profile`. */
   profiling: string | null
+}
+
+export interface LoggedGateway extends Gateway {
+  /** The path of the log file. */
+  log: string
 }
 
 export interface GatewayOptions {
@@ -18,25 +24,35 @@ export interface GatewayOptions {
   /** Overrides the benchmark's configuration file. */
   configuration?: object
   profile?: boolean
+  /** Runs the sources, without this check (without.ts). Null keeps all checks. */
+  without?: CheckName | null
 }
 
-const preload = import.meta.resolve('./profiler.ts')
+const profiler = import.meta.resolve('./profiler.ts')
+const withoutCheck = import.meta.resolve('./without.ts')
+
+/** The profile of the TypeScript sources shows their file names. */
+const commandLine = (preloads: readonly string[]): string[] =>
+  preloads.length > 0
+    ? [...preloads.flatMap((file) => ['--import', file]), 'src/cli.ts', 'serve']
+    : ['bin/portico.js', 'serve']
 
 /** Starts a gateway with all features and a log file. Only PORTICO_RATE_LIMIT_SCALE differs from production. */
-export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<Gateway> => {
-  const { name = 'portico', place = 'measured', variables = {}, configuration = {}, profile = false } = options
+export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<LoggedGateway> => {
+  const { name = 'portico', place = 'measured', variables = {}, configuration = {}, profile = false, without } = options
   const [port, operationsPort] = [await freePort(), await freePort()]
   const file = rig.file(`${name}-${port}.yaml`)
   writeFileSync(file, JSON.stringify(configuration))
   const profiling = profile ? rig.file(`${name}-${port}.cpuprofile`) : null
+  const log = rig.file(`${name}-${port}.log`)
+  const preloads = [...(profile ? [profiler] : []), ...(without === undefined ? [] : [withoutCheck])]
   const started = await start({
     name,
     place,
     command: process.execPath,
-    // The profile of the TypeScript sources shows their file names.
-    args: profile ? ['--import', preload, 'src/cli.ts', 'serve'] : ['bin/portico.js', 'serve'],
+    args: commandLine(preloads),
     port,
-    log: rig.file(`${name}-${port}.log`),
+    log,
     env: {
       OPS_PORT: String(operationsPort),
       PORTICO_CONFIG: file,
@@ -44,8 +60,9 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
       PORTICO_RATE_LIMIT_SCALE: '1000000',
       LOG_LEVEL: 'info',
       ...(profiling && { BENCH_PROFILE: profiling }),
+      ...(without && { BENCH_WITHOUT: without }),
       ...variables,
     },
   })
-  return rig.stopAtEnd({ ...started, operationsUrl: `http://127.0.0.1:${operationsPort}`, profiling })
+  return rig.stopAtEnd({ ...started, operationsUrl: `http://127.0.0.1:${operationsPort}`, log, profiling })
 }

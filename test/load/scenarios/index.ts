@@ -8,6 +8,7 @@ import { mixedDayScenario } from './mixed.ts'
 import { proxiedGet, proxiedPost } from './proxied.ts'
 import { loginStorm } from './storm.ts'
 import { transfersOnPglite, transfersOnPostgres } from './transfers.ts'
+import { withoutChecks } from './without-checks.ts'
 
 export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 
@@ -15,6 +16,7 @@ export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 export const scenarios: Record<string, Scenario> = {
   'proxied-get': proxiedGet,
   'proxied-post': proxiedPost,
+  'without-checks': withoutChecks,
   'in-process-get': inProcessGet,
   'encrypted-post': encryptedPost,
   logins,

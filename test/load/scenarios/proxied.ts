@@ -16,13 +16,13 @@ export const proxying = (upstream: string): object => {
   return { backends: { wallets: place, transfers: place } }
 }
 
-const paths = {
+export const paths = {
   GET: `${chain}/wallets/${developmentIds.mainUsd}`,
   POST: `${chain}/transfer/command/create`,
 }
 
 /** Compares the data of the envelope with the upstream's response. */
-const envelopeOf = (expected: string) => (text: string, status: number) => {
+export const envelopeOf = (expected: string) => (text: string, status: number) => {
   const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
   if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
 }

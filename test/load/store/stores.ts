@@ -58,10 +58,11 @@ let served: ReturnType<typeof serverTemplate> | null = null
 /** Seeds each kind of store once per run. */
 export const seededStore = async (kind: Kind): Promise<Store> => {
   copies += 1
+  const number = copies
   if (kind === 'pglite') {
     embedded ??= embeddedTemplate()
     const { directory, accounts } = await embedded
-    const copy = bench.file(`pglite-${copies}`)
+    const copy = bench.file(`pglite-${number}`)
     await cp(directory, copy, { recursive: true })
     return { kind, accounts, variables: { PORTICO_DATA_DIR: copy } }
   }
@@ -69,8 +70,8 @@ export const seededStore = async (kind: Kind): Promise<Store> => {
   if (!running) throw new Error('no PostgreSQL')
   served ??= serverTemplate(running.url)
   const { accounts } = await served
-  await statement(running.url, `CREATE DATABASE bench_${copies} TEMPLATE bench_template`)
-  return { kind, accounts, variables: { DATABASE_URL: databaseUrl(running.url, `bench_${copies}`) } }
+  await statement(running.url, `CREATE DATABASE bench_${number} TEMPLATE bench_template`)
+  return { kind, accounts, variables: { DATABASE_URL: databaseUrl(running.url, `bench_${number}`) } }
 }
 
 /** PostgreSQL if it is installed, otherwise PGlite. */

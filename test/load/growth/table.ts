@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs'
+import { framed, lineChart, shortNumber } from '../../../src/load/charts.ts'
+
+/** One row per size. The first row is the small case. */
+export interface Curve {
+  title: string
+  /** What grows, such as 'operations'. */
+  size: string
+  /** Names with units, such as 'CPU µs per request'. */
+  columns: readonly string[]
+  rows: readonly { size: number; values: readonly number[] }[]
+}
+
+const relative = ({ rows }: Curve, column: number): (readonly [number, number])[] => {
+  const small = rows[0]?.values[column] ?? Number.NaN
+  return rows.map(({ size, values }) => [size, (values[column] ?? Number.NaN) / small])
+}
+
+export const curveTable = (curve: Curve): string => {
+  const { size, columns, rows } = curve
+  const heads = [size, ...columns.flatMap((column) => [column, 'ratio'])]
+  const lines = rows.map((row) => [
+    row.size.toLocaleString('en'),
+    ...row.values.flatMap((value, column) => [
+      shortNumber(value),
+      (value / (rows[0]?.values[column] ?? Number.NaN)).toFixed(2),
+    ]),
+  ])
+  return [heads, heads.map(() => '---:'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** Draws each column as a multiple of its small case. */
+export const drawCurve = (curve: Curve, file: string): void => {
+  const { title, size, columns, rows } = curve
+  const series = columns.map((name, column) => ({ name, points: relative(curve, column) }))
+  const ticks = rows.map((row) => [row.size, row.size.toLocaleString('en')] as const)
+  writeFileSync(file, framed(lineChart({ title, unit: '×', xLabel: size, series, ticks })))
+}
