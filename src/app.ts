@@ -80,7 +80,11 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     workspace,
     permission,
     callerLimit: callerLimitStage(limits, settings),
-    transferLimit: transferLimitStage(settings.requests, parts.onTransferRefused),
+    transferLimit: transferLimitStage({
+      settings: settings.requests,
+      addressKey: (address) => limits.addressKey(address, settings.limits.ipv6Prefix),
+      onRefused: parts.onTransferRefused,
+    }),
     body: bodyStage(settings.requests, reauthorize),
     secureChannel: secureChannelStage(channel, settings),
     validate: validateStage(settings),

@@ -105,7 +105,13 @@ export const schema = z.strictObject({
       .int()
       .min(1)
       .describe(
-        'Maximum number of open uploads and downloads per account and replica. Further uploads and downloads get 429.',
+        'Maximum number of open uploads, downloads, and requests of raw operations and `passThrough` prefixes, per account and replica. Further ones get 429. All API keys of an account share a separate count.',
+      ),
+    maxTransfersPerAddress: z
+      .int()
+      .min(1)
+      .describe(
+        'Maximum number of open uploads, downloads, and requests of raw operations and `passThrough` prefixes, per client address and replica, for operations without a token. Further ones get 429.',
       ),
     uploadTimeoutMs: timeoutMs(1_000).describe(
       'Time limit in milliseconds for receiving a complete request, including an upload. Slower requests get 408.',

@@ -30,7 +30,7 @@ export const streamSettings = z.strictObject({
     .min(1)
     .describe('Maximum number of open event streams and WebSockets per replica. Further requests get 503.'),
   idleTimeoutMs: timeoutMs(100).describe(
-    'Time in milliseconds after which a stream is closed if neither side sends anything. Services must send a comment or a ping more often.',
+    'Time in milliseconds after which an event stream or a WebSocket is closed if neither side sends anything. Services must send a comment or a ping more often. For raw operations and `passThrough` prefixes, the maximum time for which a service can send nothing: afterwards, the client gets 504, or the connection is closed if the response has already started.',
   ),
   maxLifetimeMs: timeoutMs(100).describe(
     'Maximum time in milliseconds for which a stream stays open. Clients must then reopen it.',

@@ -174,6 +174,7 @@ test('files.download: streams wait for a free connection', async () => {
   const settings = upstreamAt(url, { connections: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'one' } }))
   const first = await download()

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { bufferedBytes, untilUnchanged } from '../harness/buffers.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
 
@@ -15,15 +13,6 @@ const timed = async (work: Promise<unknown>): Promise<number> => {
   const start = performance.now()
   await work.catch(() => undefined)
   return performance.now() - start
-}
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
-/** Returns the bytes that are alive outside the heap. */
-const buffered = (): number => {
-  collectGarbage()
-  const { arrayBuffers, external } = process.memoryUsage()
-  return arrayBuffers + external
 }
 
 const codeOf = async (response: Response): Promise<[number, string]> => [
@@ -241,15 +230,11 @@ describe('event streams', () => {
     const lines = Object.entries({ ...world.headers(), host: 'x' }).map(([name, value]) => `${name}: ${value}`)
     socket.write(`GET ${paths.watch} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
     await once(socket, 'readable')
-    const before = buffered()
-    // On a busy machine the buffers take longer to fill.
-    for (let held = -1; held !== written; ) {
-      held = written
-      await pause(1_000)
-    }
+    const before = bufferedBytes()
+    await untilUnchanged(() => written, 1_000)
     // Three sockets in the kernel buffer data, and the gateway 64 KB.
     expect(written).toBeLessThan(30_000_000)
-    await expect.poll(() => buffered() - before).toBeLessThan(10_000_000)
+    await expect.poll(() => bufferedBytes() - before).toBeLessThan(10_000_000)
     socket.destroy()
     await sentAll.promise
   })

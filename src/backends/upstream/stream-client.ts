@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { Refusal, StreamReply } from '../../kernel/index.ts'
@@ -5,6 +6,7 @@ import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { toRawReply } from '../pass-through/raw-reply.ts'
 import { buildRawRequest, type StreamedRequest } from '../pass-through/raw-request.ts'
 import { basePathOf } from './connection.ts'
+import { IdleTimer } from './idle-timer.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from './proxy.ts'
 import { type IsCode, invalidReply } from './reply.ts'
 import { buildStreamRequest } from './request.ts'
@@ -19,8 +21,7 @@ export interface StreamClient {
 export const isStreamed = ({ operation }: Call): boolean =>
   operation.body === 'multipart' || typeof operation.reply === 'string'
 
-const upstreamTimeout = (): Refusal =>
-  new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline of a stream' })
+const upstreamTimeout = (internal: string): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal })
 
 const clientTimeout = (): Refusal =>
   new Refusal('REQUEST.TIMEOUT', { internal: 'the client was too slow for a stream' })
@@ -30,7 +31,12 @@ const uploadBroken = (cause?: unknown): Refusal =>
 
 const isRaw = ({ operation }: Call): boolean => operation.reply === 'raw'
 
-export function createStreamClient(settings: UpstreamConfiguration, isCode: IsCode): StreamClient {
+/** `idleTimeoutMs` applies to raw replies: it limits how long the upstream can send nothing. */
+export function createStreamClient(
+  settings: UpstreamConfiguration,
+  idleTimeoutMs: number,
+  isCode: IsCode,
+): StreamClient {
   const { url, maxReplyBytes, streamTimeoutMs, maxStreamBytes } = settings
   const basePath = basePathOf(url)
   const proxy = createUpstreamProxy(settings)
@@ -57,34 +63,47 @@ export function createStreamClient(settings: UpstreamConfiguration, isCode: IsCo
   const send = async (call: Call, assertion: string): Promise<unknown> => {
     const { head, source } = toRequest(call, assertion)
     const stopped = Promise.withResolvers<never>()
-    let download: StreamReply | undefined
+    let download: { body: Readable; response: IncomingMessage } | undefined
     const stop = (reason: Refusal): void => {
       stopped.reject(reason)
       download?.body.destroy(reason)
       abort()
     }
-    // The client is slow if we wait for its upload, or if it does not read bytes that we have.
-    const isClientSlow = () =>
-      source !== null && !download
-        ? !source.readableEnded && !source.isPaused()
-        : (download?.body.readableLength ?? 0) > 0
-    const timer = setTimeout(() => stop(isClientSlow() ? clientTimeout() : upstreamTimeout()), streamTimeoutMs)
+    // The client is slow if we wait for its upload, or if it does not read bytes that we have. The response is paused
+    // while its bytes wait for the client.
+    const isClientSlow = (): boolean =>
+      download
+        ? download.body.readableLength > 0 || download.response.isPaused()
+        : source !== null && !source.readableEnded && !source.isPaused()
+    const stopLate = (): void => stop(isClientSlow() ? clientTimeout() : upstreamTimeout('total deadline of a stream'))
+    const timer = setTimeout(stopLate, streamTimeoutMs)
+    const stopIdle = (): void => stop(upstreamTimeout('idle upstream'))
+    const idle = isRaw(call) ? new IdleTimer(idleTimeoutMs, isClientSlow, stopIdle) : null
+    const stopTimers = (): void => {
+      clearTimeout(timer)
+      idle?.stop()
+    }
     const onBroken = (cause?: unknown): void => {
       // An upstream can respond before it has read the whole upload. The rest is then dropped.
       if (!source?.readableEnded && !download) stop(uploadBroken(cause))
     }
     const { response: received, abort } = proxy.send(head, source)
     source?.on('error', onBroken).on('close', onBroken)
+    if (source) idle?.watch(source)
     try {
       const response = await Promise.race([received, stopped.promise])
       const reply = await Promise.race([readResponse(call, head, response), stopped.promise])
       if (reply instanceof StreamReply) {
-        download = reply
-        reply.body.on('close', () => clearTimeout(timer))
-      } else clearTimeout(timer)
+        download = { body: reply.body, response }
+        idle?.touch()
+        idle?.watch(response)
+        // The client can still be reading.
+        response.once('end', () => idle?.stop())
+        reply.body.on('close', stopTimers)
+      } else stopTimers()
       return reply
     } catch (error) {
-      clearTimeout(timer)
+      stopTimers()
       abort()
       throw error
     }

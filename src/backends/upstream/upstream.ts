@@ -28,13 +28,13 @@ export function createUpstream(
   assertionOf: (call: Call) => MaybePromise<string>,
   metrics: UpstreamMetrics,
   isCode: IsCode,
-  { maxBufferedBytes }: Pick<StreamSettings, 'maxBufferedBytes'>,
+  { maxBufferedBytes, idleTimeoutMs }: Pick<StreamSettings, 'maxBufferedBytes' | 'idleTimeoutMs'>,
 ): Upstream {
   const { url, timeoutMs, maxReplyBytes } = settings
   const basePath = basePathOf(url)
   const pool = openPool(settings)
   const policies = createUpstreamPolicies(settings, metrics)
-  const streams = createStreamClient(settings, isCode)
+  const streams = createStreamClient(settings, idleTimeoutMs, isCode)
   const events = createEventsClient(settings, isCode)
   const sockets = createSocketClient(settings, maxBufferedBytes, isCode)
 

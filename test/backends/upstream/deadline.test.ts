@@ -41,6 +41,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
   })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const refused = await Promise.all(
     Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
@@ -58,6 +59,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts
   const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const start = performance.now()
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
@@ -79,6 +81,7 @@ test("a reply in the socket's buffer is read after the process was busy; an unse
   const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const request = () => upstream.handle(arrivedCall(listTimezones))
   const [first, second] = await Promise.allSettled([request(), request()])
@@ -124,6 +127,7 @@ test('the time of a stream starts after the queue', async () => {
   const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   for (const reply of await Promise.all([download(), download()])) {
@@ -141,6 +145,7 @@ test('the call assertion is signed after the queue, so that it has not expired',
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
   const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   const first = download()
@@ -167,6 +172,7 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   const whole = upstream.handle(arrivedCall(listTimezones))
   const streamed = upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
@@ -188,6 +194,7 @@ test('a failure that opens the breaker is not retried', async () => {
   const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
+    idleTimeoutMs: 60_000,
   })
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')
   expect(failing.requests()).toBe(1)
@@ -201,7 +208,7 @@ test('a reply that does not match its schema is an invalid response of the upstr
     async () => 'an assertion',
     createUpstreamMetrics(new Registry()),
     isCode,
-    { maxBufferedBytes: 65_536 },
+    { maxBufferedBytes: 65_536, idleTimeoutMs: 60_000 },
   )
   expect(upstream.replyError('here')).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
   await upstream.close()

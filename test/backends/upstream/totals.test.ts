@@ -13,7 +13,7 @@ test('the header X-Total-Estimated of a service marks the call', async () => {
   let behave: (socket: Socket) => void = () => undefined
   const service = await startRawUpstream((socket) => behave(socket))
   const metrics = createUpstreamMetrics(new Registry())
-  const limits = { maxBufferedBytes: 65_536 }
+  const limits = { maxBufferedBytes: 65_536, idleTimeoutMs: 60_000 }
   const upstream = createUpstream(upstreamAt(service.url, {}), async () => 'an assertion', metrics, isCode, limits)
   const marks: boolean[] = []
   for (const value of ['true', 'yes', '']) {

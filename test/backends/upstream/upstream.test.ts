@@ -37,6 +37,7 @@ beforeAll(async () => {
     })
     return createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
       maxBufferedBytes: 65_536,
+      idleTimeoutMs: 20_000,
     })
   }
   upstream = within(20_000)

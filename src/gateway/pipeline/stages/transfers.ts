@@ -3,21 +3,28 @@ import { rateLimited } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { spenderOf } from './limits.ts'
 
-const isTransfer = ({ operation: { body, reply } }: Call): boolean => body === 'multipart' || reply === 'stream'
+/** Includes every request below a `passThrough` prefix, whose reply is raw. */
+const isTransfer = ({ operation: { body, reply } }: Call): boolean =>
+  body === 'multipart' || reply === 'stream' || reply === 'raw'
 
-/** Each transfer holds a connection and a file for as long as its client is slow. */
-export function transferLimitStage(
-  { maxTransfersPerAccount: limit }: Pick<Configuration['requests'], 'maxTransfersPerAccount'>,
-  onRefused: () => void,
-): Stage {
+export interface TransferLimitPorts {
+  settings: Pick<Configuration['requests'], 'maxTransfersPerAccount' | 'maxTransfersPerAddress'>
+  addressKey(address: string): string
+  onRefused(): void
+}
+
+/** Each transfer holds a connection to a service or a file for as long as its client or the service is slow. */
+export function transferLimitStage({ settings, addressKey, onRefused }: TransferLimitPorts): Stage {
   const counts = new Map<string, number>()
   return (call) => {
-    if (!call.caller || !isTransfer(call)) return
-    const key = spenderOf(call.caller)
+    if (!isTransfer(call)) return
+    const { caller, clientIp } = call
+    const key = caller ? spenderOf(caller) : `address ${addressKey(clientIp)}`
+    const limit = caller ? settings.maxTransfersPerAccount : settings.maxTransfersPerAddress
     const count = counts.get(key) ?? 0
     if (count >= limit) {
       onRefused()
-      throw rateLimited(1_000, `${limit} open uploads and downloads of the account`)
+      throw rateLimited(1_000, `${limit} open transfers of the ${caller ? 'account' : 'address'}`)
     }
     counts.set(key, count + 1)
     call.onFinished = () => {

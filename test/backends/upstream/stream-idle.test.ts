@@ -1,0 +1,99 @@
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createUpstreamMetrics } from '../../../src/backends/index.ts'
+import { createUpstream, type Upstream } from '../../../src/backends/upstream/upstream.ts'
+import { isCode } from '../../../src/contract/index.ts'
+import { own } from '../../../src/contract/policies.ts'
+import { downloadFile } from '../../../src/domains/files/contract.ts'
+import { type Operation, operation, StreamReply } from '../../../src/kernel/index.ts'
+import { arrivedCall } from '../../harness/call.ts'
+import { type RawUpstream, startRawUpstream } from '../../harness/raw-upstream.ts'
+import { upstreamAt } from '../../harness/settings.ts'
+
+const idleTimeoutMs = 300
+
+const readReport = operation({
+  id: 'feed.report',
+  method: 'GET',
+  path: '/feed/report',
+  chains: ['consumer'],
+  summary: 'Read a report',
+  policy: { ...own, channel: 'none' },
+  body: 'none',
+  reply: 'raw',
+  refuses: [],
+})
+
+let upstream: Upstream
+let service: RawUpstream
+let behave: (socket: Socket) => void
+beforeAll(async () => {
+  service = await startRawUpstream((socket) => behave(socket))
+  const settings = upstreamAt(service.url, { timeoutMs: 20_000, streamTimeoutMs: 20_000 })
+  const limits = { maxBufferedBytes: 65_536, idleTimeoutMs }
+  upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, limits)
+})
+afterAll(async () => {
+  await upstream.close()
+  await service.close()
+})
+
+const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\n'
+
+const bodyOf = async (declared: Operation, params: Record<string, string> = {}) => {
+  const reply = await upstream.handle(arrivedCall(declared, { params }))
+  if (!(reply instanceof StreamReply)) throw new Error('not a stream')
+  return reply.body
+}
+
+test('feed.report 200: a complete reply waits for a slow client longer than the idle timeout', async () => {
+  const accepted = Promise.withResolvers<Socket>()
+  behave = (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n')
+    accepted.resolve(socket)
+  }
+  const body = await bodyOf(readReport)
+  await expect.poll(() => body.readableLength).toBe(4)
+  // The gateway holds the last chunk while its client does not read, and asks for the next one later.
+  expect(String(body.read())).toBe('half')
+  ;(await accepted.promise).write('0\r\n\r\n')
+  await pause(3 * idleTimeoutMs)
+  expect(body.errored).toBeNull()
+  expect(await body.toArray()).toEqual([])
+})
+
+test('feed.report 200: a service that cannot send because the client does not read is not idle', async () => {
+  const size = 8_000_000
+  behave = (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${size}\r\n\r\n`)
+    socket.write(Buffer.alloc(size))
+  }
+  const body = await bodyOf(readReport)
+  await expect.poll(() => body.readableLength).toBeGreaterThan(0)
+  await pause(100)
+  // Like the gateway, which takes all bytes and waits until its client has read them.
+  const taken: Buffer = body.read()
+  await pause(3 * idleTimeoutMs)
+  expect(body.errored).toBeNull()
+  const rest = await body.toArray()
+  expect(rest.reduce((sum, { length }) => sum + length, taken.length)).toBe(size)
+})
+
+test('feed.report: a reply without its rest is destroyed after the idle timeout', async () => {
+  behave = (socket) => void socket.write(`${head}ha`)
+  const body = await bodyOf(readReport)
+  await expect.poll(() => body.readableLength).toBe(2)
+  body.read()
+  await expect.poll(() => body.errored).toMatchObject({ code: 'SYSTEM.UPSTREAM_TIMEOUT' })
+})
+
+test('files.download 200: the idle timeout does not apply', async () => {
+  behave = (socket) => {
+    socket.write(`${head}ha`)
+    setTimeout(() => socket.write('lf'), 3 * idleTimeoutMs)
+  }
+  const chunks = await (await bodyOf(downloadFile, { file_id: 'a' })).toArray()
+  expect(chunks.join('')).toBe('half')
+})
