@@ -1,49 +1,85 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { parse } from 'node:path'
 import { stderr, stdout } from 'node:process'
 import { dump, load } from 'js-yaml'
 import { z } from 'zod'
 import { loadConfigured } from '../compose/extensions.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { skeletonOf } from '../documents/index.ts'
+import { identityContracts } from '../contract/index.ts'
+import { camelCase, skeletonOf } from '../documents/index.ts'
 import { isRecord } from '../kernel/index.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
 import { withSpinner } from './progress.ts'
 import { withStore } from './store.ts'
 
+const domainName = z.string().regex(/^[a-z][A-Za-z0-9]{1,31}$/, '--domain must be a name such as loans')
+
 const InitOptions = z.object({
-  from: z.string('--from is required: an OpenAPI document of your service'),
-  to: z.string('--to is required: the file to write'),
-  domain: z.string('--domain is required: the name of the domain, such as loans').regex(/^[a-z][A-Za-z0-9]{1,31}$/),
+  file: z.string().optional(),
+  from: z.string().optional(),
+  to: z.string().optional(),
+  domain: domainName.optional(),
 })
+
+const sourceOf = ({ file, from }: z.output<typeof InitOptions>): string => {
+  if (file !== undefined && from !== undefined)
+    throw new UsageError('give the file as an argument or with --from, not both')
+  const source = file ?? from
+  if (source === undefined) throw new UsageError('an OpenAPI document is required, such as portico init openapi.yaml')
+  return source
+}
 
 /** Accepts YAML and JSON. */
 const readOpenApi = (file: string): Record<string, unknown> => {
-  if (!existsSync(file)) throw new UsageError(`--from: ${file} does not exist`)
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist`)
   const document: unknown = load(readFileSync(file, 'utf8'))
-  if (!isRecord(document) || !isRecord(document.paths))
-    throw new UsageError(`--from: ${file} is not an OpenAPI document`)
+  if (!isRecord(document) || !isRecord(document.paths)) throw new UsageError(`${file} is not an OpenAPI document`)
   return document
 }
 
+const titleOf = ({ info }: Record<string, unknown>): string =>
+  isRecord(info) && typeof info.title === 'string' ? info.title : ''
+
+/** Returns `cardOrders` for the title `Card Orders API`. */
+const domainOfTitle = (title: string): string => {
+  const words = title
+    .replace(/(\s+(REST|API|service))+\s*$/i, '')
+    .replaceAll(/\b[A-Z]+\b/g, (word) => word.toLowerCase())
+  const { data: name } = domainName.safeParse(camelCase(words))
+  if (name === undefined)
+    throw new UsageError(`--domain is required, such as --domain loans: the title '${title}' contains no name`)
+  return name
+}
+
+const fileInWorkingDirectory = (source: string): string => `${parse(source).name}.portico.yaml`
+
 export const init: Command = {
   name: 'init',
+  argument: 'file',
   summary: 'add x-portico to an OpenAPI document, and list what each policy lacks',
   help: [
-    '  --from file      OpenAPI document of your service, in YAML or JSON',
-    '  --to file        file to write; an existing file is not overwritten',
-    '  --domain name    name of the domain, such as loans',
+    '  file             OpenAPI document of your service, in YAML or JSON',
+    '  --from file      the same, as an option',
+    '  --to file        file to write (<name>.portico.yaml in the working directory); an existing file is not overwritten',
+    '  --domain name    name of the domain, such as loans (that of the title in the document)',
     '',
     'The values to decide are null or empty. The gateway rejects the document until all of them are set.',
   ].join('\n'),
   options: { from: { type: 'string' }, to: { type: 'string' }, domain: { type: 'string' } },
-  run: async (values) => {
-    const { from, to, domain } = parseOptions(InitOptions, values)
+  run: async (values, domains) => {
+    const options = parseOptions(InitOptions, values)
+    const source = sourceOf(options)
+    const to = options.to ?? fileInWorkingDirectory(source)
     if (existsSync(to)) throw new UsageError(`--to: ${to} exists already`)
-    const { document, open } = skeletonOf(readOpenApi(from), domain)
+    const openApi = readOpenApi(source)
+    const domain = options.domain ?? domainOfTitle(titleOf(openApi))
+    if (Object.hasOwn(identityContracts, domain) || domains.some(({ name }) => name === domain))
+      throw new UsageError(`--domain: the gateway has a domain ${domain} already; give another name`)
+    const { document, open } = skeletonOf(openApi, domain)
     writeFileSync(to, dump(document, { lineWidth: 120, noRefs: true }))
     for (const { operation, missing } of open) stdout.write(`${operation}: decide ${missing.join(', ')}\n`)
-    stdout.write(`wrote ${to} with ${open.length} new operations\n`)
+    stdout.write(`wrote ${to} with ${open.length} new operations of the domain ${domain}\n`)
     return 0
   },
 }

@@ -1,6 +1,9 @@
 /*
  * Operations that an OpenAPI 3.1 document declares, for services in any language. Start reading with `read.ts`.
- * `json-schema.ts` converts the schemas, and `marks.ts` defines `x-portico`.
+ * `json-schema.ts` converts the schemas, and `marks.ts` defines `x-portico`. `gateway.ts` compares a document with the
+ * declarations of the gateway, and `texts.ts` selects the texts of a printed document.
  */
+export { declarationsOf } from './gateway.ts'
 export { readDocument } from './read.ts'
-export { skeletonOf } from './skeleton.ts'
+export { camelCase, skeletonOf } from './skeleton.ts'
+export { foreignTexts } from './texts.ts'

@@ -88,12 +88,20 @@ const toRateRules = (rules: RateRules) =>
     ),
   )
 
-/** Returns `x-portico` of the document of a catalogue. Texts are left out: every gateway has its own. */
-export const rootMarks = ({ summaries, permissionTable, rateGroups, codes, statusOf }: Catalogue) => ({
+/** Texts by language, nested like the files of config/locales. */
+export type NestedTexts = Record<string, Record<string, NestedText>>
+type NestedText = string | { [name: string]: NestedText }
+
+/** Returns `x-portico` of the document of a catalogue. `texts` are those that other gateways lack. */
+export const rootMarks = (
+  { summaries, permissionTable, rateGroups, codes, statusOf }: Catalogue,
+  texts: NestedTexts = {},
+) => ({
   domains: Object.fromEntries([...summaries].filter(([, summary]) => summary !== '')),
   permissions: { workspace: toGroups(permissionTable.workspace), operator: toGroups(permissionTable.operator) },
   ...(rateGroups.size > 0 && {
     rateGroups: Object.fromEntries([...rateGroups].map(([name, rules]) => [name, toRateRules(rules)])),
   }),
   codes: Object.fromEntries(codes.map((code) => [code, { status: statusOf(code) }])),
+  ...(Object.keys(texts).length > 0 && { texts }),
 })

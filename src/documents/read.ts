@@ -2,36 +2,19 @@ import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
-import { identityContracts } from '../contract/index.ts'
-import {
-  chains,
-  domainOf,
-  isRecord,
-  messageOf,
-  type Operation,
-  operationsIn,
-  pathParamNames,
-  pipelineCodes,
-} from '../kernel/index.ts'
-import * as ledger from '../ledger/contract.ts'
+import { chains, domainOf, isRecord, messageOf, type Operation, pathParamNames } from '../kernel/index.ts'
+import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
 import { followReference, inlineReferences, sourceKey, toQueryZod, toZod } from './json-schema.ts'
 import { OperationMarks, RootMarks } from './marks.ts'
 
 type Json = Record<string, unknown>
 
-/** Operations and codes that every gateway has. */
-const identityOperations = new Set(
-  Object.values(identityContracts).flatMap((contract) => operationsIn(contract).map(([, { id }]) => id)),
-)
-const sharedCodes = new Set(
-  [{ codes: pipelineCodes }, ledger, ...Object.values(identityContracts)].flatMap((contract: object) =>
-    'codes' in contract && isRecord(contract.codes) ? Object.keys(contract.codes) : [],
-  ),
-)
-
 interface DocumentedOperation {
+  /** Method and path in the document, for errors. */
+  place: string
+  method: Operation['method']
+  /** Below the chain's prefix. */
   path: string
-  method: string
   marks: OperationMarks
   source: Json
 }
@@ -144,20 +127,19 @@ const withoutPrefix = (path: string, ids: OperationMarks['chains']): string => {
 
 const summaryOf = (source: Json): string => (typeof source.summary === 'string' ? source.summary : '')
 
-const toOperation = (document: Json, { path, method, marks, source }: DocumentedOperation): Operation => {
+const toOperation = (document: Json, { method, path, marks, source }: DocumentedOperation): Operation => {
   const [first, ...others] = marks.chains
   if (first === undefined) throw new TypeError('x-portico: chains: is empty')
   const summary = summaryOf(source)
   if (summary === '' || summary.length > 60) throw new TypeError('summary: must have 1 to 60 characters')
-  const operationPath = marks.path ?? withoutPrefix(path, marks.chains)
-  const params = paramsOf(document, source, operationPath)
+  const params = paramsOf(document, source, path)
   const query = queryOf(document, source)
   // The catalogue checks these codes.
   const codes = { refuses: marks.refuses, malformedParam: marks.malformedParam, malformedBody: marks.malformedBody }
   return {
     id: marks.id,
-    method: method === 'get' ? 'GET' : 'POST',
-    path: operationPath,
+    method,
+    path,
     chains: [first, ...others],
     summary,
     policy: marks.policy,
@@ -176,19 +158,43 @@ const toOperation = (document: Json, { path, method, marks, source }: Documented
 const listOperations = (document: Json, errors: string[]): DocumentedOperation[] => {
   const found = new Map<string, DocumentedOperation>()
   for (const [path, item] of Object.entries(isRecord(document.paths) ? document.paths : {}))
-    for (const [method, source] of Object.entries(isRecord(item) ? item : {})) {
-      const place = `${method.toUpperCase()} ${path}`
+    for (const [name, source] of Object.entries(isRecord(item) ? item : {})) {
+      const place = `${name.toUpperCase()} ${path}`
       if (!isRecord(source)) continue
-      if (method !== 'get' && method !== 'post') {
+      if (name !== 'get' && name !== 'post') {
         errors.push(`${place}: only GET and POST are supported`)
         continue
       }
-      const marks = OperationMarks.safeParse(source['x-portico'])
-      if (!marks.success) errors.push(...marks.error.issues.map((issue) => `${place}: x-portico: ${lineOf(issue)}`))
-      else if (!identityOperations.has(marks.data.id) && !found.has(marks.data.id))
-        found.set(marks.data.id, { path, method, marks: marks.data, source })
+      const { data: marks, error } = OperationMarks.safeParse(source['x-portico'])
+      if (error) errors.push(...error.issues.map((issue) => `${place}: x-portico: ${lineOf(issue)}`))
+      else if (!found.has(marks.id))
+        found.set(marks.id, {
+          place,
+          method: name === 'get' ? 'GET' : 'POST',
+          path: marks.path ?? withoutPrefix(path, marks.chains),
+          marks,
+          source,
+        })
     }
   return [...found.values()]
+}
+
+/** Whether the gateway lacks an operation. Reports one that differs from the gateway's. */
+const isAddition = (
+  documented: DocumentedOperation,
+  gateway: GatewayDeclarations,
+  report: (error: string) => void,
+): boolean => {
+  const { id } = documented.marks
+  const declared = gateway.operations.get(id)
+  const isOff = declared?.isOff ?? gateway.domains.get(domainOf(id))
+  if (isOff === undefined) return true
+  if (isOff) return false
+  if (!declared) report(`x-portico: id: ${id} is not an operation of the domain ${domainOf(id)} of the gateway`)
+  else
+    for (const field of differingFields(documented, declared.value))
+      report(`x-portico: ${field}: differs from the operation ${id} of the gateway`)
+  return false
 }
 
 /** After the permissions of extensions. */
@@ -208,7 +214,6 @@ const toPermissionGroups = (groups: RootMarks['permissions']['workspace'] = {}) 
 /** The first domain declares the permissions, rate groups and codes of all. */
 const toDomains = (source: string, root: RootMarks, operations: readonly (readonly [string, Operation])[]) => {
   const names = [...new Set(operations.map(([, { id }]) => domainOf(id)))]
-  const codes = Object.fromEntries(Object.entries(root.codes).filter(([code]) => !sharedCodes.has(code)))
   const permissions = {
     workspace: toPermissionGroups(root.permissions.workspace),
     operator: toPermissionGroups(root.permissions.operator),
@@ -220,7 +225,11 @@ const toDomains = (source: string, root: RootMarks, operations: readonly (readon
       name,
       summary,
       operations: own,
-      contract: { ...own, summary, ...(index === 0 && { codes, permissions, rateGroups: root.rateGroups }) },
+      contract: {
+        ...own,
+        summary,
+        ...(index === 0 && { codes: root.codes, permissions, rateGroups: root.rateGroups }),
+      },
       ...(index === 0 && { texts: root.texts }),
       create: () => ({ handlers: new Map() }),
       source,
@@ -230,8 +239,13 @@ const toDomains = (source: string, root: RootMarks, operations: readonly (readon
   })
 }
 
-/** Returns every error with its operation and field. */
-export const readDocument = (file: string): { domains: LoadedDomain[] } | { errors: string[] } => {
+/**
+ * Skips the operations and declarations that the gateway has. Returns every error with its operation and field.
+ */
+export const readDocument = (
+  file: string,
+  gateway: GatewayDeclarations = declarationsOf(),
+): { domains: LoadedDomain[] } | { errors: string[] } => {
   const errors: string[] = []
   try {
     const document: unknown = load(readFileSync(file, 'utf8'))
@@ -239,18 +253,23 @@ export const readDocument = (file: string): { domains: LoadedDomain[] } | { erro
       return { errors: ['openapi: must be an OpenAPI 3.1 document'] }
     const root = RootMarks.safeParse(document['x-portico'])
     if (!root.success) errors.push(...root.error.issues.map((issue) => `x-portico: ${lineOf(issue)}`))
-    const operations = listOperations(document, errors).flatMap((each) => {
+    const documented = listOperations(document, errors)
+    if (documented.length === 0 && errors.length === 0) errors.push('paths: contains no operation')
+    const added = documented.filter((each) =>
+      isAddition(each, gateway, (error) => errors.push(`${each.place}: ${error}`)),
+    )
+    const operations = added.flatMap((each) => {
       try {
         return [[each.marks.name, toOperation(document, each)] as const]
       } catch (error) {
-        errors.push(`${each.method.toUpperCase()} ${each.path}: ${messageOf(error)}`)
+        errors.push(`${each.place}: ${messageOf(error)}`)
         return []
       }
     })
-    if (operations.length === 0 && errors.length === 0) errors.push('paths: contains no operation')
-    return errors.length > 0 || !root.success
-      ? { errors }
-      : { domains: toDomains(`operations: ${file}`, root.data, operations) }
+    if (!root.success) return { errors }
+    const marks = added.map((each) => each.marks)
+    const own = withoutDeclared(root.data, marks, gateway, (error) => errors.push(`x-portico: ${error}`))
+    return errors.length > 0 ? { errors } : { domains: toDomains(`operations: ${file}`, own, operations) }
   } catch (error) {
     return { errors: [messageOf(error)] }
   }

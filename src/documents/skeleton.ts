@@ -6,7 +6,8 @@ export interface OpenDecision {
   missing: readonly string[]
 }
 
-const camelCase = (text: string): string =>
+/** Returns `cardOrders` for `card-orders`. */
+export const camelCase = (text: string): string =>
   text
     .split(/[^A-Za-z0-9]+/)
     .filter(Boolean)

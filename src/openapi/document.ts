@@ -1,5 +1,5 @@
 import type { Catalogue } from '../contract/index.ts'
-import { rootMarks } from '../documents/marks.ts'
+import { type NestedTexts, rootMarks } from '../documents/marks.ts'
 import { chainIds, chains, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
@@ -21,6 +21,8 @@ export interface DocumentOptions {
   workspaceId?: string
   /** Default: the code itself. */
   sentence?: Sentence
+  /** The texts that a gateway needs to offer the operations of this document. */
+  texts?: NestedTexts
   /** Whether to describe the sealed bodies of the secure channel, too. Default: false. */
   isSealed?: boolean
 }
@@ -67,7 +69,7 @@ const buildPaths = (operations: readonly Documented[]): JsonObject => {
 
 /** Returns an OpenAPI 3.1 document. */
 export const openApiDocument = async (catalogue: Catalogue, options: DocumentOptions): Promise<JsonObject> => {
-  const { version, examples = noExamples, workspaceId, sentence = codeAsSentence, isSealed = false } = options
+  const { version, examples = noExamples, workspaceId, sentence = codeAsSentence, isSealed = false, texts } = options
   const ownSchemas = {
     Refusal: refusalComponent,
     ...codedComponents(catalogue),
@@ -98,7 +100,7 @@ export const openApiDocument = async (catalogue: Catalogue, options: DocumentOpt
     },
     // The origin that serves the document.
     servers: [{ url: '/' }],
-    'x-portico': rootMarks(catalogue),
+    'x-portico': rootMarks(catalogue, texts),
     tags: listTags(catalogue),
     paths,
     components: {

@@ -68,11 +68,12 @@ const toComponentName = (text: string): string => text.replaceAll(/[^\w.-]/g, ''
 /** Of different schemas with the same name, the one that is most common keeps it. The others add their owner's name. */
 const chooseNames = (found: ReadonlyMap<string, Found>, reserved: Iterable<string>): Map<string, string> => {
   const shared = [...found].filter(([, { schema, count, isAlternative }]) => isAlternative || schema.enum || count > 1)
+  const totals = new Map<string, number>()
+  for (const [, { name, count }] of shared) totals.set(name, (totals.get(name) ?? 0) + count)
   const taken = new Set(reserved)
   const names = new Map<string, string>()
   for (const [text, { name, owner, count, isAlternative }] of shared) {
-    const others = shared.filter(([other, each]) => other !== text && each.name === name)
-    const isMain = count > others.reduce((sum, [, each]) => sum + each.count, 0)
+    const isMain = count > (totals.get(name) ?? 0) - count
     const candidates = [...(isMain && !isAlternative ? [name] : []), `${owner}${name}`].map(toComponentName)
     const chosen = candidates.find((each) => each !== '' && !taken.has(each))
     if (chosen === undefined) continue

@@ -10,9 +10,15 @@ export const codeComponentOf = (family: string): string => `${toPascalCase(famil
 
 export const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 
+/** A search through the list for each operation would grow with the square of their number. */
+const exportNames = new WeakMap<Catalogue['namedOperations'], ReadonlyMap<Operation, string>>()
+
 /** Returns the id for an operation outside the catalogue. */
-export const exportNameOf = ({ namedOperations }: Catalogue, operation: Operation): string =>
-  namedOperations.find(([, each]) => each === operation)?.[0] ?? operation.id
+export const exportNameOf = ({ namedOperations }: Catalogue, operation: Operation): string => {
+  const known = exportNames.get(namedOperations) ?? new Map(namedOperations.map(([name, each]) => [each, name]))
+  exportNames.set(namedOperations, known)
+  return known.get(operation) ?? operation.id
+}
 
 export const operationIdOf = (operation: Operation, chainId: ChainId): string => `${chainId}.${operation.id}`
 

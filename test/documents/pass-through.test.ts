@@ -65,6 +65,6 @@ describe('operations that are passed through', () => {
     ['the secure channel', { ...watch, policy: { ...policy, channel: 'optional' } }, 'policy.channel'],
   ])('the catalogue refuses %s', (_name, operation, field) => {
     expect(passThroughErrors(operation).map(([name]) => name)).toEqual([field])
-    expect(() => catalogueWith({ feed: { operation } })).toThrow(`${operation.id}: ${field}: `)
+    expect(() => catalogueWith({ feed: { operation } })).toThrow(`operations.operation.${field}: `)
   })
 })

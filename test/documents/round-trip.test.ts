@@ -6,24 +6,11 @@ import { type LoadedDomain, toContract } from '../../src/api/domain.ts'
 import { bankingCatalogue, catalogueWith, identityContracts } from '../../src/contract/index.ts'
 import { anonymous } from '../../src/contract/policies.ts'
 import { readDocument } from '../../src/documents/index.ts'
-import { inlineReferences } from '../../src/documents/json-schema.ts'
-import { isRecord, operationsIn } from '../../src/kernel/index.ts'
+import { operationsIn } from '../../src/kernel/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
-import { mapMembers, toJsonObject } from '../../src/openapi/json.ts'
-import { foldNullable } from '../../src/openapi/schemas.ts'
+import { operationsOf } from './described.ts'
 
 type Json = Record<string, unknown>
-
-/** Replaces references. A nullable reference becomes one schema with two types, as in a document without references. */
-const operationsOf = (document: Json): Map<string, unknown> =>
-  new Map(
-    Object.entries(isRecord(document.paths) ? document.paths : {}).flatMap(([path, item]) =>
-      Object.entries(isRecord(item) ? item : {}).map(
-        ([method, operation]) =>
-          [`${method} ${path}`, mapMembers(toJsonObject(inlineReferences(document, operation)), foldNullable)] as const,
-      ),
-    ),
-  )
 
 describe.each([
   ['the OpenAPI document of the whole catalogue', false],

@@ -124,25 +124,26 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
   describe('with the example service in Python', () => {
     let store: TestStore
     let gateway: PorticoProcess
-    let service: ChildProcess
+    const services: ChildProcess[] = []
     let clients: Awaited<ReturnType<typeof clientsOf>>
+
+    const backendsAt = (url: string) => ({ cards: { url, audience: 'cards-service' } })
+    const startService = async (url: string, keysUrl: string): Promise<void> => {
+      const env = { ...process.env, PORT: new URL(url).port, PORTICO_JWKS: `${keysUrl}/.well-known/jwks.json` }
+      services.push(spawn(python ?? '', ['examples/cards-service/service.py'], { cwd: root, env }))
+      await vi.waitFor(async () => expect((await fetch(url)).status).toBe(401), { timeout: 60_000 })
+    }
 
     beforeAll(async () => {
       if (!python) return
-      const port = await freePort()
+      const url = `http://127.0.0.1:${await freePort()}`
       store = await createStore()
-      const backends = { cards: { url: `http://127.0.0.1:${port}`, audience: 'cards-service' } }
-      gateway = await startConfigured(store.variables, { operations: [document], backends })
-      service = spawn(python, ['examples/cards-service/service.py'], {
-        cwd: root,
-        env: { ...process.env, PORT: String(port), PORTICO_JWKS: `${gateway.operationsUrl}/.well-known/jwks.json` },
-      })
-      const url = `http://127.0.0.1:${port}`
-      await vi.waitFor(async () => expect((await fetch(url)).status).toBe(401), { timeout: 60_000 })
+      gateway = await startConfigured(store.variables, { operations: [document], backends: backendsAt(url) })
+      await startService(url, gateway.operationsUrl)
       clients = await clientsOf(gateway)
     })
     afterAll(async () => {
-      service?.kill()
+      for (const service of services) service.kill()
       await gateway?.stop()
       await store?.remove()
     })
@@ -156,6 +157,29 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
       const listed = await call('GET', '/web/v1/consumer/cards', { token, workspace })
       expect(listed.body.data).toEqual([{ ...card, status: 'BLOCKED' }])
     })
+
+    test(
+      'conformance --upstream checks every operation of the document: exit code 0',
+      needs(python, noPython),
+      async () => {
+        const [url, keys] = [`http://127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
+        await startService(url, `http://${keys}`)
+        const { code, out, err } = await runCli(
+          ['conformance', '--upstream', url, '--domain', 'cards', '--jwks', keys],
+          { operations: [document], backends: backendsAt(url) },
+        )
+        expect(code, out + err).toBe(0)
+        for (const line of [
+          'cards.list: the reply matches its schema',
+          'cards.block: the reply matches its schema',
+          'an unknown id is refused as such',
+          'a call without an assertion is refused',
+          'an assertion for another audience is refused',
+        ])
+          expect(out).toMatch(new RegExp(`^${line} +\\d+ {2}ok$`, 'm'))
+        expect(out).toContain('\n12 passed, 0 failed, 0 not checked\n')
+      },
+    )
   })
 
   describe('a document with errors', () => {
@@ -214,25 +238,56 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
       ])
     })
 
-    test('init adds x-portico to a document and lists what to decide, and config check rejects the result', async () => {
-      const from = join(folder, 'plain.yaml')
-      const to = join(folder, 'marked.yaml')
-      await writeFile(
-        from,
-        'openapi: 3.0.3\ninfo: { title: t, version: "1" }\npaths: { /loans: { post: { operationId: apply-for_loan, summary: Apply } } }\n',
-      )
-      const written = await runCli(['init', '--from', from, '--to', to, '--domain', 'loans'], {})
-      expect(written.code, written.err).toBe(0)
-      expect(written.out).toContain(
-        'POST /loans: decide chains, policy.workspace, policy.idempotent, policy.permission, refuses',
-      )
-      expect(load(await readFile(to, 'utf8'))).toMatchObject({
-        paths: { '/loans': { post: { 'x-portico': { id: 'loans.applyForLoan', policy: { caller: 'account' } } } } },
+    describe('init', () => {
+      const plain = (title: string): string =>
+        `openapi: 3.0.3\ninfo: { title: ${title}, version: "1" }\npaths: { /loans: { post: { operationId: apply-for_loan, summary: Apply } } }\n`
+      const write = async (name: string, title = 't'): Promise<string> => {
+        const file = join(folder, name)
+        await writeFile(file, plain(title))
+        return file
+      }
+      const init = (...args: readonly string[]) => runCli(['init', ...args], {}, {}, '', folder)
+
+      test('adds x-portico and lists what to decide, and config check rejects the result', async () => {
+        const [from, to] = [await write('plain.yaml'), join(folder, 'marked.yaml')]
+        const written = await init('--from', from, '--to', to, '--domain', 'loans')
+        expect(written.code, written.err).toBe(0)
+        expect(written.out).toContain(
+          'POST /loans: decide chains, policy.workspace, policy.idempotent, policy.permission, refuses',
+        )
+        expect(load(await readFile(to, 'utf8'))).toMatchObject({
+          paths: { '/loans': { post: { 'x-portico': { id: 'loans.applyForLoan', policy: { caller: 'account' } } } } },
+        })
+        const checked = await runCli(['config', 'check'], { operations: [to] })
+        expect([checked.code, checked.err]).toEqual([2, expect.stringContaining('x-portico: policy: workspace')])
+        const again = await init(from, '--to', to, '--domain', 'loans')
+        expect([again.code, again.err]).toEqual([2, expect.stringContaining('exists already')])
       })
-      const checked = await runCli(['config', 'check'], { operations: [to] })
-      expect([checked.code, checked.err]).toEqual([2, expect.stringContaining('x-portico: policy: workspace')])
-      const again = await runCli(['init', '--from', from, '--to', to, '--domain', 'loans'], {})
-      expect([again.code, again.err]).toEqual([2, expect.stringContaining('exists already')])
+
+      test('needs only the file: takes the domain from the title and writes <name>.portico.yaml', async () => {
+        await write('orders.yaml', 'Card Orders REST API')
+        const { code, out, err } = await init('orders.yaml')
+        expect(code, err).toBe(0)
+        expect(out).toContain('wrote orders.portico.yaml with 1 new operations of the domain cardOrders\n')
+        expect(load(await readFile(join(folder, 'orders.portico.yaml'), 'utf8'))).toMatchObject({
+          'x-portico': { domains: { cardOrders: '' } },
+          paths: { '/loans': { post: { 'x-portico': { id: 'cardOrders.applyForLoan' } } } },
+        })
+      })
+
+      test.each<[string, string, readonly string[], string]>([
+        ['no file', 't', [], 'an OpenAPI document is required, such as portico init openapi.yaml'],
+        ['two files', 't', ['loans.yaml', '--from', 'loans.yaml'], 'give the file as an argument or with --from, not'],
+        ['a missing file', 't', ['nowhere.yaml'], 'nowhere.yaml does not exist'],
+        ['a title without a name', '融資', ['loans.yaml'], '--domain is required, such as --domain loans'],
+        ['the title of a domain of Portico', 'Wallets API', ['loans.yaml'], 'the gateway has a domain wallets already'],
+        ['an invalid domain', 't', ['loans.yaml', '--domain', 'Loans!'], '--domain must be a name such as loans'],
+      ])('%s: exit code 2 with a hint, and no file is written', async (_name, title, args, message) => {
+        await write('loans.yaml', title)
+        const { code, out, err } = await init(...args)
+        expect([code, out, err]).toEqual([2, '', expect.stringContaining(message)])
+        await expect(readFile(join(folder, 'loans.portico.yaml'))).rejects.toThrow('ENOENT')
+      })
     })
   })
 })
