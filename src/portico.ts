@@ -1,9 +1,9 @@
 /* The module `portico`: starts a gateway with the caller's domains. `api/index.ts` has the exports for domains. */
-import { argv, exit } from 'node:process'
-import { parseArgs } from 'node:util'
+import { argv, exit, stdout } from 'node:process'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import type { Domain } from './api/domain.ts'
-import { UsageError } from './cli/command.ts'
-import { runCommand } from './cli/run.ts'
+import { helpOf, helpOption, UsageError } from './cli/command.ts'
+import { reportError, runCommand } from './cli/run.ts'
 import { type Serving, serve as serveCommand, startServing } from './cli/serve.ts'
 import { exitOnSignals } from './cli/signals.ts'
 import { buildOpenApiDocument, wordsOf } from './compose/catalogue.ts'
@@ -33,11 +33,13 @@ export interface Listening {
 export interface Portico {
   /**
    * Starts the gateway like `portico serve`, by default with the options of this process. Resolves once both listeners
-   * are open. Rejects if a store cannot be opened, or with all faults of configuration and domains. A signal ends the
-   * process.
+   * are open. A signal ends the process, and so does `--help`, which prints the options.
+   *
+   * Rejects if a store cannot be opened, or with the errors of options, configuration and domains. If nothing catches
+   * the error, the process prints it without its stack and ends with the exit code of `portico serve`.
    */
   serve(args?: readonly string[]): Promise<Listening>
-  /** Returns the OpenAPI 3.1 document of the configured operations. */
+  /** Returns the OpenAPI 3.1 document of the configured operations, like `portico openapi`. */
   openapi(): Promise<Record<string, unknown>>
   /** Runs any command, such as `['migrate']`. Resolves with its exit code. */
   run(args: readonly string[]): Promise<number>
@@ -45,8 +47,31 @@ export interface Portico {
   close(): Promise<void>
 }
 
+/** Errors of this module's functions. */
+const thrown = new WeakSet<Error>()
+
+const reportUncaught = (error: Error): void => {
+  if (thrown.has(error) && process.listenerCount('uncaughtException') === 0) exit(reportError(error))
+}
+
+/** If nothing catches an error of `work`, it ends the process like a failed command. */
+const endUncaught = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Error) thrown.add(error)
+    process.off('uncaughtExceptionMonitor', reportUncaught).on('uncaughtExceptionMonitor', reportUncaught)
+    throw error
+  }
+}
+
 const roleOf = (args: readonly string[]) => {
-  const { role } = parseArgs({ args: [...args], options: serveCommand.options }).values
+  const options: ParseArgsOptionsConfig = { ...serveCommand.options, ...helpOption }
+  const { role, help } = parseArgs({ args: [...args], options }).values
+  if (help) {
+    stdout.write(helpOf(serveCommand))
+    exit(0)
+  }
   if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
   return role
 }
@@ -56,23 +81,27 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
   let serving: Serving | undefined
   let isClosing = false
   return {
-    serve: async (args = argv.slice(2)) => {
-      if (serving) throw new Error('this gateway is serving already')
-      const role = roleOf(args)
-      exitOnSignals()
-      serving = await startServing(domains, role)
-      void serving.finished.then((code) => {
-        // After `close`, the caller ends the process.
-        if (!isClosing) exit(code)
-      })
-      const { port, operationsPort } = serving.running
-      return { port, operationsPort }
-    },
-    openapi: async () => {
-      const { domains: loaded } = await loadConfigured(domains, loadConfiguration(readVariables()))
-      const catalogue = catalogueOf(loaded)
-      return buildOpenApiDocument(catalogue, wordsOf(catalogue, loaded))
-    },
+    serve: (args = argv.slice(2)) =>
+      endUncaught(async () => {
+        if (serving) throw new Error('this gateway is serving already')
+        const role = roleOf(args)
+        exitOnSignals()
+        serving = await startServing(domains, role)
+        void serving.finished.then((code) => {
+          // After `close`, the caller ends the process.
+          if (!isClosing) exit(code)
+        })
+        const { port, operationsPort } = serving.running
+        return { port, operationsPort }
+      }),
+    openapi: () =>
+      endUncaught(async () => {
+        const settings = loadConfiguration(readVariables())
+        const { domains: loaded } = await loadConfigured(domains, settings)
+        const catalogue = catalogueOf(loaded)
+        const isDevelopment = settings.profile === 'development'
+        return buildOpenApiDocument(catalogue, wordsOf(catalogue, loaded), { isDevelopment })
+      }),
     run: (args) => runCommand(args, domains),
     close: async () => {
       isClosing = true

@@ -12,6 +12,8 @@ export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unk
   throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
 }
 
+export const helpOption = { help: { type: 'boolean', short: 'h' } } as const satisfies ParseArgsOptionsConfig
+
 /** A command of the `portico` program. */
 export interface Command {
   /** One or two words. */
@@ -24,3 +26,6 @@ export interface Command {
   /** Resolves with the exit code. */
   run(values: Record<string, unknown>, domains: readonly Domain[]): Promise<number>
 }
+
+export const helpOf = ({ name, summary, help }: Pick<Command, 'name' | 'summary' | 'help'>): string =>
+  `portico ${name}: ${summary}\n\n${help}\n`

@@ -1,17 +1,14 @@
 import { stderr, stdout } from 'node:process'
 import { dump } from 'js-yaml'
 import { z } from 'zod'
-import type { LoadedDomain } from '../api/domain.ts'
-import { buildOpenApiDocument, buildServiceDocument, mailTextsOf, wordsOf } from '../compose/catalogue.ts'
-import { assertBackends, catalogueOf, loadConfigured, parseSettings, withDomainLimits } from '../compose/extensions.ts'
-import { checkHandlers } from '../compose/handler-check.ts'
+import { buildOpenApiDocument, buildServiceDocument, wordsOf } from '../compose/catalogue.ts'
+import { checkConfiguration } from '../compose/check/index.ts'
+import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { describePlaces, findSplitLedger, splitLedgerWarning } from '../compose/ledger.ts'
-import { passThroughOf } from '../compose/pass-through.ts'
 import { storeName } from '../compose/store.ts'
-import { readVariables, type Variables } from '../config/env.ts'
-import { type Configuration, ConfigurationError, loadConfiguration, Secret, tlsFileErrors } from '../config/index.ts'
+import { readVariables } from '../config/env.ts'
+import { ConfigurationError, loadConfiguration, Secret } from '../config/index.ts'
 import { isRecord } from '../kernel/index.ts'
-import { systemClock } from '../platform/runtime/index.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
 import { audienceOf, parseDomains } from './service-options.ts'
 
@@ -24,56 +21,6 @@ const maskTexts = (value: unknown): unknown => {
     : value
 }
 
-/** Runs every check. Throws a ConfigurationError that lists all errors. */
-const runChecks = async (checks: readonly (() => unknown)[]): Promise<void> => {
-  const errors: string[] = []
-  for (const check of checks)
-    try {
-      await check()
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error
-      errors.push(...error.errors)
-    }
-  if (errors.length > 0) throw new ConfigurationError(errors)
-}
-
-/**
- * Needs no store. Returns the configuration with default limits. Throws a ConfigurationError that lists every error.
- */
-const checkDomains = async (
-  domains: readonly LoadedDomain[],
-  configured: Configuration,
-  variables: Variables,
-): Promise<Configuration> => {
-  const catalogue = catalogueOf(domains)
-  let settings = configured
-  await runChecks([
-    () => {
-      settings = withDomainLimits(configured, catalogue)
-    },
-    () => assertBackends(domains, catalogue, configured),
-    () => {
-      const errors = tlsFileErrors(configured, variables.NODE_EXTRA_CA_CERTS, systemClock.now())
-      if (errors.length > 0) throw new ConfigurationError(errors)
-    },
-    () => passThroughOf(configured, catalogue),
-    () => mailTextsOf(domains),
-    async () => {
-      const words = wordsOf(catalogue, domains)
-      const { errors, skipped } = await checkHandlers(
-        domains,
-        catalogue,
-        configured,
-        words,
-        parseSettings(domains, configured),
-      )
-      if (errors.length > 0) throw new ConfigurationError([...errors])
-      for (const line of skipped) stderr.write(`portico: ${line}\n`)
-    },
-  ])
-  return settings
-}
-
 export const configCheck: Command = {
   name: 'config check',
   summary: 'print the effective configuration, or all of its errors',
@@ -82,8 +29,9 @@ export const configCheck: Command = {
   run: async (_values, domains) => {
     const variables = readVariables()
     const configured = loadConfiguration(variables)
-    const { domains: loaded } = await loadConfigured(domains, configured)
-    const settings = await checkDomains(loaded, configured, variables)
+    const { domains: loaded, settings, skipped, errors } = await checkConfiguration(domains, configured, variables)
+    for (const line of skipped) stderr.write(`portico: ${line}\n`)
+    if (errors.length > 0) throw new ConfigurationError([...errors])
     const places = findSplitLedger(loaded, settings)
     if (places) stderr.write(`portico: warning: ${splitLedgerWarning}: ${describePlaces(places)}\n`)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }

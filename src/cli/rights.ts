@@ -11,10 +11,9 @@ import { type CommandLinePorts, changePermissions, restoreOwner } from '../domai
 import { hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
 import { accountByEmail } from '../identity/index.ts'
 import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../kernel/index.ts'
-import { systemClock, systemIds } from '../platform/runtime/index.ts'
 import { parsePermissions } from './accounts.ts'
 import { type Command, parseOptions } from './command.ts'
-import { auditCommand, withExistingStore } from './store.ts'
+import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
 const embeddedStore = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
 
@@ -50,7 +49,7 @@ const changeRights = async (
   const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
     const onChanged = (tx: Tx, detail: Record<string, string>) =>
       auditCommand(tx, name, { targetId: accountId, detail })
-    const ports: CommandLinePorts = { database, clock: systemClock, ids: systemIds, onChanged }
+    const ports: CommandLinePorts = { ...storePorts(database), onChanged }
     return changePermissions(ports, accountId, change)
   })
   if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)
@@ -106,8 +105,7 @@ export const ownerRestore: Command = {
     const catalogue = catalogueOf(loaded)
     await withAccount(settings, owners, { email, portal: 'CONSUMER' }, async ({ database }, accountId) => {
       const { memberships: members } = createMembers({
-        database,
-        ids: systemIds,
+        ...storePorts(database),
         words: wordsOf(catalogue, loaded),
         permissions: catalogue.workspacePermissions,
         settings: { ...settings.access.workspaces, ownerHoldMs: settings.access.ownerHoldMs },
@@ -116,7 +114,7 @@ export const ownerRestore: Command = {
       })
       const onChanged = (tx: Tx, detail: Record<string, string>) =>
         auditCommand(tx, ownerRestore.name, { targetId: workspaceId, workspaceId, detail })
-      const ports = { database, clock: systemClock, ids: systemIds, members, onChanged }
+      const ports = { ...storePorts(database), members, onChanged }
       try {
         await restoreOwner(ports, { workspaceId, accountId })
       } catch (error) {

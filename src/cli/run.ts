@@ -4,7 +4,7 @@ import type { Domain } from '../api/domain.ts'
 import { packageVersion } from '../config/env.ts'
 import { ConfigurationError } from '../config/index.ts'
 import { errorCode, messageOf } from '../kernel/index.ts'
-import { UsageError } from './command.ts'
+import { helpOf, helpOption, UsageError } from './command.ts'
 import { commands } from './index.ts'
 
 const usage = async (): Promise<string> =>
@@ -38,12 +38,12 @@ const runUnchecked = async (args: readonly string[], domains: readonly Domain[])
   const { argument } = command
   const { values, positionals } = parseArgs({
     args: rest,
-    options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+    options: { ...command.options, ...helpOption },
     allowPositionals: argument !== undefined,
   })
   if (positionals.length > 1) throw new UsageError(`unexpected argument '${positionals[1]}'`)
   if (values.help) {
-    stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
+    stdout.write(helpOf(command))
     return 0
   }
   return command.run(argument === undefined ? values : { ...values, [argument]: positionals[0] }, domains)

@@ -15,11 +15,12 @@ export const exitOnSignals = (): void => {
 /** Only the second signal ends the process. */
 export const nextSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
+    // Add before removing: without any listener, Node drops a signal that has arrived but was not delivered.
     const receive = (signal: NodeJS.Signals) => {
-      for (const each of signals) process.off(each, receive).on(each, terminate)
+      for (const each of signals) process.on(each, terminate).off(each, receive)
       resolve(signal)
     }
-    for (const signal of signals) process.off(signal, terminate).on(signal, receive)
+    for (const signal of signals) process.on(signal, receive).off(signal, terminate)
   })
 
 const settleMs = 200

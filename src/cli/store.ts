@@ -1,6 +1,15 @@
+import type { DomainPorts } from '../api/domain.ts'
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
-import { hasEmbeddedStore, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
+import {
+  type Database,
+  hasEmbeddedStore,
+  hasSchema,
+  inTransaction,
+  type OpenDatabase,
+  openDatabase,
+  type Tx,
+} from '../database/index.ts'
 import type { WorkspaceId } from '../kernel/index.ts'
 import { insertAuditEntry } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/runtime/index.ts'
@@ -27,6 +36,14 @@ export const withExistingStore = async <T>(
     return work(store)
   })
 }
+
+/** The ports of domain functions that a command calls. */
+export const storePorts = (database: Database): Pick<DomainPorts, 'database' | 'clock' | 'ids' | 'transaction'> => ({
+  database,
+  clock: systemClock,
+  ids: systemIds,
+  transaction: (work) => inTransaction(database, work),
+})
 
 /** The entry has no account and no address. */
 export const auditCommand = (

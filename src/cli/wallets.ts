@@ -12,10 +12,9 @@ import {
 import { lockWorkspace } from '../domains/workspaces/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
 import { Ledger } from '../ledger/index.ts'
-import { systemClock, systemIds } from '../platform/runtime/index.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
 import { withSpinner } from './progress.ts'
-import { auditCommand, withExistingStore } from './store.ts'
+import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
 const Options = z.object({
   currency: z.string('--currency is required: one of money.currencies'),
@@ -67,7 +66,7 @@ export const walletOpen: Command = {
     if (all === (workspace !== undefined)) throw new UsageError('set either --workspace or --all-workspaces')
     await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(owners)
-      const shared = { database, clock: systemClock, ids: systemIds }
+      const shared = storePorts(database)
       const ledger = new Ledger({ ...shared, types: catalogueOf(loaded).ledgerTypes })
       await ledger.registerTypes()
       await ledger.ensureHouseAccounts([currency])

@@ -6,6 +6,7 @@ import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, ConfigurationError, placeOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { Permissions } from '../contract/permissions.ts'
+import { foreignTexts } from '../documents/index.ts'
 import {
   type ChainId,
   chains,
@@ -110,6 +111,7 @@ export const buildOpenApiDocument = (
     isSealed,
     version: packageVersion(),
     sentence: (code) => words.refusal(code, fallbackLocale),
+    texts: foreignTexts(catalogue, words),
     ...(isDevelopment
       ? { examples: withValues(recorded, developmentValues), workspaceId: developmentIds.workspace }
       : { examples: recorded }),

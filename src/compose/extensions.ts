@@ -1,18 +1,45 @@
 import { type Domain, type LoadedDomain, toContract } from '../api/domain.ts'
 import { type Configuration, ConfigurationError, placeOf, rateGroupErrors, withRateGroups } from '../config/index.ts'
-import { type Catalogue, CatalogueError, catalogueWith, identityContracts } from '../contract/index.ts'
+import {
+  bankingCatalogue,
+  type Catalogue,
+  CatalogueError,
+  catalogueWith,
+  type DeclarationError,
+  identityContracts,
+} from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
 import { bankingDomains } from '../domains/index.ts'
-import { loadDomains } from '../extensions/index.ts'
+import { type LoadResult, loadDomains } from '../extensions/index.ts'
 import { identityColumns } from '../identity/index.ts'
-import { isPassThrough, messageOf, rateGroups } from '../kernel/index.ts'
+import { callSiteOf, isPassThrough, messageOf, rateGroups, withCallSite } from '../kernel/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
 import { orderOwners, sharedOwners } from './migrations.ts'
 
-const errorsOf = (error: unknown): readonly string[] =>
-  error instanceof CatalogueError ? error.errors : [messageOf(error)]
+/** The errors of a build that continues after an error. */
+const errorsOf = (error: unknown): readonly DeclarationError[] | undefined => {
+  if (error instanceof CatalogueError) return error.errors
+  if (error instanceof AggregateError) return error.errors.map((each) => ({ message: messageOf(each), declared: null }))
+  return undefined
+}
 
-/** If `build` fails because of extensions, throws a ConfigurationError with the errors of each one and its source. */
+/** The errors in `found` beyond those in `known`. Two domains can cause the same message. */
+const newErrors = (found: readonly DeclarationError[], known: readonly DeclarationError[]): DeclarationError[] => {
+  const rest = known.map(({ message }) => message)
+  return found.filter(({ message }) => {
+    const index = rest.indexOf(message)
+    if (index >= 0) rest.splice(index, 1)
+    return index < 0
+  })
+}
+
+const lineOf = ({ message, declared }: DeclarationError, domain: LoadedDomain): string =>
+  withCallSite(`${domain.source}: ${message}`, callSiteOf(declared) === undefined ? domain : declared)
+
+/**
+ * If `build` fails because of extensions, throws a ConfigurationError with the errors of each one, its source, and the
+ * file and line. Adds one extension after the other, because an error belongs to the one that causes it.
+ */
 export const buildWith = <Built>(
   domains: readonly LoadedDomain[],
   build: (domains: readonly LoadedDomain[]) => Built,
@@ -20,30 +47,64 @@ export const buildWith = <Built>(
   try {
     return build(domains)
   } catch (error) {
-    const sound = domains.filter(({ isOurs }) => isOurs)
-    build(sound)
-    const errors: string[] = []
-    for (const domain of domains.filter(({ isOurs }) => !isOurs))
+    const added = domains.filter(({ isOurs }) => isOurs)
+    build(added)
+    const failures: string[] = []
+    const causes: { message: string; line: string }[] = []
+    let known: readonly DeclarationError[] = []
+    for (const domain of domains.filter(({ isOurs }) => !isOurs)) {
+      let found: readonly DeclarationError[] | undefined = []
       try {
-        build([...sound, domain])
-        sound.push(domain)
+        build([...added, domain])
       } catch (cause) {
-        errors.push(...errorsOf(cause).map((message) => `${domain.source}: ${message}`))
+        found = errorsOf(cause)
+        if (!found) failures.push(lineOf({ message: messageOf(cause), declared: domain }, domain))
       }
-    if (errors.length > 0) throw new ConfigurationError(errors)
-    throw error
+      if (!found) continue
+      for (const each of newErrors(found, known)) causes.push({ message: each.message, line: lineOf(each, domain) })
+      known = found
+      added.push(domain)
+    }
+    // A later extension may declare what an earlier one lacks.
+    const remaining = new Set(known.map(({ message }) => message))
+    const lines = causes.filter(({ message }) => remaining.has(message)).map(({ line }) => line)
+    if (failures.length + lines.length === 0) throw error
+    throw new ConfigurationError([...new Set([...failures, ...lines])])
   }
 }
 
-export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue =>
-  buildWith(domains, (each) => {
-    const names = new Set<string>([...Object.keys(identityContracts), ...sharedOwners])
-    for (const { name } of each) {
-      if (names.has(name)) throw new TypeError(`the name ${name} is used twice`)
-      names.add(name)
-    }
-    return catalogueWith(Object.fromEntries(each.map((domain, index) => [domain.name, toContract(domain, index)])))
-  })
+/** Owners that are not domains. */
+const otherOwners = [...Object.keys(identityContracts), ...sharedOwners, 'kernel', 'pipeline']
+
+/** Throws a CatalogueError. Domains with a name that is taken are joined under another one. */
+const joinCatalogue = (domains: readonly LoadedDomain[]): Catalogue => {
+  const contracts: Record<string, object> = {}
+  const errors: DeclarationError[] = []
+  for (const [index, domain] of domains.entries()) {
+    const { name, source } = domain
+    const isTaken = otherOwners.includes(name) || Object.hasOwn(contracts, name)
+    if (isTaken) errors.push({ message: `name: the name ${name} is used twice`, declared: domain })
+    contracts[isTaken ? `${name} of ${source}` : name] = toContract(domain, index)
+  }
+  try {
+    const catalogue = catalogueWith(contracts)
+    if (errors.length === 0) return catalogue
+    throw new CatalogueError([], catalogue)
+  } catch (error) {
+    throw error instanceof CatalogueError ? new CatalogueError([...errors, ...error.errors], error.catalogue) : error
+  }
+}
+
+export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue => buildWith(domains, joinCatalogue)
+
+/** Returns a catalogue of the valid declarations, for the checks that follow an error. */
+export const partialCatalogueOf = (domains: readonly LoadedDomain[]): Catalogue => {
+  try {
+    return joinCatalogue(domains)
+  } catch (error) {
+    return error instanceof CatalogueError ? error.catalogue : bankingCatalogue
+  }
+}
 
 export const withDomainLimits = <Settings extends Pick<Configuration, 'limits' | 'portals'>>(
   settings: Settings,
@@ -64,11 +125,16 @@ export const keyedColumnsOf = (domains: readonly LoadedDomain[]): KeyedColumns =
   return { sealed: all.flatMap(({ sealed }) => sealed), digests: all.flatMap(({ digests }) => digests) }
 }
 
-/** Throws a ConfigurationError that lists every error. */
-export const parseSettings = (
+export interface ParsedSettings {
+  /** By domain. Without the settings that are invalid. */
+  settings: ReadonlyMap<string, unknown>
+  errors: readonly string[]
+}
+
+export const readSettings = (
   domains: readonly LoadedDomain[],
   { domains: configured }: Pick<Configuration, 'domains'>,
-): ReadonlyMap<string, unknown> => {
+): ParsedSettings => {
   const errors = Object.keys(configured)
     .filter((name) => configured[name] !== 'off')
     .filter((name) => !domains.some((domain) => domain.name === name && domain.settings))
@@ -76,11 +142,20 @@ export const parseSettings = (
   const settings = new Map<string, unknown>()
   for (const { name, settings: schema } of domains) {
     const parsed = schema?.safeParse(configured[name] ?? {})
-    settings.set(name, parsed?.data ?? {})
+    if (parsed?.success !== false) settings.set(name, parsed?.data ?? {})
     for (const { path, message } of parsed?.error?.issues ?? [])
       errors.push(`domains.${[name, ...path].join('.')}: ${message}`)
   }
-  if (errors.length > 0) throw new ConfigurationError(errors)
+  return { settings, errors }
+}
+
+/** Throws a ConfigurationError that lists every error. */
+export const parseSettings = (
+  domains: readonly LoadedDomain[],
+  configured: Pick<Configuration, 'domains'>,
+): ReadonlyMap<string, unknown> => {
+  const { settings, errors } = readSettings(domains, configured)
+  if (errors.length > 0) throw new ConfigurationError([...errors])
   return settings
 }
 
@@ -104,24 +179,28 @@ export const assertBackends = (
 /** Identity and the gateway need these domains in every process. */
 const requiredDomains = ['members', 'workspaces', 'operators']
 
-const switchOff = (
+const isOff = ({ domains }: Pick<Configuration, 'domains'>, name: string): boolean => domains[name] === 'off'
+
+export const enabledDomains = (
   domains: readonly LoadedDomain[],
-  { domains: configured }: Pick<Configuration, 'domains'>,
-): readonly LoadedDomain[] => {
-  const isOff = (name: string): boolean => configured[name] === 'off'
+  settings: Pick<Configuration, 'domains'>,
+): readonly LoadedDomain[] => domains.filter(({ name }) => !isOff(settings, name))
+
+export const assertSwitchedOff = (domains: readonly LoadedDomain[], settings: Pick<Configuration, 'domains'>): void => {
   const errors = [
-    ...Object.keys(configured)
-      .filter((name) => isOff(name) && !domains.some((domain) => domain.name === name))
+    ...Object.keys(settings.domains)
+      .filter((name) => isOff(settings, name) && !domains.some((domain) => domain.name === name))
       .map((name) => `domains.${name}: no domain has this name`),
-    ...requiredDomains.filter(isOff).map((name) => `domains.${name}: cannot be off, because the gateway needs it`),
-    ...domains
-      .filter(({ name }) => !isOff(name))
-      .flatMap(({ name, uses = [] }) =>
-        uses.filter(isOff).map((used) => `domains.${used}: cannot be off, because ${name} uses it`),
-      ),
+    ...requiredDomains
+      .filter((name) => isOff(settings, name))
+      .map((name) => `domains.${name}: cannot be off, because the gateway needs it`),
+    ...enabledDomains(domains, settings).flatMap(({ name, uses = [] }) =>
+      uses
+        .filter((used) => isOff(settings, used))
+        .map((used) => `domains.${used}: cannot be off, because ${name} uses it`),
+    ),
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)
-  return domains.filter(({ name }) => !isOff(name))
 }
 
 export interface Loaded {
@@ -134,10 +213,18 @@ export interface Loaded {
 
 const ours: ReadonlySet<Domain> = new Set(bankingDomains)
 
+export const loadAll = (
+  domains: readonly Domain[],
+  settings: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
+): Promise<LoadResult> => loadDomains(domains, ours, settings)
+
+/** Throws a ConfigurationError that lists every error of the domains themselves. */
 export const loadConfigured = async (
   domains: readonly Domain[],
   settings: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
 ): Promise<Loaded> => {
-  const all = await loadDomains(domains, ours, settings)
-  return { domains: switchOff(all, settings), owners: schemaOwnersOf(all), keyedColumns: keyedColumnsOf(all) }
+  const { domains: all, errors } = await loadAll(domains, settings)
+  if (errors.length > 0) throw new ConfigurationError([...errors])
+  assertSwitchedOff(all, settings)
+  return { domains: enabledDomains(all, settings), owners: schemaOwnersOf(all), keyedColumns: keyedColumnsOf(all) }
 }

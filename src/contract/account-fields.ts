@@ -13,6 +13,7 @@ const dotString =
 
 export const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)
 
+/** An e-mail address in a request, converted to its canonical form. */
 export const email = z.string().max(320).transform(canonicalEmail).pipe(mailbox).meta({ format: 'email' })
 
 /** Length limits of a new password, measured by `passwordLength`. */
@@ -44,6 +45,7 @@ export const oneTimeCode = z
   .regex(/^[0-9A-Za-z-]+$/)
   .meta({ examples: ['123456'] })
 
+/** An IP address or a CIDR range. */
 export const addressRange = z
   .string()
   .max(49)
@@ -66,6 +68,7 @@ const isTimezone = (value: string): boolean => {
   }
 }
 
+/** An IANA time zone in its exact spelling. */
 export const timezone = z
   .string()
   .max(64)
@@ -73,13 +76,16 @@ export const timezone = z
   .refine(isTimezone)
   .meta({ description: 'IANA zone name', examples: ['Europe/Berlin'] })
 
+/** A language of Portico's texts. */
 export const language = z.enum(locales).meta({ title: 'Language' })
 
+/** A country code in a request. The port `isCountry` checks that it exists. */
 export const country = z
   .string()
   .regex(/^[A-Z]{2}$/)
   .meta({ description: 'ISO 3166 alpha-2', examples: ['DE'] })
 
+/** A telephone number, which can be empty. */
 export const phone = z
   .string()
   .regex(/^(\+?\d[\d ().-]{3,30})?$/)

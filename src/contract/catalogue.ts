@@ -74,18 +74,18 @@ const assertDistinctOperations = (domains: Contracts, report: ReportError): void
   )
   joinDeclarations(
     'operation',
-    operations.map(({ owner, operation }) => [owner, operation.id, operation] as const),
+    operations.map(({ owner, name, operation }) => [owner, operation.id, operation, `operations.${name}.id`] as const),
     report,
   )
   joinDeclarations(
     'export name',
-    operations.map(({ owner, name, operation }) => [owner, name, operation] as const),
+    operations.map(({ owner, name, operation }) => [owner, name, operation, `operations.${name}`] as const),
     report,
   )
   joinDeclarations(
     'route',
-    operations.flatMap(({ owner, operation }) =>
-      routesOf(operation).map((route) => [owner, route, operation] as const),
+    operations.flatMap(({ owner, name, operation }) =>
+      routesOf(operation).map((route) => [owner, route, operation, `operations.${name}.path`] as const),
     ),
     report,
   )
@@ -102,7 +102,7 @@ const collectFamilies = (
     Object.entries(owners).flatMap(([owner, contract]) =>
       Object.values(contract)
         .filter(isCodedFamily)
-        .map((family) => [owner, family.name, family] as const),
+        .map((family) => [owner, family.name, family, `codedValues.${family.name}`] as const),
     ),
     report,
   )
@@ -114,49 +114,66 @@ const collectFamilies = (
 
 const assertKnownRefusals = (domains: Contracts, isCode: Catalogue['isCode'], report: ReportError): void => {
   for (const [owner, contract] of Object.entries(domains))
-    for (const [, operation] of operationsIn(contract)) {
+    for (const [name, operation] of operationsIn(contract)) {
       const { id, refuses, malformedParam, malformedBody } = operation
-      for (const code of [...refuses, malformedParam, malformedBody])
-        if (code !== undefined && !isCode(code))
-          report(withCallSite(`${id} of ${owner} refuses with ${code}, which no owner declares in codes`, operation))
+      for (const [field, codes] of Object.entries({
+        refuses,
+        malformedParam: [malformedParam],
+        malformedBody: [malformedBody],
+      }))
+        for (const code of codes)
+          if (code !== undefined && !isCode(code)) {
+            const message = `${id} of ${owner} refuses with ${code}, which no owner declares in codes`
+            report(`operations.${name}.${field}: ${message}`, operation)
+          }
     }
 }
 
 const assertKnownRateGroups = (domains: Contracts, declared: Catalogue['rateGroups'], report: ReportError): void => {
   const known: ReadonlySet<string> = new Set([...rateGroups, ...declared.keys()])
   for (const [owner, contract] of Object.entries(domains))
-    for (const [, operation] of operationsIn(contract)) {
+    for (const [name, operation] of operationsIn(contract)) {
       const { id, policy } = operation
       if (!known.has(policy.rate)) {
         const message = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
-        report(withCallSite(message, operation))
+        report(`operations.${name}.policy.rate: ${message}`, operation)
       }
     }
 }
 
 const collectRateGroups = (domains: Contracts, report: ReportError): Catalogue['rateGroups'] => {
-  const ours = rateGroups.map((name) => ['pipeline', name, {}] as const)
+  const ours = rateGroups.map((name) => ['pipeline', name, {}, 'rateGroups'] as const)
   const declared = Object.entries(domains).flatMap(([owner, contract]) =>
-    Object.entries(rateGroupsOf(contract)).map(([name, rules]) => [owner, name, rules] as const),
+    Object.entries(rateGroupsOf(contract)).map(([name, rules]) => [owner, name, rules, `rateGroups.${name}`] as const),
   )
   const all = new Map(joinDeclarations<RateRules>('rate group', [...ours, ...declared], report))
   for (const name of rateGroups) all.delete(name)
   return all
 }
 
-export class CatalogueError extends TypeError {
-  readonly errors: readonly string[]
+export interface DeclarationError {
+  /** Begins with the field. */
+  message: string
+  /** Has the call site. */
+  declared: unknown
+}
 
-  constructor(errors: readonly string[]) {
-    super(errors.join('; '))
+export class CatalogueError extends TypeError {
+  readonly errors: readonly DeclarationError[]
+  /** Contains the first of each duplicate. */
+  readonly catalogue: Catalogue
+
+  constructor(errors: readonly DeclarationError[], catalogue: Catalogue) {
+    super(errors.map(({ message, declared }) => withCallSite(message, declared)).join('; '))
     this.errors = errors
+    this.catalogue = catalogue
   }
 }
 
-const assertPassThrough = (operations: readonly Operation[], report: ReportError): void => {
-  for (const operation of operations)
+const assertPassThrough = (operations: Catalogue['namedOperations'], report: ReportError): void => {
+  for (const [name, operation] of operations)
     for (const [field, message] of passThroughErrors(operation))
-      report(withCallSite(`${operation.id}: ${field}: ${message}`, operation))
+      report(`operations.${name}.${field}: ${message}`, operation)
 }
 
 /**
@@ -165,11 +182,11 @@ const assertPassThrough = (operations: readonly Operation[], report: ReportError
  * through.
  */
 export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue => {
-  const errors: string[] = []
-  const report: ReportError = (message) => errors.push(message)
+  const errors: DeclarationError[] = []
+  const report: ReportError = (message, declared) => errors.push({ message, declared })
   const order = Object.keys(domains)
   const reserved = order.find((name) => name === 'pipeline' || Object.hasOwn(shared, name))
-  if (reserved !== undefined) report(`the name ${reserved} is used twice`)
+  if (reserved !== undefined) report(`name: the name ${reserved} is used twice`)
   const positionOf = ({ id }: Operation): number => order.indexOf(domainOf(id))
   // Several owners declare operations of `operators`, so sort by domain.
   const namedOperations = Object.values(domains)
@@ -187,7 +204,7 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
   const statuses = joinDeclarations(
     'refusal code',
     Object.entries(owners).flatMap(([owner, contract]) =>
-      Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status] as const),
+      Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status, `codes.${code}`] as const),
     ),
     report,
   )
@@ -197,12 +214,11 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
   const declaredRateGroups = collectRateGroups(domains, report)
   const codedFamilies = collectFamilies(owners, ledgerTypes, report)
   assertDistinctOperations(domains, report)
-  assertPassThrough(operations, report)
+  assertPassThrough(namedOperations, report)
   assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
   assertKnownRefusals(domains, isCode, report)
   assertKnownRateGroups(domains, declaredRateGroups, report)
-  if (errors.length > 0) throw new CatalogueError(errors)
-  return {
+  const catalogue: Catalogue = {
     namedOperations,
     operations,
     codes: [...statuses.keys()].filter(isCode),
@@ -225,4 +241,6 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
     ),
     rateGroups: declaredRateGroups,
   }
+  if (errors.length > 0) throw new CatalogueError(errors, catalogue)
+  return catalogue
 }

@@ -53,7 +53,7 @@ export const line = (max: number) =>
 /** A reason for a decision. */
 export const reason = text(256)
 
-/** Required, but can be empty. */
+/** A member's reason: required, but can be empty. */
 export const memberReason = text(256, 0)
 
 /** A text that only the gateway interprets, such as a token. */
@@ -127,6 +127,7 @@ export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
     .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
     .meta({ uniqueItems: true })
 
+/** Whether at least one field is set. For partial updates with further required fields. */
 export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
 
 /** An update with optional fields, of which at least one must be set. */
@@ -146,6 +147,7 @@ export const moneyOf = (value: string, currencyCode: string): Money => {
   return parsed
 }
 
+/** Fields of an order in a reply: `toOrderView` returns them and the status history. */
 export const orderFields = {
   bizId,
   orderNo: z.string(),
@@ -154,6 +156,7 @@ export const orderFields = {
   updatedAt: timestamp,
 }
 
+/** The statuses of an order in a reply, oldest first. */
 export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
   z.array(
     z.object({
@@ -164,6 +167,7 @@ export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
     }),
   )
 
+/** Fields of a workspace in an operator's list: `toWorkspaceKindView` returns them. */
 export const workspaceFields = { workspaceKind: coded(workspaceKind) }
 
 /**
@@ -175,4 +179,5 @@ export const operatorOrderFields = {
   creatorStatus: coded(accountStatus).nullable(),
 }
 
+/** Filters of an operator's list over all workspaces. */
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }

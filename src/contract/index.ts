@@ -8,7 +8,7 @@ import * as ledger from '../ledger/contract.ts'
 import { buildCatalogue, type Catalogue, type Contracts } from './catalogue.ts'
 import { identityContracts, resources } from './resources.ts'
 
-export { type Catalogue, CatalogueError } from './catalogue.ts'
+export { type Catalogue, CatalogueError, type DeclarationError } from './catalogue.ts'
 export { identityContracts, resources } from './resources.ts'
 
 export const catalogueWith = (domains: Contracts): Catalogue =>

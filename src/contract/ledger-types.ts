@@ -40,22 +40,22 @@ export const collectLedgerTypes = (
 ): LedgerTypeTable => {
   const declared = Object.entries(contracts).map(([owner, contract]) => ({ owner, ...typesOf(contract) }))
   const orders = declared.flatMap(({ owner, orders: own = {} }) =>
-    Object.entries(own).map(([name, type]) => [owner, name, { owner, ...type }] as const),
+    Object.entries(own).map(([name, type]) => [owner, name, { owner, ...type }, `ledger.orders.${name}`] as const),
   )
   const flowTypes = declared.flatMap(({ owner, flowTypes: own = {} }) =>
-    Object.entries(own).map(([name, value]) => [owner, name, { owner, value }] as const),
+    Object.entries(own).map(([name, value]) => [owner, name, { owner, value }, `ledger.flowTypes.${name}`] as const),
   )
   const houseAccounts = declared.flatMap(({ owner, houseAccounts: own = [] }) =>
-    own.map((name) => [owner, name, { owner }] as const),
+    own.map((name) => [owner, name, { owner }, 'ledger.houseAccounts'] as const),
   )
   joinDeclarations(
     'prefix of order numbers',
-    orders.map(([owner, , { prefix }]) => [owner, prefix, null] as const),
+    orders.map(([owner, , { prefix }, field]) => [owner, prefix, null, `${field}.prefix`] as const),
     report,
   )
   joinDeclarations(
     'number of flow types',
-    flowTypes.map(([owner, , { value }]) => [owner, String(value), null] as const),
+    flowTypes.map(([owner, , { value }, field]) => [owner, String(value), null, field] as const),
     report,
   )
   return {

@@ -17,6 +17,7 @@ export const interval = {
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 
+/** Whether `endTime` is not before `startTime`. For schemas with `interval`; `listQuery` checks it. */
 export const isForward = (query: unknown): boolean => {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)

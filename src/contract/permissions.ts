@@ -2,26 +2,30 @@ import * as z from 'zod'
 import { invalid, operationsIn, type Permission, withCallSite } from '../kernel/index.ts'
 import { uniqueList } from './fields.ts'
 
-export type ReportError = (message: string) => void
+/** `message` begins with the field of the declaration. `declared` has the call site. */
+export type ReportError = (message: string, declared?: unknown) => void
 
-export const throwError: ReportError = (message) => {
-  throw new TypeError(message)
+export const throwError: ReportError = (message, declared) => {
+  throw new TypeError(withCallSite(message, declared))
 }
 
-/** Reports names that two owners declare, with the place of the second one. The first declaration stays. */
+/** `field` is the path of the name in the owner's declaration, such as `codes.LOAN.NOT_ELIGIBLE`. */
+export type Declaration<T> = readonly [owner: string, name: string, value: T, field: string]
+
+/** Reports names that two owners declare, with the field and the call site of the second one. The first stays. */
 export const joinDeclarations = <T>(
   kind: string,
-  declarations: readonly (readonly [owner: string, name: string, value: T])[],
+  declarations: readonly Declaration<T>[],
   report: ReportError = throwError,
 ): ReadonlyMap<string, T> => {
   const owners = new Map<string, string>()
   const all = new Map<string, T>()
-  for (const [owner, name, value] of declarations) {
+  for (const [owner, name, value, field] of declarations) {
     const other = owners.get(name)
     if (other === undefined) {
       owners.set(name, owner)
       all.set(name, value)
-    } else report(withCallSite(`${kind} ${name} is declared by ${other} and by ${owner}`, value))
+    } else report(`${field}: ${kind} ${name} is declared by ${other} and by ${owner}`, value)
   }
   return all
 }
@@ -71,7 +75,9 @@ export const collectPermissions = (
   report: ReportError = throwError,
 ): readonly PermissionRow[] => {
   const declared = Object.entries(contracts).flatMap(([owner, contract]) =>
-    rowsOf(permissionsOf(contract)[scope] ?? {}).map((row) => [owner, row.code, row] as const),
+    rowsOf(permissionsOf(contract)[scope] ?? {}).map(
+      (row) => [owner, row.code, row, `permissions.${scope}.${row.group}`] as const,
+    ),
   )
   return [...joinDeclarations(`${scope} permission`, declared, report).values()].sort(
     (a, b) => a.sortOrder - b.sortOrder,
@@ -85,12 +91,12 @@ export const assertDeclaredPermissions = (
   report: ReportError = throwError,
 ): void => {
   for (const [owner, contract] of Object.entries(contracts))
-    for (const [, operation] of operationsIn(contract)) {
+    for (const [name, operation] of operationsIn(contract)) {
       const { id, policy } = operation
       const scope = policy.workspace === 'none' ? 'operator' : 'workspace'
       if (policy.permission !== null && !declared[`${scope}Permissions`].includes(policy.permission)) {
         const message = `${id} of ${owner} requires ${policy.permission}, which no owner declares in permissions.${scope}`
-        report(withCallSite(message, operation))
+        report(`operations.${name}.policy.permission: ${message}`, operation)
       }
     }
 }

@@ -12,6 +12,7 @@ import {
   chains,
   fallbackLocale,
   isRecord,
+  keepCallSite,
   type Locale,
   locales,
   messageOf,
@@ -21,6 +22,7 @@ import {
 } from '../kernel/index.ts'
 import { endedStatuses } from '../ledger/index.ts'
 import { readTexts } from '../platform/i18n/index.ts'
+import { areTextsKnown, repairDomain } from './repair.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
@@ -79,6 +81,8 @@ const LedgerShape = z.strictObject({
   houseAccounts: z.array(typeName.refine((name) => name !== 'WALLET', 'is reserved')).optional(),
 })
 
+const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:', 'must be the URL of a directory')
+
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const Definition = z.strictObject({
@@ -97,10 +101,10 @@ const Definition = z.strictObject({
     .record(named(/^[a-z][A-Za-z0-9]*$/, 'loanStatus'), z.record(named(/^[A-Z][A-Z0-9_]*$/, 'PAID_OUT'), z.int()))
     .optional(),
   ledger: LedgerShape.optional(),
-  locales: z.instanceof(URL).optional(),
+  locales: directory.optional(),
   mails: z
     .strictObject({
-      directory: z.instanceof(URL),
+      directory,
       templates: z.record(named(/^[a-z][a-z-]*$/, 'loan-approved'), z.array(named(/^\w+$/, 'amount'))),
     })
     .optional(),
@@ -134,32 +138,51 @@ const requiredTexts = ({ codes = {}, permissions = {}, codedValues = {}, ledger 
 /** Keys of declarations. Handlers can use any other text by its key. */
 const declared = /^(refusal|permission|coded)\./
 
-/** A text without a declaration has a misspelt key. */
-const unusedTexts = (directory: string, locale: Locale, used: ReadonlySet<string>): string[] => {
-  const file = join(directory, `${locale}.yaml`)
-  if (!existsSync(file)) return []
-  return Object.keys(readTexts(directory, locale))
-    .filter((key) => declared.test(key) && !used.has(key.replace(/_field$/, '')))
-    .map((key) => `locales: ${file} has the text ${key}, which belongs to no declaration`)
+interface TextFile {
+  locale: Locale
+  path: string
+  keys: readonly string[]
 }
 
-const textErrors = (domain: Domain): string[] => {
-  const required = requiredTexts(domain)
-  if (!domain.locales) return required.length === 0 ? [] : [`locales: is missing, but ${required[0]} needs a text`]
-  const directory = fileURLToPath(domain.locales)
-  const file = join(directory, 'en.yaml')
-  if (!existsSync(file)) return [`locales: ${file} does not exist`]
-  try {
-    const texts = readTexts(directory, fallbackLocale)
-    // `contract` declares what `requiredTexts` reads from the fields.
-    const unused = domain.contract ? [] : locales.flatMap((each) => unusedTexts(directory, each, new Set(required)))
-    return [
-      ...required.filter((key) => !Object.hasOwn(texts, key)).map((key) => `locales: ${file} has no text ${key}`),
-      ...unused,
-    ]
-  } catch (error) {
-    return [`locales: ${messageOf(error)}`]
+const readTextFiles = (folder: string): { files: TextFile[]; errors: string[] } => {
+  const files: TextFile[] = []
+  const errors: string[] = []
+  for (const locale of locales) {
+    const path = join(folder, `${locale}.yaml`)
+    if (existsSync(path))
+      try {
+        files.push({ locale, path, keys: Object.keys(readTexts(folder, locale)) })
+      } catch (error) {
+        errors.push(`locales: ${messageOf(error)}`)
+      }
+    else if (locale === fallbackLocale) errors.push(`locales: ${path} does not exist`)
   }
+  return { files, errors }
+}
+
+/** A text without a declaration has a misspelt key. */
+const unusedTexts = ({ path, keys }: TextFile, used: ReadonlySet<string>): string[] =>
+  keys
+    .filter((key) => declared.test(key) && !used.has(key.replace(/_field$/, '')))
+    .map((key) => `locales: ${path} has the text ${key}, which belongs to no declaration`)
+
+const missingTexts = ({ path, keys }: TextFile, required: readonly string[]): string[] =>
+  required.filter((key) => !keys.includes(key)).map((key) => `locales: ${path} has no text ${key}`)
+
+const checkTexts = (domain: Domain, areAllKnown: boolean): { errors: string[]; areReadable: boolean } => {
+  const required = requiredTexts(domain)
+  if (!domain.locales) {
+    const errors = required.length === 0 ? [] : [`locales: is missing, but ${required[0]} needs a text`]
+    return { errors, areReadable: true }
+  }
+  const { files, errors } = readTextFiles(fileURLToPath(domain.locales))
+  const used = new Set(required)
+  const others = files.flatMap((file) => [
+    ...(file.locale === fallbackLocale ? missingTexts(file, required) : []),
+    // `contract` declares what `requiredTexts` reads from the fields.
+    ...(areAllKnown && !domain.contract ? unusedTexts(file, used) : []),
+  ])
+  return { errors: [...errors, ...others], areReadable: errors.length === 0 }
 }
 
 const acceptsUnknownFields = (schema: unknown): boolean => {
@@ -237,25 +260,36 @@ const withPlace = (error: string, exported: unknown): string => {
   return callSiteOf(place) === undefined ? withCallSite(error, exported) : withCallSite(error, place)
 }
 
+const operationErrors = (key: string, operation: Operation): string[] => [
+  ...policyErrors(key, operation),
+  ...schemaErrors(key, operation),
+  ...passThroughErrors(operation).map(([field, message]) => `operations.${key}.${field}: ${message}`),
+]
+
+export interface CheckedDomain {
+  /** With neutral values instead of invalid ones. Undefined if the module does not export an object. The name can be empty. */
+  domain?: Domain
+  errors: readonly string[]
+}
+
 /** Each error names the field, and the file and line of its declaration. */
-export const checkDomain = (exported: unknown): { domain: Domain } | { errors: string[] } => {
-  const parsed = Definition.safeParse(exported)
-  if (!parsed.success) {
-    const errors = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'default export'}: ${message}`)
-    return { errors: errors.map((error) => withPlace(error, exported)) }
-  }
+export const checkDomain = (exported: unknown): CheckedDomain => {
+  const issues = Definition.safeParse(exported).error?.issues ?? []
+  const shapeErrors = issues.map(({ path, message }) => `${path.join('.') || 'default export'}: ${message}`)
+  if (!isRecord(exported)) return { errors: shapeErrors }
   // The schema has checked each field. The cast adds the types that derive from `operations`.
-  const domain = exported as Domain
+  const domain = issues.length === 0 ? (exported as unknown as Domain) : repairDomain(exported, issues)
+  const hasName = issues.every(({ path }) => path[0] !== 'name')
+  const { errors: textErrors, areReadable } = checkTexts(domain, areTextsKnown(issues))
   const errors = [
-    ...prefixErrors(domain),
-    ...Object.entries(domain.operations).flatMap(([key, operation]) => [
-      ...policyErrors(key, operation),
-      ...schemaErrors(key, operation),
-      ...passThroughErrors(operation).map(([field, message]) => `operations.${key}.${field}: ${message}`),
-    ]),
+    ...shapeErrors,
+    ...(hasName ? prefixErrors(domain) : []),
+    ...Object.entries(domain.operations).flatMap(([key, operation]) => operationErrors(key, operation)),
     ...ledgerErrors(domain.ledger),
     ...migrationErrors(domain),
-    ...textErrors(domain),
-  ]
-  return errors.length > 0 ? { errors: errors.map((error) => withPlace(error, exported)) } : { domain }
+    ...textErrors,
+  ].map((error) => withPlace(error, exported))
+  if (areReadable) return { domain, errors }
+  const { locales: _, ...withoutTexts } = domain
+  return { domain: keepCallSite(exported, withoutTexts), errors }
 }

@@ -1,7 +1,7 @@
 /**
  * Domains that a deployment adds without a fork. Start reading with `load.ts`, which imports the configured modules.
- * check.ts and package-version.ts verify them, and modules.ts provides Portico's modules to them. handlers.ts wraps the
- * handlers.
+ * check.ts and package-version.ts verify them, repair.ts replaces invalid parts for further checks, and modules.ts
+ * provides Portico's modules to them. handlers.ts wraps the handlers.
  */
 export { type ExecutedOnce, withChecks } from './handlers.ts'
-export { loadDomains } from './load.ts'
+export { type LoadResult, loadDomains } from './load.ts'

@@ -3,8 +3,8 @@ import { findPackageJSON } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Domain, LoadedDomain } from '../api/domain.ts'
-import { type Configuration, ConfigurationError } from '../config/index.ts'
-import { readDocument } from '../documents/index.ts'
+import type { Configuration } from '../config/index.ts'
+import { declarationsOf, readDocument } from '../documents/index.ts'
 import { errorCode, keepCallSite, messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
 import { packageUrl, provideModules } from './modules.ts'
@@ -47,21 +47,40 @@ const importModule = async (entry: string): Promise<{ exported: unknown } | { er
   }
 }
 
+export interface LoadResult {
+  /** Invalid parts have neutral values. */
+  domains: readonly LoadedDomain[]
+  errors: readonly string[]
+  /** Whether each entry was loaded. Otherwise, the names of some domains and their declarations are unknown. */
+  isComplete: boolean
+}
+
 /**
- * Paths and packages are relative to the working directory. Domains in `ours` are not checked again. Throws a
- * ConfigurationError that lists every error.
+ * Loads what can be loaded. Paths and packages are relative to the working directory. Domains in `ours` are not checked
+ * again.
  */
 export const loadDomains = async (
   domains: readonly Domain[],
   ours: ReadonlySet<Domain>,
-  { extensions: entries, operations: documents }: Pick<Configuration, 'extensions' | 'operations'>,
-): Promise<LoadedDomain[]> => {
+  {
+    extensions: entries,
+    operations: documents,
+    domains: switches,
+  }: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
+): Promise<LoadResult> => {
   const loaded: LoadedDomain[] = []
   const errors: string[] = []
+  let isComplete = true
+  const fail = (source: string, found: readonly string[]): void => {
+    errors.push(...found.map((error) => `${source}: ${error}`))
+  }
   const add = (source: string, exported: unknown): void => {
-    const checked = checkDomain(exported)
-    if ('domain' in checked) loaded.push(keepCallSite(checked.domain, { ...checked.domain, source, isOurs: false }))
-    else errors.push(...checked.errors.map((error) => `${source}: ${error}`))
+    const { domain, errors: found } = checkDomain(exported)
+    fail(source, found)
+    if (!domain?.name) isComplete = false
+    if (!domain) return
+    const name = domain.name || `unnamed${loaded.length}`
+    loaded.push(keepCallSite(domain, { ...domain, name, source, isOurs: false }))
   }
   for (const [index, domain] of domains.entries())
     if (ours.has(domain))
@@ -72,13 +91,19 @@ export const loadDomains = async (
     const source = `extensions: ${entry}`
     const imported = await importModule(entry)
     if ('exported' in imported) add(source, imported.exported)
-    else errors.push(...imported.errors.map((error) => `${source}: ${error}`))
+    else {
+      fail(source, imported.errors)
+      isComplete = false
+    }
   }
+  const gateway = declarationsOf(loaded, (name) => switches[name] === 'off')
   for (const file of documents) {
-    const read = readDocument(file)
+    const read = readDocument(file, gateway)
     if ('domains' in read) loaded.push(...read.domains)
-    else errors.push(...read.errors.map((error) => `operations: ${file}: ${error}`))
+    else {
+      fail(`operations: ${file}`, read.errors)
+      isComplete = false
+    }
   }
-  if (errors.length > 0) throw new ConfigurationError(errors)
-  return loaded
+  return { domains: loaded, errors, isComplete }
 }

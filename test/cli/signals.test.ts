@@ -39,6 +39,26 @@ test.each([
   socket.destroy()
 })
 
+test('a signal that arrives just before a process waits for it is received', async () => {
+  const script = join(folder, 'wait.ts')
+  await writeFile(
+    script,
+    `import { exitOnSignals, nextSignal } from ${JSON.stringify(join(root, 'src/cli/signals.ts'))}
+    exitOnSignals()
+    process.kill(process.pid, 'SIGTERM')
+    const lost = setTimeout(() => process.exit(1), 5_000)
+    process.stdout.write(await nextSignal())
+    clearTimeout(lost)
+    process.exit(0)`,
+  )
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  expect([await once(child, 'close'), output]).toEqual([[0, null], 'SIGTERM'])
+})
+
 test('serve: the first signal drains, a second one ends the process', async () => {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, 'shutdown: { delayMs: 100000 }\n')

@@ -26,11 +26,19 @@ test('ledger types: the family flowType of the catalogue has the flow types of a
 })
 
 test.each([
-  ['order type', { orders: { TRANSFER: { prefix: 'XYZ', open: [], final: ['DONE'] } } }, 'order type TRANSFER'],
-  ['prefix', { orders: { LOAN: { prefix: 'TRF', open: [], final: ['DONE'] } } }, 'prefix of order numbers TRF'],
-  ['flow type', { flowTypes: { FEE: 20000201 } }, 'flow type FEE'],
-  ['number', { flowTypes: { LOAN_FEE: 10090305 } }, 'number of flow types 10090305'],
-  ['house account', { houseAccounts: ['CLEARING'] }, 'house account CLEARING'],
+  [
+    'order type',
+    { orders: { TRANSFER: { prefix: 'XYZ', open: [], final: ['DONE'] } } },
+    'ledger.orders.TRANSFER: order type TRANSFER',
+  ],
+  [
+    'prefix',
+    { orders: { LOAN: { prefix: 'TRF', open: [], final: ['DONE'] } } },
+    'ledger.orders.LOAN.prefix: prefix of order numbers TRF',
+  ],
+  ['flow type', { flowTypes: { FEE: 20000201 } }, 'ledger.flowTypes.FEE: flow type FEE'],
+  ['number', { flowTypes: { LOAN_FEE: 10090305 } }, 'ledger.flowTypes.LOAN_FEE: number of flow types 10090305'],
+  ['house account', { houseAccounts: ['CLEARING'] }, 'ledger.houseAccounts: house account CLEARING'],
 ])('ledger types: a %s that two owners declare is an error that names both', (_name, ledgerTypes, declared) => {
   expect(() => collectLedgerTypes({ ledger, cards: { ledgerTypes } })).toThrow(
     `${declared} is declared by ledger and by cards`,

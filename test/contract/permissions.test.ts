@@ -21,14 +21,14 @@ test('permissions: the table follows the declared order, not the order of the ow
 
 test('permissions: one that two owners declare is an error that names both', () => {
   expect(() => collectPermissions({ loans, credits: loans }, 'workspace')).toThrow(
-    'workspace permission loan:read is declared by loans and by credits',
+    'permissions.workspace.loan: workspace permission loan:read is declared by loans and by credits',
   )
 })
 
 test('permissions: a policy that requires an undeclared one is an error that names operation, owner, file and line', () => {
   const declared = { workspacePermissions: ['loan:read'], operatorPermissions: ['role:manage'] } as const
   expect(() => assertDeclaredPermissions({ people: { createRole } }, declared)).toThrow(
-    /^roles\.create of people requires role:manage, which no owner declares in permissions\.workspace \(.*\/src\/domains\/roles\/contract\.ts:\d+:\d+\)$/,
+    /^operations\.createRole\.policy\.permission: roles\.create of people requires role:manage, which no owner declares in permissions\.workspace \(.*\/src\/domains\/roles\/contract\.ts:\d+:\d+\)$/,
   )
   const complete = { ...declared, workspacePermissions: ['role:manage'] } as const
   expect(() => assertDeclaredPermissions({ people: { createRole } }, complete)).not.toThrow()

@@ -47,12 +47,12 @@ describe('a broken extension', inTopology('embedded'), () => {
     [
       'an unknown rate group',
       "o.policy.rate = 'cards'",
-      'cards.read of cards counts towards the rate group cards, which no owner declares',
+      'operations.readCard.policy.rate: cards.read of cards counts towards the rate group cards, which no owner declares',
     ],
     [
       'a rate group of Portico',
       'd.rateGroups = { general: { account: { limit: 1, windowMs: 1000 } } }',
-      'rate group general is declared by pipeline and by cards',
+      'rateGroups.general: rate group general is declared by pipeline and by cards',
     ],
     ['a rate group without a limit', 'd.rateGroups = { cards: {} }', 'rateGroups.cards: must have at least one of'],
     [
@@ -66,8 +66,16 @@ describe('a broken extension', inTopology('embedded'), () => {
       'peopleOnly: must list only names in `actions`',
     ],
     ['a wrong id', "o.id = 'loans.read'", 'operations.readCard.id: must be cards. and a name'],
-    ['an unknown permission', "o.policy.permission = 'card:read'", 'cards.read of cards requires card:read'],
-    ['an unknown code', "o.refuses = ['CARD.LOST']", 'cards.read of cards refuses with CARD.LOST'],
+    [
+      'an unknown permission',
+      "o.policy.permission = 'card:read'",
+      'operations.readCard.policy.permission: cards.read of cards requires card:read, which no owner declares in',
+    ],
+    [
+      'an unknown code',
+      "o.refuses = ['CARD.LOST']",
+      'operations.readCard.refuses: cards.read of cards refuses with CARD.LOST',
+    ],
     ['a code without locales', "d.codes = { 'CARD.LOST': { status: 422 } }", 'locales: is missing'],
     [
       'a code without text',
@@ -77,18 +85,18 @@ describe('a broken extension', inTopology('embedded'), () => {
     [
       'a route of Portico',
       "o.path = '/wallets'",
-      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
+      'operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by cards',
     ],
     ['a name of Portico', "d.name = 'wallets'; o.id = 'wallets.card'", 'the name wallets is used twice'],
     [
       'a permission of Portico',
       "d.permissions = { workspace: { wallet: ['read'] } }; d.locales = new URL('./taken/', import.meta.url)",
-      'workspace permission wallet:read is declared by wallets and by cards',
+      'permissions.workspace.wallet: workspace permission wallet:read is declared by wallets and by cards',
     ],
     [
       'a text of Portico',
       "d.locales = new URL('./replaced/', import.meta.url)",
-      'declares the text notice.decision.APPROVED, which exists already',
+      'replaced/en.yaml declares the text notice.decision.APPROVED, which exists already',
     ],
     [
       'a text that belongs to no declaration',
@@ -98,12 +106,12 @@ describe('a broken extension', inTopology('embedded'), () => {
     [
       'two operations with one id',
       "d.operations.listCards = { ...o, path: '/cards/all' }",
-      'operation cards.read is declared by cards and by cards',
+      'operations.listCards.id: operation cards.read is declared by cards and by cards',
     ],
     [
       'two operations on one path',
       "d.operations.listCards = { ...o, id: 'cards.list' }",
-      'route GET /web/v1/consumer/cards is declared by cards and by cards',
+      'operations.listCards.path: route GET /web/v1/consumer/cards is declared by cards and by cards',
     ],
     ['an operation without a handler', 'd.create = () => ({ handlers: {} })', 'readCard has no handler'],
     [
@@ -127,18 +135,18 @@ describe('a broken extension', inTopology('embedded'), () => {
     [
       'a route of Portico on another chain',
       "o.chains = ['shared']; o.path = '/consumer/wallets'",
-      'route GET /web/v1/consumer/wallets is declared by wallets and by cards',
+      'operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by cards',
     ],
     ['an operation called codes', 'd.operations = { codes: o }', 'operations.codes: '],
     [
       'an export name of Portico',
       'd.operations = { createTransfer: o }',
-      'export name createTransfer is declared by transfers and by cards',
+      'operations.createTransfer: export name createTransfer is declared by transfers and by cards',
     ],
     [
       'an unknown code for a malformed path',
       "o.malformedParam = 'CARD.LOST'",
-      'cards.read of cards refuses with CARD.LOST',
+      'operations.readCard.malformedParam: cards.read of cards refuses with CARD.LOST',
     ],
     ['an anonymous caller in a workspace', "o.policy.caller = 'anonymous'", 'operations.readCard.policy.workspace: '],
     [
@@ -155,9 +163,19 @@ describe('a broken extension', inTopology('embedded'), () => {
     [
       'an order type of Portico',
       "d.ledger = { orders: { TRANSFER: { prefix: 'CRD', open: [], final: ['DONE'] } } }",
-      'order type TRANSFER is declared by ledger and by cards',
+      'ledger.orders.TRANSFER: order type TRANSFER is declared by ledger and by cards',
     ],
-    ['a house account of Portico', "d.ledger = { houseAccounts: ['FEE'] }", 'house account FEE is declared by ledger'],
+    [
+      'a house account of Portico',
+      "d.ledger = { houseAccounts: ['FEE'] }",
+      'ledger.houseAccounts: house account FEE is declared by ledger',
+    ],
+    [
+      'a refusal code of Portico',
+      "d.codes = { 'STATE.CONFLICT': { status: 409 } }; d.locales = new URL('./locales/', import.meta.url)",
+      'codes.STATE.CONFLICT: refusal code STATE.CONFLICT is declared by pipeline and by cards',
+    ],
+    ['a domain to use that does not exist', "d.uses = ['bills']", 'uses bills, which no domain has as its name'],
     ['a wallet as a house account', "d.ledger = { houseAccounts: ['WALLET'] }", 'ledger.houseAccounts.0: is reserved'],
     [
       'a flow type without text',
@@ -207,10 +225,10 @@ describe('a broken extension', inTopology('embedded'), () => {
     const { code, err } = await runCli(['config', 'check'], { extensions: [one, other] })
     expect(code).toBe(2)
     for (const line of [
-      `extensions: ${one}: cards.read of cards requires card:read`,
-      `extensions: ${one}: cards.read of cards refuses with CARD.LOST`,
-      `extensions: ${one}: cards.read of cards counts towards the rate group cards`,
-      `extensions: ${other}: route GET /web/v1/consumer/wallets is declared by wallets and by bills`,
+      `extensions: ${one}: operations.readCard.policy.permission: cards.read of cards requires card:read`,
+      `extensions: ${one}: operations.readCard.refuses: cards.read of cards refuses with CARD.LOST`,
+      `extensions: ${one}: operations.readCard.policy.rate: cards.read of cards counts towards the rate group cards`,
+      `extensions: ${other}: operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by bills`,
     ])
       expect(err).toContain(line)
   })

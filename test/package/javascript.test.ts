@@ -58,7 +58,7 @@ describe('a project in plain JavaScript', () => {
   })
 })
 
-test('a broken domain in plain JavaScript is reported with its field', async () => {
+test('a broken domain in plain JavaScript is reported with its field and without a stack: exit code 2', async () => {
   const folder = await folderIn('production')
   await writeFile(
     join(folder, 'broken.js'),
@@ -67,8 +67,16 @@ test('a broken domain in plain JavaScript is reported with its field', async () 
     await portico({ domains: [broken] }).serve([])`,
   )
   const failed = await runIn(folder, ['node', 'broken.js'])
-  expect(failed.code).toBe(1)
+  expect(failed.code).toBe(2)
+  expect(failed.stderr).toMatch(/^portico: the configuration has \d+ error\(s\):\n( {2}- .+\n)+$/)
   expect(failed.stderr).toContain('domains[0] of portico(): operations.list.policy')
+})
+
+test('a program in plain JavaScript prints the options of serve: exit code 0', async () => {
+  const folder = await folderIn('production')
+  await writeFile(join(folder, 'main.js'), "import { portico } from 'portico'\nawait portico().serve()")
+  const help = await runIn(folder, ['node', 'main.js', '--help'])
+  expect(help).toEqual({ code: 0, stdout: expect.stringContaining('--role gateway|domains'), stderr: '' })
 })
 
 test('a gateway in another program prints its document, closes and leaves the program running', async () => {

@@ -107,6 +107,18 @@ test('a missing or empty text falls back to English', () => {
   rmSync(folder, { recursive: true })
 })
 
+test('two declarations of a text must be the same', () => {
+  const declare = (...texts: readonly string[]) =>
+    createWords({
+      directory,
+      codes,
+      families: codedFamilies,
+      extensionTexts: texts.map((text) => ({ en: { notice: { card: text } } })),
+    })
+  expect(declare('blocked', 'blocked').text('notice.card', 'en')).toBe('blocked')
+  expect(() => declare('blocked', 'expired')).toThrow('declares the text notice.card, which exists already')
+})
+
 test.each([
   ['that is not YAML', 'refusal: { a: b'],
   ['with a number instead of a text', 'refusal: { ROUTE.NOT_FOUND: 404 }'],

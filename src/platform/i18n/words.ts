@@ -72,32 +72,39 @@ export interface WordsOptions {
 /** No text contains this character. */
 const fieldPlaceholder = '\u0000'
 
+/** Gateways can exchange their texts in documents, so a text can be declared twice if it is the same. */
+const addTexts = (texts: Record<string, string>, added: Texts, owner: string, errors: string[]): void => {
+  for (const [key, text] of Object.entries(added))
+    if (Object.hasOwn(texts, key) && texts[key] !== text)
+      errors.push(`${owner}declares the text ${key}, which exists already`)
+    else texts[key] = text
+}
+
 const joinTexts = (
   { directory, extensionDirectories = [], extensionTexts = [] }: WordsOptions,
   locale: Locale,
+  errors: string[],
 ): Texts => {
   const texts: Record<string, string> = { ...readTexts(directory, locale) }
   for (const extension of extensionTexts) {
     const own: Record<string, string> = {}
     flatten(extension[locale] ?? {}, '', own)
-    for (const [key, text] of Object.entries(own)) {
-      if (Object.hasOwn(texts, key)) throw new Error(`declares the text ${key}, which exists already`)
-      texts[key] = text
-    }
+    addTexts(texts, own, '', errors)
   }
   for (const extension of extensionDirectories) {
-    if (locale !== fallbackLocale && !existsSync(join(extension, `${locale}.yaml`))) continue
-    for (const [key, text] of Object.entries(readTexts(extension, locale))) {
-      if (Object.hasOwn(texts, key)) throw new Error(`${extension} declares the text ${key}, which exists already`)
-      texts[key] = text
-    }
+    const file = join(extension, `${locale}.yaml`)
+    if (locale !== fallbackLocale && !existsSync(file)) continue
+    addTexts(texts, readTexts(extension, locale), `locales: ${file} `, errors)
   }
   return texts
 }
 
 const loadTranslations = (options: WordsOptions): I18n => {
+  const errors: string[] = []
   const i18n = i18next.createInstance({
-    resources: Object.fromEntries(locales.map((locale) => [locale, { translation: joinTexts(options, locale) }])),
+    resources: Object.fromEntries(
+      locales.map((locale) => [locale, { translation: joinTexts(options, locale, errors) }]),
+    ),
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
@@ -110,8 +117,9 @@ const loadTranslations = (options: WordsOptions): I18n => {
     interpolation: { escapeValue: false },
   })
   void i18n.init()
-  const missing = options.requiredKeys?.find((key) => !i18n.exists(key))
-  if (missing !== undefined) throw new Error(`${missing} has no text`)
+  const missing = (options.requiredKeys ?? []).filter((key) => !i18n.exists(key))
+  errors.push(...missing.map((key) => `${key} has no text`))
+  if (errors.length > 0) throw new AggregateError(errors, errors.join('; '))
   return i18n
 }
 
@@ -137,8 +145,9 @@ const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides =
 }
 
 /**
- * Reads all files at startup, so that an invalid file prevents startup. Missing texts fall back to English. Other
- * languages are prepared on first use, because that is slow.
+ * Reads all files at startup, so that an invalid file prevents startup. Throws an AggregateError with the errors of the
+ * texts of extensions. Missing texts fall back to English. Other languages are prepared on first use, because that is
+ * slow.
  */
 export const createWords = (options: WordsOptions): Words => {
   const i18n = loadTranslations(options)

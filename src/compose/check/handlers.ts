@@ -1,0 +1,96 @@
+import type { DomainPorts, LoadedDomain } from '../../api/domain.ts'
+import type { Configuration } from '../../config/index.ts'
+import type { Catalogue } from '../../contract/index.ts'
+import { messageOf, type Portal, type Words, withCallSite } from '../../kernel/index.ts'
+import { isCountry } from '../../platform/countries.ts'
+import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
+import { createLogger } from '../../platform/telemetry/index.ts'
+import { partErrors } from '../domains.ts'
+import { linksOf } from '../identity.ts'
+
+/** A port was used that exists only in a running process, or whose part of the configuration is invalid. */
+class PortUnavailable extends Error {}
+
+/** A call throws PortUnavailable, except for the methods in `available`. */
+const unavailablePort = (name: string, available: object = {}): object =>
+  new Proxy(() => undefined, {
+    get: (_target, key) => {
+      // `await` reads `then`, and the runtime reads symbols.
+      if (typeof key === 'symbol' || key === 'then') return undefined
+      return Reflect.get(available, key) ?? unavailablePort(`${name}.${key}`)
+    },
+    apply: () => {
+      throw new PortUnavailable(name)
+    },
+  })
+
+/** `create` calls `provideFunds`, because a house account pays out only what it has. */
+const ledger = unavailablePort('ledger', { provideFunds: () => Promise.resolve() })
+
+/** The ports that need no store. A part is undefined if it is invalid. */
+export interface CheckedParts {
+  configuration: Configuration
+  catalogue: Catalogue | undefined
+  words: Words | undefined
+  /** By domain. */
+  settings: ReadonlyMap<string, unknown>
+}
+
+const portsFor = ({ name }: LoadedDomain, { configuration, catalogue, words, settings }: CheckedParts): DomainPorts => {
+  const available = {
+    ledger,
+    catalogue,
+    configuration,
+    words,
+    settings: settings.get(name),
+    clock: systemClock,
+    ids: systemIds,
+    randomness: systemRandomness,
+    logger: createLogger('silent').child({ domain: name }),
+    isCountry,
+    signInUrl: (portal: Portal) => linksOf(configuration, portal).signIn,
+    use: (used: string) => unavailablePort(`use(${used})`),
+  }
+  // The proxy returns a value for every port, so the cast holds.
+  return new Proxy<object>(available, {
+    get: (target, key) => Reflect.get(target, key) ?? (typeof key === 'symbol' ? undefined : unavailablePort(key)),
+  }) as DomainPorts
+}
+
+export interface HandlerCheck {
+  errors: readonly string[]
+  /** Their `create` function needs a store, so their handlers are checked only at start. */
+  skipped: readonly string[]
+}
+
+/** The causes of an error in `create` are unknown if its ports are incomplete. */
+const checkDomain = async (domain: LoadedDomain, parts: CheckedParts): Promise<HandlerCheck> => {
+  const { name, source } = domain
+  const skip = (reason: string) => ({
+    errors: [],
+    skipped: [`${source}: ${reason}; its handlers are checked at start`],
+  })
+  try {
+    const created = await domain.create(portsFor(domain, parts))
+    const errors = partErrors(domain, created)
+    await created.close?.()
+    return { errors, skipped: [] }
+  } catch (error) {
+    if (error instanceof PortUnavailable) return skip(`create calls ${error.message}`)
+    const isComplete = parts.catalogue && parts.words && parts.settings.has(name)
+    return isComplete
+      ? { errors: [withCallSite(`${source}: create: ${messageOf(error)}`, domain)], skipped: [] }
+      : skip('create needs the configuration')
+  }
+}
+
+/** Checks the handlers without a store. */
+export const checkHandlers = async (domains: readonly LoadedDomain[], parts: CheckedParts): Promise<HandlerCheck> => {
+  const checks: HandlerCheck[] = []
+  for (const domain of domains.filter(({ isOurs, isRemote }) => !isOurs && !isRemote))
+    checks.push(await checkDomain(domain, parts))
+  return {
+    errors: checks.flatMap(({ errors }) => errors),
+    skipped: checks.flatMap(({ skipped }) => skipped),
+  }
+}

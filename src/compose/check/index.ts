@@ -1,0 +1,86 @@
+/*
+ * The checks of `portico config check`. They continue after an error, so that one run reports all of them. `handlers.ts`
+ * calls the `create` functions of extensions without a store.
+ */
+import type { Domain, LoadedDomain } from '../../api/domain.ts'
+import type { Variables } from '../../config/env.ts'
+import { type Configuration, ConfigurationError, tlsFileErrors } from '../../config/index.ts'
+import { systemClock } from '../../platform/runtime/index.ts'
+import { mailTextsOf, wordsOf } from '../catalogue.ts'
+import { inOrderOfUse } from '../domains.ts'
+import {
+  assertBackends,
+  assertSwitchedOff,
+  catalogueOf,
+  enabledDomains,
+  loadAll,
+  partialCatalogueOf,
+  readSettings,
+  withDomainLimits,
+} from '../extensions.ts'
+import { passThroughOf } from '../pass-through.ts'
+import { checkHandlers } from './handlers.ts'
+
+export interface ConfigurationCheck {
+  /** The enabled domains. */
+  domains: readonly LoadedDomain[]
+  /** With the default limits of the domains. */
+  settings: Configuration
+  errors: readonly string[]
+  /** Domains whose handlers are checked only at start, with the reason. */
+  skipped: readonly string[]
+}
+
+/** Domains that could not be loaded may have the names to which the configuration refers. */
+const withoutUnknownNames = (settings: Configuration, domains: readonly LoadedDomain[]): Configuration => {
+  const names = new Set(['default', ...domains.map(({ name }) => name)])
+  const known = <Value>(entries: Readonly<Record<string, Value>>) =>
+    Object.fromEntries(Object.entries(entries).filter(([name]) => names.has(name)))
+  return { ...settings, domains: known(settings.domains), backends: known(settings.backends) }
+}
+
+/** Runs every check of the configuration and the domains, also after errors. Needs no store. */
+export const checkConfiguration = async (
+  given: readonly Domain[],
+  configured: Configuration,
+  variables: Variables,
+): Promise<ConfigurationCheck> => {
+  const { domains: all, errors: loadErrors, isComplete } = await loadAll(given, configured)
+  const errors = [...loadErrors]
+  /** Returns undefined after an error. */
+  const attempt = async <Result>(check: () => Result | Promise<Result>): Promise<Result | undefined> => {
+    try {
+      return await check()
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error
+      errors.push(...error.errors)
+      return undefined
+    }
+  }
+  const settings = isComplete ? configured : withoutUnknownNames(configured, all)
+  const enabled = await attempt(() => {
+    assertSwitchedOff(all, settings)
+    return enabledDomains(all, settings)
+  })
+  // Domains that cannot be off are missing in the enabled ones.
+  const domains = enabled ?? all
+  if (isComplete) await attempt(() => inOrderOfUse(domains))
+  const complete = await attempt(() => catalogueOf(domains))
+  const catalogue = complete ?? partialCatalogueOf(domains)
+  const limited = isComplete ? await attempt(() => withDomainLimits(settings, catalogue)) : undefined
+  await attempt(() => assertBackends(domains, catalogue, settings))
+  errors.push(...tlsFileErrors(settings, variables.NODE_EXTRA_CA_CERTS, systemClock.now()))
+  await attempt(() => passThroughOf(settings, catalogue))
+  await attempt(() => mailTextsOf(domains))
+  const words = await attempt(() => wordsOf(catalogue, domains))
+  const parsed = readSettings(domains, settings)
+  const handlers = await checkHandlers(domains, {
+    configuration: settings,
+    catalogue: complete,
+    words: complete && words,
+    settings: parsed.settings,
+  })
+  errors.push(...parsed.errors, ...handlers.errors)
+  // The checks of a domain and of the catalogue overlap.
+  return { domains, settings: limited ?? settings, errors: [...new Set(errors)], skipped: handlers.skipped }
+}
