@@ -23,7 +23,10 @@ interface DeclarationFile {
   used: { at: number; name: string; file?: string }[]
 }
 
-const describedElsewhere: ReadonlySet<string> = new Set(['contract/index', 'contract/resources', 'config/schema'])
+/** Files whose declarations are in other documents: the operations of Portico. */
+const describedElsewhere: ReadonlySet<string> = new Set(['contract/index', 'contract/resources'])
+/** Large types of zod. The report shows the settings in a readable form instead. */
+const shownAsSettings: ReadonlySet<string> = new Set(['config/schema#schema', 'config/schema#Settings'])
 
 const nameOf = (node: { type: string; name?: string; value?: string }): string => node.name ?? node.value ?? ''
 
@@ -114,8 +117,11 @@ export class PublicDeclarations {
   #resolve({ file, name }: Name): Name | undefined {
     if (file === '') return undefined
     const { declared, exported, imported, reexported } = this.#read(file)
-    const target = exported.get(name) ?? imported.get(name)
-    if (target && (target.file !== file || target.name !== name)) return this.#resolve(target)
+    // A file can export a name that it imports.
+    const target = [exported.get(name), imported.get(name)].find(
+      (each) => each && (each.file !== file || each.name !== name),
+    )
+    if (target) return this.#resolve(target)
     if (declared.has(name)) return { file, name }
     for (const each of reexported) {
       const found = this.#resolve({ file: each, name })
@@ -138,7 +144,8 @@ export class PublicDeclarations {
     const roots = modules.flatMap((file) => this.exportsOf(file).flatMap((name) => this.#resolve({ file, name }) ?? []))
     const reached = new Map(roots.map((root) => [key(root), root]))
     for (const name of reached.values())
-      for (const used of this.#usedBy(name)) if (!describedElsewhere.has(used.file)) reached.set(key(used), used)
+      for (const used of this.#usedBy(name))
+        if (!describedElsewhere.has(used.file) && !shownAsSettings.has(key(used))) reached.set(key(used), used)
     const spans = Map.groupBy(reached.values(), ({ file }) => file)
     return new Map(
       [...spans]

@@ -1,8 +1,10 @@
 /** The module `portico/contract` for extensions: the building blocks of operations. Every export is public API. */
 export { z } from 'zod'
+export { addressRange, country, email, language, phone, timezone } from '../contract/account-fields.ts'
 export {
   amount,
   bizId,
+  changesSomething,
   coded,
   codeOf,
   currency,
@@ -10,16 +12,41 @@ export {
   fitsCurrency,
   id,
   instant,
+  line,
+  memberReason,
   moneyOf,
   nothing,
   opaque,
+  orderFields,
   partialUpdate,
   reason,
+  statusHistory,
   text,
   timestamp,
   uniqueList,
+  workspaceFields,
+  workspaceFilters,
 } from '../contract/fields.ts'
 export type { LedgerTypes, OrderTypeDeclaration } from '../contract/ledger-types.ts'
-export { interval, listQuery, page } from '../contract/lists.ts'
+export { interval, isForward, listQuery, page } from '../contract/lists.ts'
 export { anonymous, decision, everyPortal, member, money, operator, own } from '../contract/policies.ts'
-export { codedFamily, operation } from '../kernel/index.ts'
+export {
+  accountPortal,
+  accountStatus,
+  auditOutcome,
+  codedFamily,
+  operation,
+  roleType,
+  workspaceKind,
+  workspaceStatus,
+} from '../kernel/index.ts'
+export {
+  flowDirection,
+  flowType,
+  flowTypeCode,
+  orderDecision,
+  orderOperations,
+  orderSort,
+  reasonedOrderDecision,
+  walletStatus,
+} from '../ledger/contract.ts'

@@ -140,9 +140,10 @@ export interface HooksPort {
 }
 
 /**
- * The ports of a domain's `create` function. Call them only in handlers, jobs and hooks: `portico config check` calls
- * `create` without a store. If a store is unavailable, a port rejects and the request fails with 503. Do not catch that
- * error.
+ * The ports of a domain's `create` function. Call them only in handlers, jobs and hooks, except `ledger.provideFunds`:
+ * `portico config check` calls `create` without a store. There, `provideFunds` has no effect, and another port that needs
+ * a store prevents the check of the handlers. If a store is unavailable, a port rejects and the request fails with 503.
+ * Do not catch that error.
  */
 export interface DomainPorts<Settings = unknown> {
   /**
@@ -333,6 +334,7 @@ export const domain = <const Operations extends object, Settings extends z.ZodTy
   return result
 }
 
+/** The summary, operations and declarations of a contract module: `domain({ name, ...declaredBy(contract), create })`. */
 export const declaredBy = <Contract extends object>(contract: Contract) => ({
   summary: 'summary' in contract && typeof contract.summary === 'string' ? contract.summary : '',
   operations: contract,

@@ -3,7 +3,7 @@ import { errorCode } from '../kernel/index.ts'
 /** Every SQLSTATE contains a digit; the Node.js error code EPIPE does not. */
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** Undefined if the error does not come from the database. */
+/** Returns the SQLSTATE, such as 23505 for a duplicate key. Undefined if the error is not from the database. */
 export const sqlState = (error: unknown): string | undefined => {
   const code = errorCode(error)
   return code !== undefined && sqlStateText.test(code) ? code : undefined

@@ -8,6 +8,7 @@ import { areWithin, canonicalEmail, type Instant, toDate, type WorkspaceId } fro
 export const inWorkspace = (id: WorkspaceId, table?: string): RawBuilder<SqlBool> =>
   sql<SqlBool>`${sql.ref(table === undefined ? 'workspace_biz_id' : `${table}.workspace_biz_id`)} = ${id}::uuid`
 
+/** Compares a column with an instant: `where('expires_at', '<=', timestamptz(at))`. */
 export const timestamptz = (at: Instant | RawBuilder<Date>): RawBuilder<Instant> =>
   sql<Instant>`${typeof at === 'number' ? toDate(at) : at}::timestamptz`
 
@@ -23,13 +24,13 @@ export const differsByAtLeast = (
 const patternOf = (part: string): string => `%${part.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * PostgreSQL converts the case of both texts, because JavaScript converts some letters differently, such as İ, and Σ at
+ * Whether the column contains the text, in any case. PostgreSQL converts the case of both texts, because JavaScript converts some letters differently, such as İ, and Σ at
  * the end of a word.
  */
 export const containsText = (column: string, text: string): RawBuilder<boolean> =>
   sql<boolean>`lower(upper(${sql.ref(column)})) LIKE lower(upper(${patternOf(text)}::text))`
 
-/** The column must contain canonical addresses. */
+/** Whether the column contains part of an address. The column must contain canonical addresses. */
 export const containsEmail = (column: string, part: string): RawBuilder<boolean> =>
   sql<boolean>`${sql.ref(column)} LIKE ${patternOf(canonicalEmail(part))}::text`
 
@@ -65,6 +66,7 @@ export interface Validity {
   until: Instant
 }
 
+/** Whether the period contains the instant. */
 export const isValidAt = ({ from, until }: Validity, at: Instant): boolean =>
   until > at && areWithin(until - from, from, at)
 

@@ -26,7 +26,7 @@ export interface CodedValue {
   description: string
 }
 
-/* Shared by several domains. */
+/* Shared by several domains, and exported by `portico/contract`. */
 
 export const accountPortal = codedFamily('accountPortal', { SYSTEM: 10010101, CONSUMER: 10010104 })
 export type AccountPortal = CodeOf<typeof accountPortal>

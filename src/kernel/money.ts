@@ -20,6 +20,7 @@ const exponents = new Map<string, number>(
   ),
 )
 
+/** Whether amounts of this currency are supported: ISO 4217 and a few crypto assets. */
 export const isCurrency = (text: string): boolean => exponents.has(text)
 
 /** Throws a RangeError for an unknown currency. */
@@ -58,6 +59,7 @@ export const parseMoney = (text: string, currency: string): Money | undefined =>
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }
 }
 
+/** Whether the ledger accepts the amount: not negative, and at most 30 digits. */
 export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
 
 /** Returns a decimal string with all of the currency's decimal places. */
@@ -73,21 +75,25 @@ const assertSameCurrency = (a: Money, b: Money): void => {
   if (a.currency !== b.currency) throw new TypeError(`mixed currencies ${a.currency} and ${b.currency}`)
 }
 
+/** Throws a TypeError for different currencies. */
 export const add = (a: Money, b: Money): Money => {
   assertSameCurrency(a, b)
   return { minor: a.minor + b.minor, currency: a.currency }
 }
 
+/** Throws a TypeError for different currencies. The result can be negative. */
 export const subtract = (a: Money, b: Money): Money => {
   assertSameCurrency(a, b)
   return { minor: a.minor - b.minor, currency: a.currency }
 }
 
+/** Returns -1, 0 or 1. Throws a TypeError for different currencies. */
 export const compare = (a: Money, b: Money): number => {
   assertSameCurrency(a, b)
   return a.minor < b.minor ? -1 : a.minor > b.minor ? 1 : 0
 }
 
+/** An exact fraction, such as a fee rate. */
 export interface Ratio {
   readonly numerator: bigint
   readonly denominator: bigint
@@ -99,7 +105,7 @@ export const ratio = (numerator: bigint, denominator: bigint): Ratio => {
   return { numerator, denominator }
 }
 
-/** Rejects a sign, an exponent or a leading zero. */
+/** Parses a decimal string exactly. Returns undefined for a sign, an exponent or a leading zero. */
 export const parseRatio = (text: string): Ratio | undefined => {
   const digits = splitDecimal(text)
   return (
@@ -113,6 +119,7 @@ export const ratePattern = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
 /** Requires a positive rate. */
 export const isRate = (text: string): boolean => ratePattern.test(text) && /[1-9]/.test(text)
 
+/** Multiplies exactly. */
 export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
   numerator: a.numerator * b.numerator,
   denominator: a.denominator * b.denominator,
@@ -135,7 +142,7 @@ export const multiplyRoundingDown = (units: bigint, { numerator, denominator }: 
 export const multiplyRoundingUp = (units: bigint, { numerator, denominator }: Ratio): bigint =>
   (units * numerator + denominator - 1n) / denominator
 
-/** Truncates, and drops trailing zeros. */
+/** Returns a decimal string with at most `places` decimal places, truncated and without trailing zeros. */
 export const formatTruncated = ({ numerator, denominator }: Ratio, places: number): string => {
   const digits = ((numerator * 10n ** BigInt(places)) / denominator).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')

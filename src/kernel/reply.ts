@@ -17,6 +17,7 @@ export interface Pagination {
   paginated: boolean
 }
 
+/** A page of a list, as in the reply schema `page`. */
 export interface Page<T> {
   items: T[]
   pagination: Pagination
@@ -63,7 +64,7 @@ export const toPage = <T>(items: T[], { records, isEstimated }: Total, request: 
   }
 }
 
-/** For an object that does not exist. */
+/** A page of a list whose object does not exist. */
 export const emptyPage = <T>(): Page<T> => ({
   items: [],
   pagination: {
@@ -77,6 +78,7 @@ export const emptyPage = <T>(): Page<T> => ({
   },
 })
 
+/** Converts the items of a page. */
 export const mapPage = <A, B>(page: Page<A>, map: (item: A) => B): Page<B> => ({
   ...page,
   items: page.items.map(map),

@@ -38,10 +38,13 @@ export interface Clock {
   now(): Instant
 }
 
+/** Converts epoch milliseconds. */
 export const toInstant = (epochMilliseconds: number): Instant => epochMilliseconds as Instant
 export const addMs = (at: Instant, milliseconds: number): Instant => (at + milliseconds) as Instant
 export const toIso = (at: Instant): string => new Date(at).toISOString()
+/** `toIso`, but null for null. */
 export const toIsoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
+/** For columns of the database. */
 export const toDate = (at: Instant): Date => new Date(at)
 
 /** PostgreSQL has no year 0, and years in ISO 8601 have four digits. */
@@ -82,8 +85,11 @@ export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.f
 /** Timers with a longer delay fire immediately. */
 export const maxTimerMs = 2 ** 31 - 1
 
+/** In milliseconds. */
 export const minutes = (count: number): number => count * 60_000
+/** In milliseconds. */
 export const hours = (count: number): number => count * 3_600_000
+/** In milliseconds. */
 export const days = (count: number): number => count * 86_400_000
 
 export const canonicalEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase()

@@ -19,6 +19,7 @@ declare module '../kernel/codes.ts' {
   }
 }
 
+/** The status of a wallet. */
 export const walletStatus = codedFamily('walletStatus', { ACTIVE: 10090101, FROZEN: 10090102, CLOSED: 10090103 })
 export type WalletStatus = CodeOf<typeof walletStatus>
 
@@ -83,12 +84,14 @@ export const flowTypeCode = z
   .brand<FlowType, 'in'>()
   .meta({ title: 'flowType.code' })
 
+/** Whether an entry credits or debits the wallet. */
 export const flowDirection = codedFamily('flowDirection', { IN: 10090401, OUT: 10090402 })
 export type FlowDirection = CodeOf<typeof flowDirection>
 
+/** The sortable fields of lists of orders. */
 export const orderSort = ['createdAt', 'updatedAt'] as const
 
-/** The four-eyes rule applies. */
+/** Returns the parts of an operator's decision on an order. The four-eyes rule applies. */
 export const orderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
   ({
     method: 'POST',

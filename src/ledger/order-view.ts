@@ -25,6 +25,7 @@ export interface Viewer {
   locale: Locale
 }
 
+/** Returns the viewer of a request. Each operator's request has no workspace. */
 export const viewerOf = (
   words: Words,
   { workspace, locale }: { workspace: WorkspaceAccess | null; locale: Locale },
@@ -47,10 +48,12 @@ export const toCodedValue = <C extends string>(
 export const toFlowTypeView = (code: string, { words, locale }: Language): CodedValue =>
   words.findCoded(flowType, code, locale) ?? { code, value: 0, label: code, description: code }
 
+/** Returns the reply fields of `workspaceFields`. */
 export const toWorkspaceKindView = (kind: WorkspaceKind, viewer: Language) => ({
   workspaceKind: toCodedValue(workspaceKind, kind, viewer),
 })
 
+/** Returns the fields that operators see in addition to those of `toOrderView`. */
 export const toOperatorOrderView = (
   { workspaceKind: kind, workspaceStatus: status, creatorStatus }: ListedOrder,
   viewer: Language,
@@ -60,6 +63,7 @@ export const toOperatorOrderView = (
   creatorStatus: creatorStatus && toCodedValue(accountStatus, creatorStatus, viewer),
 })
 
+/** Returns the amount without its sign, and the direction. */
 export const toFlowAmountView = ({
   amount: { minor, currency },
 }: Flow): { direction: 'IN' | 'OUT'; amount: string } => ({
@@ -71,7 +75,7 @@ export const toFlowAmountView = ({
 export const isOwnOrder = (order: Order, { workspace }: Pick<Viewer, 'workspace'>): boolean =>
   workspace === null || workspace === order.workspaceBizId
 
-/** Hides actors and reasons from the counterparty. */
+/** Returns the reply fields of `orderFields` and the history. Hides actors and reasons from the counterparty. */
 export const toOrderView = (order: Order, family: CodedFamily, viewer: Viewer) => {
   const isOwn = isOwnOrder(order, viewer)
   return {

@@ -20,6 +20,20 @@ export class WatchedHandlers {
     })
   }
 
+  /**
+   * Watches domains that start creates. Changes the domains themselves, but only until it settles: a copy of one of
+   * Portico's own domains would count as an extension.
+   */
+  async watchWhile<T>(domains: readonly Domain[], start: () => Promise<T>): Promise<T> {
+    const originals = domains.map((domain) => ({ domain, create: domain.create }))
+    for (const { domain, create } of originals) domain.create = this.watch({ ...domain, create }).create
+    try {
+      return await start()
+    } finally {
+      for (const { domain, create } of originals) domain.create = create
+    }
+  }
+
   #watchHandler(id: string, handler: AnyHandler): AnyHandler {
     return async (request) => {
       const run = async () => {

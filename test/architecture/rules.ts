@@ -61,7 +61,7 @@ export const importRules: ImportRule[] = [
     exceptTo: /\/contract\.ts$/,
   },
   {
-    // Extensions have no other parts of Portico, either.
+    // These are the modules; private-imports.ts limits the names that they get at run time.
     name: 'domains import the public API, contract files, and index files of kernel, database, platform and ledger',
     from: /^domains\/[^/]+\//,
     forbids: allBut('domains'),

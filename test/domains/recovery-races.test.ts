@@ -19,7 +19,7 @@ import { handlerCaller } from '../ledger/handler-caller.ts'
 import { everyStore } from '../ledger/stores.ts'
 import { createTestBank } from '../ledger/test-bank.ts'
 import { createTestApiKeys } from './api-keys/fixture.ts'
-import { accessSettings, createWorld, refusalOf, stepUpMs, type World, words } from './world.ts'
+import { accessSettings, createWorld, refusalOf, stepUpMs, transactionOf, type World, words } from './world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -46,7 +46,17 @@ describe.each(stores)('recovery of an account on $name', (store) => {
     const { ledger } = await createTestBank(database)
     const keys = { current: Buffer.alloc(32, 7), previous: [] }
     channels = createWithdrawalChannels({
-      ...{ database, ledger, clock, ids: systemIds, words, members, notices, assertSessionOpen },
+      ...{
+        database,
+        transaction: transactionOf(database),
+        ledger,
+        clock,
+        ids: systemIds,
+        words,
+        members,
+        notices,
+        assertSessionOpen,
+      },
       secretBox: createSecretBox(keys, systemRandomness),
       digest: createKeyedDigest(keys),
       maxPerWorkspace: 20,
@@ -57,7 +67,16 @@ describe.each(stores)('recovery of an account on $name', (store) => {
     handlers = new Map([
       ...createTestApiKeys(world, [], assertSessionOpen).handlers,
       ...createInvitations({
-        ...{ database, ids: systemIds, words, members, notices, assertSessionOpen, stepUpMs },
+        ...{
+          database,
+          transaction: transactionOf(database),
+          ids: systemIds,
+          words,
+          members,
+          notices,
+          assertSessionOpen,
+          stepUpMs,
+        },
         ...{ mailer: { send: async () => undefined }, portalUrl: '', refusedDomains: [] },
         settings: { ...accessSettings.invitations, maxPerDay },
       }).handlers,

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
+import type { DomainPorts } from '../../src/api/domain.ts'
 import { codedFamilies, codes, workspacePermissions } from '../../src/contract/index.ts'
-import type { Database, OpenDatabase, Tx } from '../../src/database/index.ts'
+import { type Database, inTransaction, type OpenDatabase, type Tx } from '../../src/database/index.ts'
 import { createMembers, type Members } from '../../src/domains/members/index.ts'
 import type { createWallets } from '../../src/domains/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/domains/workspaces/index.ts'
@@ -38,6 +39,12 @@ export const {
   mfa: { stepUpMs },
 } = testSettings({})
 
+/** The port `transaction` of domains. */
+export const transactionOf =
+  (database: Database): DomainPorts['transaction'] =>
+  (work) =>
+    inTransaction(database, work)
+
 /** Disables step-up totals and the hold on new owners. */
 export const unlimitedPayouts = {
   outgoing: { above: {}, apiKeys: 'refuse' as const, stepUpMs },
@@ -53,6 +60,7 @@ const membershipSettings = { ...accessSettings.workspaces, ownerHoldMs: accessSe
 const createTestMembers = (database: Database, settings = membershipSettings): Members =>
   createMembers({
     database,
+    transaction: transactionOf(database),
     ids: systemIds,
     words,
     permissions: workspacePermissions,
@@ -155,6 +163,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
   const members = createTestMembers(database, limits)
   const workspaces = createWorkspaces({
     database,
+    transaction: transactionOf(database),
     words,
     ids: systemIds,
     members: members.memberships,

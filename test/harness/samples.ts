@@ -146,6 +146,7 @@ const ofExport = inPath('export_id', ({ run }) =>
 
 /** Only for input that contains ids or cannot be derived from the schema. */
 export const bankingSamples: Samples = {
+  'apiKeys.create': () => ({ body: { apiKeyName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] } }),
   'apiKeys.delete': async (place) => ({ body: { apiKeyBizId: await createKeyIn(place) } }),
   'apiKeys.disable': async (place) => ({ body: { apiKeyBizId: await createKeyIn(place) } }),
   'apiKeys.enable': async (place) => {
@@ -198,6 +199,8 @@ export const bankingSamples: Samples = {
   'transfers.approve': ofOrder(),
   'transfers.completed': ofOrder(),
   'transfers.create': async (place) => ({ body: await newTransfer(place), crossWorkspace: ['targetWalletBizId'] }),
+  // Without a query, the reply is an error of `compatibility.observedErrors`.
+  'transfers.list': () => ({ query: { pageSize: '20' } }),
   'transfers.listOfWallet': ofWallet,
   'transfers.read': ofOrder(),
   'transfers.reject': ofOrder({ body: reason }),

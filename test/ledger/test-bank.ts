@@ -13,7 +13,7 @@ import {
 } from '../../src/kernel/index.ts'
 import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
-import { type TestClock, testClock, unlimitedPayouts, walletMembers, words } from '../domains/world.ts'
+import { type TestClock, testClock, transactionOf, unlimitedPayouts, walletMembers, words } from '../domains/world.ts'
 
 import { handlerCaller } from './handler-caller.ts'
 
@@ -48,7 +48,16 @@ export const createTestBank = async (database: Database, rules: Partial<Transfer
   // As in the development profile, one operator takes several decisions.
   const ledger = new Ledger({ database, clock, ids, separationOfDuties: { enabled: false, from: {} } })
   const members = walletMembers(database)
-  const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
+  const wallets = createWallets({
+    database,
+    transaction: transactionOf(database),
+    ledger,
+    members,
+    clock,
+    ids,
+    words,
+    currencies: ['USD', 'EUR', 'JPY'],
+  })
   const transfers = createTransfers({
     ...unlimitedPayouts,
     ledger,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { AccountsPort } from '../../api/domain.ts'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { AccountsPort, DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   bizId,
@@ -23,6 +23,7 @@ export type ApiKeyEnding = (typeof endings)[number]
 
 export interface EndingPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   settings: ApiKeySettings
   members: {
@@ -42,11 +43,11 @@ const EndingMail = z.object({
 
 /** Operators cannot end keys of a workspace that they belong to. */
 export const endApiKey = (
-  { database, ids, members, settings }: EndingPorts,
+  { transaction, ids, members, settings }: EndingPorts,
   { id, ending, reason }: { id: ApiKeyId; ending: ApiKeyEnding; reason: string },
   auditContext: AuditContext,
 ): Promise<ApiKeyRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const workspaceId = await workspaceOfKey(tx, id)
     if (workspaceId === undefined) throw notFound('no such API key')
     // Serializes changes to the workspace's keys.

@@ -1,6 +1,7 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
@@ -42,6 +43,7 @@ import {
 
 export interface ApiKeyServicePorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   randomness: Randomness
   digest: KeyedDigest
@@ -104,11 +106,11 @@ export const createApiKey = async (
   input: CreateApiKeyInput,
   { caller, auditContext, access }: ApiKeyContext,
 ): Promise<{ row: ApiKeyRow; key: string }> => {
-  const { database, ids, randomness, digest, members, notices, permissions, settings } = ports
+  const { transaction, ids, randomness, digest, members, notices, permissions, settings } = ports
   assertKnownPermissions(input.permissionCodes, permissions)
   assertMayGrant(access, input.permissionCodes)
   const expiresAt = expiryOf(input.expiresAt, auditContext.at, settings)
-  return inTransaction(database, async (tx) => {
+  return transaction(async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
     await ports.assertSessionOpen(tx, caller)
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
@@ -134,11 +136,11 @@ export const suspendApiKeys = (tx: Tx, { accountId, at }: RecoveredAccount): Pro
  * without a step-up.
  */
 export const changeApiKeyStatus = (
-  { database, members, settings, assertSessionOpen }: ApiKeyServicePorts,
+  { transaction, members, settings, assertSessionOpen }: ApiKeyServicePorts,
   { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
   { caller, auditContext, access, assertSteppedUp }: ApiKeyStatusContext,
 ): Promise<ApiKeyRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     // Serializes changes to the workspace's keys.
     await members.assertAccess(tx, auditContext.accountId, access)
     if (command === 'enable') await assertSessionOpen(tx, caller)

@@ -1,4 +1,4 @@
-import { inTransaction } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
 import { addMs, invalid, notFound, Refusal } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
@@ -23,6 +23,7 @@ import {
 import { type ExchangeTerms, isWithinBand, maxTriangleGain, type OperatorRateTerms } from './rules.ts'
 
 export interface OperatorRatesPorts extends RateSources {
+  transaction: DomainPorts['transaction']
   /** Checks the four-eyes rule. */
   ledger: Ledger
   operatorRates: OperatorRateTerms
@@ -56,7 +57,7 @@ export const setExchangeRate = async (
   const { accountId, at } = auditContext
   const expiresAt = addMs(at, ports.operatorRates.ttlMs)
   const applies = needsNoConfirmation(ports, input)
-  await inTransaction(ports.database, async (tx) => {
+  await ports.transaction(async (tx) => {
     if (applies) {
       await saveRate(tx, { ...input, updatedBy: accountId, confirmedBy: null, updatedAt: at, expiresAt })
       await deleteProposal(tx, input)
@@ -78,7 +79,7 @@ export const confirmExchangeRate = async (
 ): Promise<CurrentRate> => {
   assertSupported(ports, input)
   const { accountId, at } = auditContext
-  await inTransaction(ports.database, async (tx) => {
+  await ports.transaction(async (tx) => {
     const proposedBy = await takeProposal(tx, input, at)
     if (proposedBy === undefined) throw new Refusal('STATE.CONFLICT', { internal: 'this rate is not proposed' })
     await ports.ledger.within(tx).assertDifferentPerson(proposedBy, accountId)
@@ -97,7 +98,7 @@ export const unsetExchangeRate = async (
   auditContext: AuditContext,
 ): Promise<CurrentRate> => {
   assertSupported(ports, pair)
-  await inTransaction(ports.database, async (tx) => {
+  await ports.transaction(async (tx) => {
     const [rate, proposal] = [await deleteRate(tx, pair), await deleteProposal(tx, pair)]
     if (!rate && !proposal) throw notFound('no operator has set or proposed a rate for the pair')
     const detail = { rate, proposal }

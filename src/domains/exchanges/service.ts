@@ -1,3 +1,4 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import { isValidAt, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
@@ -20,6 +21,7 @@ import { computeFigures, type ExchangeTerms, type Figures, type OperatorRateTerm
 import { deleteUnusedQuotes, insertQuote, type Quote, type QuoteId, readQuote } from './store.ts'
 
 export interface ExchangesPorts extends RateSources {
+  transaction: DomainPorts['transaction']
   ledger: Ledger
   ids: Ids
   terms: ExchangeTerms

@@ -1,5 +1,5 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import { inTransaction, type Tx } from '../../database/index.ts'
+import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
@@ -27,11 +27,11 @@ export interface Exports {
 }
 
 export const createExports = (options: ExportsOptions): Exports => {
-  const { database, clock, settings } = options
+  const { transaction, clock, settings } = options
 
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
     const now = clock.now()
-    await inTransaction(database, async (tx) => addOrphanBlobs(tx, await expireExports(tx, now), now))
+    await transaction(async (tx) => addOrphanBlobs(tx, await expireExports(tx, now), now))
     await deleteOrphanBlobs(options, 'exports', now, signal)
   }
 

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { type Database, inTransaction, type ReadSnapshot } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, ReadSnapshot } from '../../database/index.ts'
 import { addMs, bizId, type Clock, days, type Ids } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
@@ -12,6 +13,7 @@ import { beginRun, completeRun, failRun, type Run, recordProgress } from './stor
 
 export interface ExportJobPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   inSnapshot: ReadSnapshot
   ledger: Ledger
   blobs: Blobs
@@ -50,7 +52,7 @@ async function* countRows(
 }
 
 const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal): Promise<void> => {
-  const { database, blobs, clock, ids, settings } = ports
+  const { database, transaction, blobs, clock, ids, settings } = ports
   const request = await beginRun(database, run)
   if (!request) return
   const format = formats[request.format]
@@ -87,7 +89,7 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   }
   // If this transaction fails, keep the bytes, because the commit can have succeeded despite the error. The sweep
   // deletes unreferenced bytes.
-  const isOurs = await inTransaction(database, async (tx) => {
+  const isOurs = await transaction(async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
     if (!(await claimBlob(tx, blobKey))) throw new Error('the sweep deleted the bytes before a row referenced them')
     return true

@@ -1,4 +1,5 @@
-import { type Database, inTransaction } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database } from '../../database/index.ts'
 import {
   type Ids,
   notFound,
@@ -42,6 +43,7 @@ export const assertListPermission = (type: ExportType, { permissions }: Workspac
 
 export interface ExportPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   blobs: Blobs
   ids: Ids
 }
@@ -60,12 +62,12 @@ export interface ExportContext {
 }
 
 export const createExport = async (
-  { database, ids }: ExportPorts,
+  { transaction, ids }: ExportPorts,
   input: CreateExportInput,
   { auditContext, access }: ExportContext,
 ): Promise<ExportRow> => {
   assertListPermission(input.type, access)
-  return inTransaction(database, async (tx) => {
+  return transaction(async (tx) => {
     const id = ids.next<'export'>()
     const workspaceId = access.id
     const created = await insertExport(tx, {
@@ -109,8 +111,6 @@ export const downloadExport = async (
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) =>
-      recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id }),
-    )
+    await ports.transaction((tx) => recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id }))
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
 }

@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   addMs,
   type Ids,
@@ -47,6 +48,7 @@ const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(ru
 
 export interface FilePorts {
   database: Database
+  transaction: DomainPorts['transaction']
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
@@ -61,7 +63,7 @@ const storeFile = (
   file: Omit<FileRow, 'status'>,
   auditContext: AuditContext,
 ) =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
         retryAfter: 1,
@@ -146,12 +148,12 @@ export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId
 
 /** The next sweep deletes the bytes. Throws STATE.CONFLICT for a proof, which operators and auditors need. */
 export const deleteFile = (
-  { database }: FilePorts,
+  { transaction }: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
   auditContext: AuditContext,
 ): Promise<void> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const deleted = await markDeleted(tx, workspaceId, fileId)
     if (!deleted) {
       if (await findFile(tx, workspaceId, fileId)) throw new Refusal('STATE.CONFLICT', { internal: 'a proof' })

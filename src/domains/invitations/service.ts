@@ -1,5 +1,6 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
@@ -69,6 +70,7 @@ export interface MembersPort {
 
 export interface InvitationPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   members: MembersPort
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
@@ -125,11 +127,11 @@ export interface CreateInvitationInput {
 }
 
 const storeInvitation = (
-  { database, ids, members, settings, stepUpMs, assertSessionOpen }: InvitationPorts,
+  { transaction, ids, members, settings, stepUpMs, assertSessionOpen }: InvitationPorts,
   { email, roleId, message }: CreateInvitationInput,
   { caller, auditContext, access }: InvitationContext,
 ): Promise<InvitationRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const workspaceId = access.id
     await members.assertAccess(tx, auditContext.accountId, access)
     // Locks the inviter, too, so that parallel requests cannot exceed the limits.
@@ -207,11 +209,11 @@ export interface CancelInvitationInput {
 }
 
 export const cancelInvitation = (
-  { database }: InvitationPorts,
+  { transaction }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
   auditContext: AuditContext,
 ): Promise<InvitationRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
@@ -226,11 +228,11 @@ export const suspendInvitations = (tx: Tx, { accountId, at }: RecoveredAccount):
 
 /** The caller must be able to grant the role. */
 export const confirmInvitation = (
-  { database, members, assertSessionOpen }: InvitationPorts,
+  { transaction, members, assertSessionOpen }: InvitationPorts,
   { id }: { id: InvitationId },
   { caller, auditContext, access }: InvitationContext,
 ): Promise<InvitationRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const workspaceId = access.id
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
@@ -246,12 +248,12 @@ export const confirmInvitation = (
   })
 
 const respondToInvitation = (
-  { database }: InvitationPorts,
+  { transaction }: InvitationPorts,
   id: InvitationId,
   auditContext: AuditContext,
   respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
 ): Promise<InvitationRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
     const invitation = assertFound(await invitationById(tx, id, { email }, auditContext.at))
     await respond(tx, invitation)

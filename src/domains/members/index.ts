@@ -1,4 +1,4 @@
-import { declaredBy, domain } from '../../api/domain.ts'
+import { type DomainPorts, declaredBy, domain } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database } from '../../database/index.ts'
 import type { Caller, HandlerTable, Ids, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
@@ -19,6 +19,7 @@ export type { Memberships } from './memberships.ts'
 
 export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   words: Words
   permissions: readonly Permission[]

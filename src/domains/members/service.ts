@@ -1,5 +1,6 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
-import { type Database, inTransaction } from '../../database/index.ts'
+import type { Database } from '../../database/index.ts'
 import {
   type AccountId,
   bizId,
@@ -28,6 +29,7 @@ import {
 
 export interface MemberPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   memberships: Memberships
   notices: OwnerNotices
   hasWorkspace(id: WorkspaceId): Promise<boolean>
@@ -48,11 +50,11 @@ export const listMyMemberships = async ({ database }: MemberPorts, accountId: Ac
 
 /** Throws if the membership cannot be the default. */
 export const setDefaultMembership = (
-  { database }: MemberPorts,
+  { transaction }: MemberPorts,
   workspaceId: WorkspaceId,
   auditContext: AuditContext,
 ): Promise<MembershipRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     await makeDefault(tx, auditContext.accountId, workspaceId, auditContext.at)
     // The lock prevents a change of the limits before the commit.
     const membership = assertFound(await membershipIn(tx, auditContext.accountId, workspaceId))
@@ -65,11 +67,11 @@ export const setDefaultMembership = (
 
 /** Throws WORKSPACE.LAST_OWNER if no owner would remain. */
 export const leaveWorkspace = (
-  { database, memberships, notices }: MemberPorts,
+  { transaction, memberships, notices }: MemberPorts,
   workspaceId: WorkspaceId,
   auditContext: AuditContext,
 ): Promise<void> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     await memberships.lock(tx, workspaceId)
     const { accountId, at } = auditContext
     const member = assertFound(await memberships.find(tx, accountId, workspaceId))
@@ -100,11 +102,11 @@ export interface MemberLimits {
 }
 
 export const limitMember = (
-  { database, memberships }: MemberPorts,
+  { transaction, memberships }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
   auditContext: AuditContext,
 ): Promise<MemberRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     await memberships.lock(tx, workspaceId)
     // Without this check, operators could remove their own limits.
     await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)

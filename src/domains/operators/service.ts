@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Ids,
@@ -29,6 +30,7 @@ import {
 
 export interface AccountPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   mailer: Mailer
   words: Words
@@ -90,7 +92,7 @@ export const changeAccountStatus = async (
   { id, command, reason }: ChangeAccountInput,
   auditContext: AuditContext,
 ): Promise<AccountRow> => {
-  const { changed, ended } = await inTransaction(ports.database, async (tx) => {
+  const { changed, ended } = await ports.transaction(async (tx) => {
     const { actor, account } = await lockSubject(tx, auditContext.accountId, id)
     assertAnotherPerson(actor, account)
     assertStatus(account.status, statusChanges[command])
@@ -112,7 +114,7 @@ export const terminateSessions = async (
   id: AccountId,
   auditContext: AuditContext,
 ): Promise<{ ended: number; suspended: SuspendedCredentials }> => {
-  const { ended, suspended } = await inTransaction(ports.database, async (tx) => {
+  const { ended, suspended } = await ports.transaction(async (tx) => {
     const { account } = await lockSubject(tx, auditContext.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', auditContext.at)
     const suspended = await ports.suspendCredentials(tx, { accountId: id, at: auditContext.at })

@@ -1,4 +1,5 @@
-import { type Database, inTransaction } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { ProfileRow } from './contract.ts'
@@ -6,6 +7,7 @@ import { type ProfileChanges, profileById, updateProfile as updateProfileRow } f
 
 export interface ProfilePorts {
   database: Database
+  transaction: DomainPorts['transaction']
   isCountry(alpha2: string): boolean
 }
 
@@ -18,12 +20,12 @@ export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Pr
   assertFound(await profileById(database, id))
 
 export const updateProfile = async (
-  { database, isCountry }: ProfilePorts,
+  { transaction, isCountry }: ProfilePorts,
   changes: ProfileChanges,
   auditContext: AuditContext,
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
-  return inTransaction(database, async (tx) => {
+  return transaction(async (tx) => {
     const changed = assertFound(await updateProfileRow(tx, auditContext.accountId, changes, auditContext.at))
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: auditContext.accountId })
     return changed

@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Clock, Ids, Permission, WorkspaceId } from '../../kernel/index.ts'
 import type { ProposalKind } from './contract.ts'
 import type { EffectPorts } from './effects.ts'
@@ -10,6 +11,7 @@ import { lockPeople, type PersonRow, setPermissions } from './store.ts'
 
 export interface CommandLinePorts {
   database: Database
+  transaction: DomainPorts['transaction']
   clock: Clock
   ids: Ids
   /** Records the change, in its transaction. */
@@ -40,7 +42,7 @@ export const changePermissions = (
   operatorId: AccountId,
   { add = [], remove = [] }: { add?: readonly Permission[]; remove?: readonly Permission[] },
 ): Promise<readonly Permission[] | null> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     const account = await lockAccount(tx, operatorId)
     const { permissions: from } = account
     const to = [...new Set([...from, ...add])].filter((code) => !remove.includes(code))
@@ -55,7 +57,7 @@ export const restoreOwner = (
   ports: CommandLinePorts & { members: Pick<EffectPorts['members'], 'lock' | 'restoreOwner'> },
   { workspaceId, accountId }: { workspaceId: WorkspaceId; accountId: AccountId },
 ): Promise<void> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     if (!(await ports.members.lock(tx, workspaceId))) throw new Error('the workspace does not exist')
     const account = await lockAccount(tx, accountId)
     if (account.status !== 'ACTIVE') throw new Error('the account is not active')

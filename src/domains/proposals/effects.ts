@@ -1,6 +1,7 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Clock, Ids, Instant, Permission, Portal, SessionId, WorkspaceId } from '../../kernel/index.ts'
-import { insertAuditEntry } from '../../platform/audit/index.ts'
+import { recordSuccess } from '../../platform/audit/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { queueNotices } from './notices.ts'
 import { areSame, conflict, mayAct, PermissionChange, permissionOf } from './rules.ts'
@@ -70,6 +71,7 @@ export const applyProposal = async (
 
 export interface ScheduledPorts extends EffectPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   clock: Clock
   ids: Ids
   onSessionsEnded(ids: readonly SessionId[]): void
@@ -87,7 +89,7 @@ const executeScheduled = async (
   id: ProposalRow['id'],
   requestId: string,
 ): Promise<SessionId[]> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     const at = ports.clock.now()
     if (!(await takeScheduled(tx, id, at))) return []
     const proposal = await proposalById(tx, id)
@@ -107,18 +109,12 @@ const executeScheduled = async (
     if (isObsolete) await cancelTaken(tx, id, at)
     const ended = isObsolete ? [] : await ports.factors.reset(tx, subject, at)
     const status = isObsolete ? 'CANCELLED' : 'DONE'
-    await insertAuditEntry(tx, {
-      at,
-      portal: 'SYSTEM',
-      actorId: null,
-      workspaceId: null,
-      action: scheduledJob,
-      targetId: id,
-      outcome: 'SUCCESS',
-      requestId,
-      clientIp: '',
-      detail: { kind: proposal.kind, subject: subject.id, status },
-    })
+    const context = { operationId: scheduledJob, accountId: null, apiKeyId: null, requestId, clientIp: '' }
+    await recordSuccess(
+      tx,
+      { ...context, portal: 'SYSTEM', at },
+      { workspaceId: null, targetId: id, detail: { kind: proposal.kind, subject: subject.id, status } },
+    )
     await queueNotices(tx, ports.ids, proposal, status, at)
     return ended
   })

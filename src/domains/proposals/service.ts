@@ -1,5 +1,6 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
@@ -40,6 +41,7 @@ import {
 
 export interface ProposalPorts extends EffectPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   permissions: readonly Permission[]
   settings: { lifetimeMs: number; factorResetDelayMs: number }
@@ -137,7 +139,7 @@ export const proposePermissions = (
   { subjectId, permissionCodes, reason }: PermissionsInput,
   auditContext: AuditContext,
 ): Promise<ProposalRow> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     assertKnownPermissions(permissionCodes, ports.permissions)
     const accounts = { actorId: auditContext.accountId, subjectId }
     const { actor, subject } = await lockParties(ports, tx, accounts, 'PERMISSIONS')
@@ -154,7 +156,7 @@ export const revokePermissions = (
   { subjectId, permissionCodes, reason }: PermissionsInput,
   auditContext: AuditContext,
 ): Promise<ProposalRow> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     const accounts = { actorId: auditContext.accountId, subjectId }
     const { subject } = await lockParties(ports, tx, accounts, 'PERMISSIONS')
     assertOperator(subject)
@@ -170,7 +172,7 @@ export const proposeOwner = (
   { workspaceId, subjectId, reason }: { workspaceId: WorkspaceId; subjectId: AccountId; reason: string },
   auditContext: AuditContext,
 ): Promise<ProposalRow> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     found(await ports.members.lock(tx, workspaceId), 'workspace')
     const accounts = { actorId: auditContext.accountId, subjectId }
     const { subject } = await lockParties(ports, tx, accounts, 'RESTORE_OWNER')
@@ -188,7 +190,7 @@ export const resetFactors = async (
   { subjectId, reason }: { subjectId: AccountId; reason: string },
   auditContext: AuditContext,
 ): Promise<ProposalRow> => {
-  const { row, ended } = await inTransaction(ports.database, async (tx) => {
+  const { row, ended } = await ports.transaction(async (tx) => {
     const accounts = { actorId: auditContext.accountId, subjectId }
     const { subject } = await lockParties(ports, tx, accounts, 'RESET_FACTOR')
     await assertApplicable(ports, tx, { kind: 'RESET_FACTOR', workspaceId: null, subject })
@@ -217,7 +219,7 @@ export const confirmProposal = async (
   auditContext: AuditContext,
 ): Promise<ProposalRow> => {
   const { accountId: actorId, at } = auditContext
-  const { row, ended } = await inTransaction(ports.database, async (tx) => {
+  const { row, ended } = await ports.transaction(async (tx) => {
     const proposal = found(await proposalById(tx, id), 'proposal')
     const { kind, subjectId, proposedBy: proposerId, workspaceId, payload } = proposal
     const delayMs = kind === 'RESET_FACTOR' ? ports.settings.factorResetDelayMs : 0
@@ -246,7 +248,7 @@ export const rejectProposal = (
   { id, reason }: { id: ProposalId; reason: string },
   auditContext: AuditContext,
 ): Promise<ProposalRow> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     const { accountId: actorId, at } = auditContext
     const { kind, subjectId, workspaceId } = found(await proposalById(tx, id), 'proposal')
     if (!(await endProposal(tx, id, { status: 'REJECTED', decidedBy: actorId }, at)))

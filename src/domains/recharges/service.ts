@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
@@ -51,6 +52,7 @@ export interface RechargesPorts {
   /** Time to pay or to submit a proof. */
   lifeMs: number
   database: Database
+  transaction: DomainPorts['transaction']
   blobs: Blobs
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
   keepAsProof(tx: Tx, workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
@@ -149,13 +151,13 @@ type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & {
 }
 
 const executeChange = (
-  { database, ledger }: RechargesPorts,
+  { transaction, ledger }: RechargesPorts,
   { prepare, ...change }: Change,
   context: CommandContext,
 ): Promise<Order> => {
   const command = { ...commandOrigin(context), ...change }
   if (!prepare) return ledger.execute(command)
-  return inTransaction(database, async (tx) => {
+  return transaction(async (tx) => {
     await prepare(tx)
     return ledger.within(tx).execute(command)
   })
@@ -238,7 +240,7 @@ export const downloadRechargeProof = async (
   const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
   if (!file) throw notFound('the recharge has no proof, or its file is not available')
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) =>
+    await ports.transaction((tx) =>
       recordSuccess(tx, auditContext, { workspaceId: order.workspaceBizId, targetId: id }),
     )
   return download(ports.blobs, file, request)

@@ -1,6 +1,7 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Ids,
@@ -47,6 +48,7 @@ export interface MembersPort {
 
 export interface RolePorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ids: Ids
   members: MembersPort
   notices: OwnerNotices
@@ -83,13 +85,13 @@ export interface CreateRoleInput {
 
 /** The caller must hold the permissions. */
 export const createRole = async (
-  { database, ids, members, permissions, settings }: RolePorts,
+  { transaction, ids, members, permissions, settings }: RolePorts,
   input: CreateRoleInput,
   { auditContext, access }: RoleContext,
 ): Promise<RoleRow> => {
   assertKnownPermissions(input.permissionCodes, permissions)
   assertMayGrant(access, { type: 'CUSTOM', permissionCodes: input.permissionCodes })
-  return inTransaction(database, async (tx) => {
+  return transaction(async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
     if ((await countRoles(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of roles')
@@ -103,13 +105,13 @@ export const createRole = async (
 
 /** Locks the workspace. */
 const changeRole = <T>(
-  { database, members }: RolePorts,
+  { transaction, members }: RolePorts,
   id: RoleId,
   { auditContext, access }: RoleContext,
   change: (tx: Tx, role: RoleRow) => Promise<T>,
   detail: Record<string, string> = {},
 ): Promise<T> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
     assertCustom(role)
@@ -160,11 +162,11 @@ export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): 
   })
 
 export const changeMemberRole = (
-  { database, members, notices }: RolePorts,
+  { transaction, members, notices }: RolePorts,
   { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
   { auditContext, access }: RoleContext,
 ): Promise<RoleRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id: roleId }))
     const member = await members.find(tx, accountId, access.id)

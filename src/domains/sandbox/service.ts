@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -55,6 +56,7 @@ export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instan
 
 export interface SandboxPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ledger: Ledger
   members: {
     /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
@@ -107,11 +109,11 @@ export const seedSandbox = async (
 
 /** Only owners can reset. The ledger is append-only, so new entries correct the balances and the history stays. */
 export const resetSandbox = async (
-  { database, ledger, members, cleaners }: SandboxPorts,
+  { transaction, ledger, members, cleaners }: SandboxPorts,
   { auditContext, access }: SandboxContext,
 ): Promise<void> => {
   if (!access.isOwner) throw denied('only an owner can reset a sandbox')
-  await inTransaction(database, async (tx) => {
+  await transaction(async (tx) => {
     const workspace = await members.assertAccess(tx, auditContext.accountId, access)
     if (workspace.kind !== 'SANDBOX') throw denied('not a sandbox')
     const within = ledger.within(tx)

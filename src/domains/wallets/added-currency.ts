@@ -1,10 +1,12 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import type { Clock, WalletId, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
 import { type OpeningPorts, openMissingWallet } from './service.ts'
 import { listWorkspacesWithout } from './store.ts'
 
 export interface AddedCurrencyPorts extends OpeningPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   clock: Clock
   lockWorkspace(tx: Tx, id: WorkspaceId): Promise<{ status: WorkspaceStatus } | undefined>
   /** Called in the transaction that opens the wallet. */
@@ -20,7 +22,7 @@ export const openWalletIn = (
   workspaceId: WorkspaceId,
   currency: string,
 ): Promise<OpeningResult> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     const workspace = await ports.lockWorkspace(tx, workspaceId)
     if (!workspace) return 'UNKNOWN'
     if (workspace.status !== 'ACTIVE') return 'FROZEN'

@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Clock,
@@ -17,6 +18,7 @@ import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 
 export interface WalletsPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   ledger: Ledger
   clock: Clock
   ids: Ids
@@ -84,7 +86,7 @@ export const createWallet = (
   { currency, name }: Pick<Opening, 'currency' | 'name'>,
   { auditContext, access }: { auditContext: AuditContext; access: WorkspaceAccess },
 ): Promise<Wallet> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     if (!ports.currencies.includes(currency)) throw invalid('currency', 'this currency is not offered')
     await ports.members.assertAccess(tx, auditContext.accountId, access)
     const opening = { workspaceId: access.id, currency, name, at: auditContext.at }
@@ -132,11 +134,11 @@ export interface WalletChange {
 
 /** Only an empty wallet can be closed. Operators can only freeze in workspaces that they belong to. */
 export const changeWalletStatus = (
-  { database, ledger, members }: WalletsPorts,
+  { transaction, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
   auditContext: AuditContext,
 ): Promise<Wallet> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const within = ledger.within(tx)
     const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: auditContext.at })
     const found = await within.readWallet({ wallet, workspace: null })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
@@ -44,6 +45,7 @@ import {
 
 export interface ChannelsPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   /** Stores the results of requests and checks the four-eyes rule. */
   ledger: Ledger
   clock: Clock
@@ -177,7 +179,7 @@ export const createChannel = async (
   { command, caller, access: by, auditContext }: ChannelContext,
 ): Promise<Channel> => {
   if (!ports.isCountry(input.country)) throw invalid('country')
-  return inTransaction(ports.database, async (tx) => {
+  return ports.transaction(async (tx) => {
     const ledger = ports.ledger.within(tx)
     const keys = idempotencyKeys(ports, command)
     const stored = await findStored(ledger, keys)
@@ -209,11 +211,11 @@ export const suspendChannels = (
 
 /** Throws ACCESS.OWNER_HOLD for a new owner, and STATE.CONFLICT if the channel is not suspended. */
 export const reactivateChannel = (
-  { database, members, assertSessionOpen }: ChannelsPorts,
+  { transaction, members, assertSessionOpen }: ChannelsPorts,
   { id }: { id: ChannelId },
   { caller, access, auditContext }: Omit<ChannelContext, 'command'>,
 ): Promise<Channel> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const scope = { workspace: access.id, channel: id }
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
@@ -239,12 +241,12 @@ type Decision = (
  * `decide` returns undefined.
  */
 const decideOnChannel = (
-  { database, ledger, notices }: ChannelsPorts,
+  { transaction, ledger, notices }: ChannelsPorts,
   id: ChannelId,
   auditContext: AuditContext,
   decide: Decision,
 ): Promise<Channel> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const channel = await lockChannel(tx, id)
     if (!channel) throw notFound('no such withdrawal channel')
     const within = ledger.within(tx)
@@ -290,7 +292,7 @@ export type RevealedChannel = Channel & { accountNumber: string }
  * The audit log records the reason, even if the request is refused. The entry is stored before the number is returned.
  */
 export const revealChannel = async (
-  { database, secretBox }: ChannelsPorts,
+  { database, transaction, secretBox }: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },
   auditContext: AuditContext,
 ): Promise<RevealedChannel> => {
@@ -302,7 +304,7 @@ export const revealChannel = async (
   }
   const { accountSealed, ...channel } = found
   const accountNumber = Buffer.from(secretBox.open('withdrawal-account', id, accountSealed)).toString()
-  await inTransaction(database, (tx) =>
+  await transaction((tx) =>
     recordSuccess(tx, auditContext, {
       workspaceId: channel.workspaceBizId,
       targetId: id,

@@ -33,10 +33,11 @@ export default domain({
   name: 'withdrawals',
   ...declaredBy(contract),
   uses: ['members', 'wallets', 'withdrawalChannels'],
-  create: ({ database, ledger, words, use, configuration: { money, mfa } }) => {
+  create: ({ database, transaction, ledger, words, use, configuration: { money, mfa } }) => {
     const { memberships, notices } = use('members')
     return createWithdrawals({
       database,
+      transaction,
       ledger,
       words,
       notices,

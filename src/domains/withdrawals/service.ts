@@ -1,5 +1,6 @@
+import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
-import { type Database, inTransaction, sqlState } from '../../database/index.ts'
+import { type Database, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
   formatMoney,
@@ -43,6 +44,7 @@ import {
 
 export interface WithdrawalsPorts {
   database: Database
+  transaction: DomainPorts['transaction']
   notices: OwnerNotices
   ledger: Ledger
   payouts: PayoutTariffs
@@ -71,11 +73,11 @@ type RequestCommand = OrderCommand & { idempotency: IdempotencyKey }
 
 /** Informs the owners in the same transaction. A repeated request informs nobody again. */
 const executeWithNotice = (
-  { database, ledger, notices }: WithdrawalsPorts,
+  { transaction, ledger, notices }: WithdrawalsPorts,
   command: RequestCommand,
   { kind, actorId }: { kind: OwnerNoticeKind; actorId: AccountId | null },
 ): Promise<Order> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const within = ledger.within(tx)
     const isRepeated = (await within.findStoredResult(command.idempotency)) !== undefined
     const order = await within.execute(command)

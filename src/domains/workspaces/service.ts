@@ -1,4 +1,5 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import type { DomainPorts } from '../../api/domain.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -42,6 +43,7 @@ const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void =>
 export interface WorkspaceServicePorts extends OpeningPorts {
   countPendingOrders(tx: Tx, id: WorkspaceId, at: Instant): Promise<PendingOrders>
   database: Database
+  transaction: DomainPorts['transaction']
   members: OpeningPorts['members'] & {
     assertCapacity(tx: Tx, accountId: AccountId): Promise<void>
     assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
@@ -70,7 +72,7 @@ export const createWorkspace = (
   input: CreateWorkspaceInput,
   auditContext: AuditContext,
 ): Promise<WorkspaceRow> =>
-  inTransaction(ports.database, async (tx) => {
+  ports.transaction(async (tx) => {
     await ports.members.assertCapacity(tx, auditContext.accountId)
     const opening = { ...input, ownerId: auditContext.accountId, joinSource: 'CREATION', at: auditContext.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
@@ -79,11 +81,11 @@ export const createWorkspace = (
   })
 
 export const updateWorkspace = (
-  { database }: WorkspaceServicePorts,
+  { transaction }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
   auditContext: AuditContext,
 ): Promise<WorkspaceRow> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const isChange = Object.values(changes).some((value) => value !== undefined)
     const changed = isChange ? await updateWorkspaceRow(tx, id, changes, auditContext.at) : await lockWorkspace(tx, id)
     if (!changed) throw notFound('no such workspace')
@@ -98,11 +100,11 @@ export const listWorkspaces = (
 
 /** Operators cannot unfreeze a workspace that they belong to. Authorization checks the status on each request. */
 export const changeWorkspaceStatus = (
-  { database, members, countPendingOrders }: WorkspaceServicePorts,
+  { transaction, members, countPendingOrders }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
   auditContext: AuditContext,
 ): Promise<WorkspaceRow & { pending: PendingOrders }> =>
-  inTransaction(database, async (tx) => {
+  transaction(async (tx) => {
     const workspace = await lockWorkspace(tx, id)
     if (!workspace) throw notFound('no such workspace')
     if (command === 'unfreeze') await members.assertOutsider(tx, auditContext.accountId, id)

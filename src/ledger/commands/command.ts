@@ -191,6 +191,7 @@ export const memberContext = (request: CommandRequest & { workspace: WorkspaceAc
 /** Returns the context of an operator's command. */
 export const operatorContext = (request: CommandRequest): CommandContext<null> => toContext(request, null)
 
+/** The fields of a command that come from its request: actor, idempotency key and audit entry. */
 export const commandOrigin = ({ actor, key, audit }: CommandContext) => ({ actor, idempotency: key, audit })
 
 /**
@@ -219,6 +220,7 @@ export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
       ]
     : []
 
+/** Returns the house accounts of an order that enters or leaves Portico: `clearing`, and `fee` if there is a fee. */
 export const chargeParties = ({ amount: { currency }, fee }: { amount: Money; fee: Money }): Party[] => [
   { label: 'clearing', house: 'CLEARING', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' },
   ...feeParties(fee),

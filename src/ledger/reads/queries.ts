@@ -71,7 +71,7 @@ export interface OrderListRequest extends ListRequest {
   workspaceKind?: WorkspaceKind | undefined
 }
 
-/** If the workspace is null, the request's own workspace filter applies. */
+/** Returns the query of a list of orders. If `workspace` is null, the request's own workspace filter applies. */
 export const toOrderQuery = (
   request: OrderListRequest,
   { type, workspace, status }: { type: OrderType; workspace: WorkspaceId | null; status?: string | undefined },

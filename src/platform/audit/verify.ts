@@ -95,7 +95,7 @@ const verifiedForMs = 86_400_000
 
 /**
  * A verification of the whole log takes minutes on a large store. One run at a time, which concurrent callers share.
- * The last verified entry is kept in memory: whoever can change the log in the database cannot change it.
+ * The last verified entry is kept in memory: someone who can change the database cannot change it.
  */
 export class AuditVerifier {
   readonly #ports: { database: Database; clock: Clock }

@@ -48,7 +48,7 @@ export interface ByteMeter {
   sha256(): string
 }
 
-/** `assertSize` gets the size so far and may throw to stop the stream. */
+/** Measures a stream on its way to `blobs.put`. `assertSize` gets the size so far and may throw to stop the stream. */
 export const createByteMeter = (assertSize: (size: number) => void = () => undefined): ByteMeter => {
   const hash = createHash('sha256')
   let size = 0

@@ -52,7 +52,10 @@ const open = async (blobs: Blobs, key: string, range?: ByteRange): Promise<Reada
   return bytes
 }
 
-/** Supports Range and conditional requests (RFC 9110, sections 13 and 14). */
+/**
+ * Returns the reply of a download, for operations with `reply: 'stream'`. Supports Range and conditional requests (RFC
+ * 9110, sections 13 and 14). Throws FILE.RANGE_NOT_SATISFIABLE.
+ */
 export const download = async (blobs: Blobs, item: Downloadable, request: Conditions): Promise<StreamReply> => {
   const { key, sizeBytes } = item
   const tag = `"${item.sha256}"`

@@ -4,7 +4,7 @@ import type { ApiKeySettings } from '../../../src/domains/api-keys/rules.ts'
 import { Refusal } from '../../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, alwaysOpen, type World, words } from '../world.ts'
+import { accessSettings, alwaysOpen, transactionOf, type World, words } from '../world.ts'
 
 /** Tests can change them. */
 export const settings: ApiKeySettings = { ...accessSettings.apiKeys, maxLifeMs: null }
@@ -19,6 +19,7 @@ export const createTestApiKeys = (world: World, mails: string[][], assertSession
     notices: world.members.notices,
     assertSessionOpen,
     database: world.database,
+    transaction: transactionOf(world.database),
     words,
     ids: systemIds,
     clock: world.clock,

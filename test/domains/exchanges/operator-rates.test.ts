@@ -7,7 +7,7 @@ import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { insertAccount, refusalOf, words } from '../world.ts'
+import { insertAccount, refusalOf, transactionOf, words } from '../world.ts'
 
 const ttlMs = 60_000
 const share = (text: string): Ratio => {
@@ -25,6 +25,7 @@ const openRates = async () => {
   const bank = await createTestBank(database)
   const { ledger, clock } = bank
   const { handlers, triangleGain } = createExchanges({
+    transaction: transactionOf(database),
     ...{ database, ledger, clock, words, ids: systemIds, currencies: ['USD', 'EUR', 'JPY'], expiryMs: 60_000 },
     rates: { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] },
     terms: { spread: share('0'), feeRate: share('0'), quoteLifeMs: 1_000 },

@@ -10,7 +10,7 @@ import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { refusalOf, transactionOf, words } from '../world.ts'
 
 const quoteLifeMs = 30_000
 const share = { numerator: 0n, denominator: 1n }
@@ -22,6 +22,7 @@ const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', curre
   const terms = { spread: share, feeRate: share, quoteLifeMs }
   const { handlers } = createExchanges({
     database,
+    transaction: transactionOf(database),
     ledger,
     clock,
     ids: systemIds,

@@ -21,7 +21,7 @@ import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { words } from '../world.ts'
+import { transactionOf, words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined }
 const wallets = 2
@@ -50,9 +50,9 @@ describe('exports', () => {
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
     const inSnapshot = createSnapshotReader({ database, kind }, journal.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000 }
-    const ports = { database, blobs, clock: journal.clock, ids, words, inSnapshot, settings }
+    const ports = { blobs, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
-      createExports({ ...ports, database: store, ledger })
+      createExports({ ...ports, database: store, transaction: transactionOf(store), ledger })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
       const exportId = ids.next<'export'>()
       const request = { export_type: type, format: 'JSONL', filters: JSON.stringify(filters) } as const

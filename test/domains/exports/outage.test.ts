@@ -11,7 +11,7 @@ import { createJobRunner } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { words } from '../world.ts'
+import { transactionOf, words } from '../world.ts'
 
 const settings = loadConfiguration({})
 const minute = 60_000
@@ -48,6 +48,7 @@ const runExportDuring = async (outageMs: number): Promise<{ status: string; trie
   }
   const ports = {
     database,
+    transaction: transactionOf(database),
     clock,
     ids,
     blobs,

@@ -14,7 +14,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { refusalOf, transactionOf, words } from '../world.ts'
 
 const hour = 3_600_000
 const purposes = {
@@ -51,7 +51,13 @@ describe('uploads', () => {
   })
   beforeEach(() => store.database.deleteFrom('unnamed_blobs').execute())
 
-  const portsOf = (changes: Partial<{ blobs: Blobs }> = {}) => ({ database: store.database, ids, blobs, ...changes })
+  const portsOf = (changes: Partial<{ blobs: Blobs }> = {}) => ({
+    database: store.database,
+    transaction: transactionOf(store.database),
+    ids,
+    blobs,
+    ...changes,
+  })
   const actNow = (): AuditContext => ({
     portal: 'CONSUMER',
     accountId: journal.account(),

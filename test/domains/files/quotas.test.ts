@@ -14,7 +14,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { refusalOf, transactionOf, words } from '../world.ts'
 
 const rule = { maxBytes: 1_000, types: ['text/plain'] }
 const purposes = { RECHARGE_PROOF: rule, DOCUMENT: rule, AVATAR: rule }
@@ -53,10 +53,26 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
     quotas = { account: { ...large }, workspace: { ...large } }
   })
 
-  const ports = () => ({ database, ids, blobs, purposes, quotas, orphanAfterMs: hours(1) })
+  const ports = () => ({
+    database,
+    transaction: transactionOf(database),
+    ids,
+    blobs,
+    purposes,
+    quotas,
+    orphanAfterMs: hours(1),
+  })
   const files = () => {
     const settings = { purposes, quotas, orphanAfterMs: hours(1), sweepEveryMs: 1_000 }
-    return createFiles({ database, ids, blobs, clock: bank.clock, words, settings })
+    return createFiles({
+      database,
+      transaction: transactionOf(database),
+      ids,
+      blobs,
+      clock: bank.clock,
+      words,
+      settings,
+    })
   }
   const actAs = (accountId: AccountId): AuditContext => ({
     portal: 'CONSUMER',

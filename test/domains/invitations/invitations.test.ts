@@ -13,7 +13,17 @@ import {
 } from '../../../src/kernel/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../../src/platform/mail/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, type World, words } from '../world.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  callerOf,
+  createWorld,
+  refusalOf,
+  stepUpMs,
+  transactionOf,
+  type World,
+  words,
+} from '../world.ts'
 
 let world: World
 let outbox: Outbox
@@ -43,7 +53,14 @@ beforeAll(async () => {
       return memberships.find(...call)
     },
   }
-  const ports = { database: world.database, ids: systemIds, members, words, stepUpMs }
+  const ports = {
+    database: world.database,
+    transaction: transactionOf(world.database),
+    ids: systemIds,
+    members,
+    words,
+    stepUpMs,
+  }
   const send: Outbox['send'] = async (mail) => {
     if (mailFails) throw new Error('mail server unavailable')
     await outbox.send(mail)

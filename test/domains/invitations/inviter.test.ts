@@ -4,7 +4,17 @@ import { createInvitations } from '../../../src/domains/invitations/index.ts'
 import { leaveWorkspace } from '../../../src/domains/members/contract.ts'
 import { type AccountId, bizId, type HandlerTable, type Permission } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, type World, words } from '../world.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  callerOf,
+  createWorld,
+  refusalOf,
+  stepUpMs,
+  transactionOf,
+  type World,
+  words,
+} from '../world.ts'
 
 let world: World
 let handlers: HandlerTable
@@ -23,6 +33,7 @@ beforeAll(async () => {
   const mailer = { send: async () => undefined }
   const ports = {
     database,
+    transaction: transactionOf(database),
     ids: systemIds,
     members: world.members.memberships,
     mailer,

@@ -18,7 +18,7 @@ import {
 import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -35,7 +35,14 @@ describe.each(stores)('the last owner on $name', (store) => {
   beforeAll(async () => {
     world = await createWorld(async () => store)
     const { database, clock } = world
-    const shared = { database, clock, words, ids: systemIds, members: world.members.memberships }
+    const shared = {
+      database,
+      transaction: transactionOf(database),
+      clock,
+      words,
+      ids: systemIds,
+      members: world.members.memberships,
+    }
     const mailer = { send: async () => undefined, close: async () => undefined }
     const operatorPorts = {
       signInUrl: () => '',

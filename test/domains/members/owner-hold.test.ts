@@ -21,6 +21,7 @@ import {
   createWorld,
   refusalOf,
   stepUpMs,
+  transactionOf,
   unlimitedPayouts,
   type World,
   words,
@@ -46,7 +47,14 @@ beforeAll(async () => {
   const { database, clock } = world
   bank = await createTestBank(database)
   const { memberships, notices } = world.members
-  const shared = { database, words, ids: systemIds, members: memberships, notices }
+  const shared = {
+    database,
+    transaction: transactionOf(database),
+    words,
+    ids: systemIds,
+    members: memberships,
+    notices,
+  }
   const mailer = { send: async () => undefined }
   handlers = new Map([
     ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,

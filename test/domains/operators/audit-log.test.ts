@@ -5,7 +5,7 @@ import { createAuditHandlers } from '../../../src/domains/operators/handlers.ts'
 import { updateProfile } from '../../../src/domains/profile/contract.ts'
 import { createProfile } from '../../../src/domains/profile/index.ts'
 import { insertAuditEntry, recordRefusal, sealAuditLog } from '../../../src/platform/audit/index.ts'
-import { callerOf, createWorld, type World, words } from '../world.ts'
+import { callerOf, createWorld, transactionOf, type World, words } from '../world.ts'
 
 let world: World
 beforeAll(async () => {
@@ -40,7 +40,7 @@ test('operators.verifyAuditLog 200: reports the first tampered entry and the int
 test('audit: an entry names the API key of the request, if there is one', async () => {
   const { database, clock } = world
   const session = callerOf(await world.account('member@example.test'))
-  const { handlers } = createProfile({ database, words, isCountry: () => true })
+  const { handlers } = createProfile({ database, transaction: transactionOf(database), words, isCountry: () => true })
   const body = { accountName: 'Another' }
   await world.call(handlers, updateProfile, { as: session, body })
   await world.call(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })

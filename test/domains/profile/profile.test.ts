@@ -3,7 +3,7 @@ import * as contract from '../../../src/domains/profile/contract.ts'
 import { createProfile } from '../../../src/domains/profile/index.ts'
 import { type AccountId, type HandlerTable, minutes } from '../../../src/kernel/index.ts'
 import { isCountry } from '../../../src/platform/countries.ts'
-import { createWorld, refusalOf, type World, words } from '../world.ts'
+import { createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
 
 let world: World
 let handlers: HandlerTable
@@ -11,7 +11,12 @@ let account: AccountId
 beforeAll(async () => {
   world = await createWorld()
   account = await world.account('Ada@Example.test')
-  handlers = createProfile({ database: world.database, words, isCountry }).handlers
+  handlers = createProfile({
+    database: world.database,
+    transaction: transactionOf(world.database),
+    words,
+    isCountry,
+  }).handlers
 })
 afterAll(() => world.close())
 

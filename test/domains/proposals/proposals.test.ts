@@ -7,7 +7,7 @@ import { type AccountId, hours, minutes, type Permission, toDate } from '../../.
 import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -26,6 +26,7 @@ describe.each(stores)('proposals on $name', (store) => {
     const ledger = new Ledger({ database, clock, ids: systemIds })
     proposals = createProposals({
       database,
+      transaction: transactionOf(database),
       clock,
       words,
       ids: systemIds,

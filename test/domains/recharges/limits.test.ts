@@ -9,7 +9,7 @@ import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { refusalOf, transactionOf, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -32,6 +32,7 @@ const openRecharges = async ({ database }: TestStore) => {
     },
     expiryMs: 600_000,
     database,
+    transaction: transactionOf(database),
     blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
     fileOf: async () => undefined,
     keepAsProof: async () => undefined,

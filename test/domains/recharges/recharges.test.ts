@@ -8,7 +8,7 @@ import { confirmation } from '../../harness/confirmation.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, words } from '../world.ts'
+import { refusalOf, transactionOf, words } from '../world.ts'
 
 const cancelReason = { cancelReason: 'changed my mind' }
 const reason = { reason: 'no such payment' }
@@ -39,6 +39,7 @@ describe('recharges', () => {
       settings: { lifeMs, referenceRequired, channels: [channel] },
       expiryMs: 1_000,
       database,
+      transaction: transactionOf(database),
       blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
       fileOf: async (_, file) => ({ ...pdfFile, sha256: file }),
       keepAsProof: async (_tx, _, file) => ({ ...pdfFile, sha256: file }),

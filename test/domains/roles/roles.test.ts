@@ -15,7 +15,7 @@ import {
   toIso,
 } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
 
 let world: World
 let handlers: HandlerTable
@@ -29,6 +29,7 @@ beforeAll(async () => {
   handlers = createRoles({
     notices: world.members.notices,
     database: world.database,
+    transaction: transactionOf(world.database),
     words,
     ids: systemIds,
     members: world.members.memberships,

@@ -16,7 +16,7 @@ import type { OrderType } from '../../../src/ledger/contract.ts'
 import * as ledgerContract from '../../../src/ledger/contract.ts'
 import { Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createWorld, refusalOf, unlimitedPayouts, type World, words } from '../world.ts'
+import { createWorld, refusalOf, transactionOf, unlimitedPayouts, type World, words } from '../world.ts'
 
 let world: World
 let ports: LedgerPorts
@@ -35,7 +35,13 @@ beforeAll(async () => {
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
     cleanedWorkspaces.push(workspaceId)
   }
-  sandbox = createSandbox({ database, ledger, members: world.members.memberships, cleaners: [clean] })
+  sandbox = createSandbox({
+    database,
+    transaction: transactionOf(database),
+    ledger,
+    members: world.members.memberships,
+    cleaners: [clean],
+  })
   transfers = createTransfers({
     ledger,
     words,
@@ -304,6 +310,7 @@ describe('sandbox', () => {
     await send(opened, '100.00')
     const failing = createSandbox({
       database: world.database,
+      transaction: transactionOf(world.database),
       ledger,
       members: world.members.memberships,
       cleaners: [

@@ -7,7 +7,7 @@ import { toIso, type WorkspaceId } from '../../../src/kernel/scalars.ts'
 import { systemIds } from '../../../src/platform/runtime/system.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { refusalOf, walletMembers, words } from '../world.ts'
+import { refusalOf, transactionOf, walletMembers, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -39,7 +39,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   test('wallets.list 200: a new workspace has a wallet per configured currency', async () => {
     const workspaceId = await journal.workspace()
     const { ledger, clock } = journal
-    const ports = { database, ledger, members, clock, ids: systemIds, words }
+    const ports = { database, transaction: transactionOf(database), ledger, members, clock, ids: systemIds, words }
     const wallets = createWallets({ ...ports, currencies: ['EUR', 'JPY', 'BHD'] })
     const at = clock.now()
     await database.transaction().execute((tx) => wallets.openWallets(tx, { workspaceId, at }))

@@ -12,7 +12,7 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, refusalOf, unlimitedPayouts, words } from '../world.ts'
+import { alwaysOpen, refusalOf, transactionOf, unlimitedPayouts, words } from '../world.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
@@ -24,7 +24,7 @@ const setUp = async ({ database }: TestStore) => {
   const channels = createWithdrawalChannels({
     assertSessionOpen: alwaysOpen,
     notices: { queue: async () => undefined },
-    ...{ database, ledger, clock, ids: systemIds, words },
+    ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, words },
     secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
     digest: createKeyedDigest({ current: key, previous: [] }),
     members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
@@ -38,6 +38,7 @@ const setUp = async ({ database }: TestStore) => {
     ...unlimitedPayouts,
     notices: { queue: async () => undefined },
     database,
+    transaction: transactionOf(database),
     ledger,
     words,
     payouts,

@@ -10,7 +10,16 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, callerOf, insertAccount, refusalOf, stepUpMs, unlimitedPayouts, words } from '../world.ts'
+import {
+  alwaysOpen,
+  callerOf,
+  insertAccount,
+  refusalOf,
+  stepUpMs,
+  transactionOf,
+  unlimitedPayouts,
+  words,
+} from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -25,7 +34,7 @@ const openWithdrawals = async ({ database }: TestStore, apiKeys: 'refuse' | 'all
   const channels = createWithdrawalChannels({
     assertSessionOpen: alwaysOpen,
     notices,
-    ...{ database, ledger, clock, ids: systemIds, words },
+    ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, words },
     secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
     digest: createKeyedDigest({ current: key, previous: [] }),
     members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
@@ -39,6 +48,7 @@ const openWithdrawals = async ({ database }: TestStore, apiKeys: 'refuse' | 'all
     outgoing: { above: { EUR: '50.00' }, apiKeys, stepUpMs },
     notices,
     database,
+    transaction: transactionOf(database),
     ledger,
     words,
     channelOf: channels.channelOf,

@@ -15,7 +15,7 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, refusalOf, unlimitedPayouts, words } from '../world.ts'
+import { alwaysOpen, refusalOf, transactionOf, unlimitedPayouts, words } from '../world.ts'
 import { dayMs, funds, lifeMs, type Order, WalletModel } from './money-model.ts'
 
 const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
@@ -28,7 +28,7 @@ const key = Buffer.alloc(32, 7)
 const channels = createWithdrawalChannels({
   assertSessionOpen: alwaysOpen,
   notices: { queue: async () => undefined },
-  ...{ database, ledger, clock, words, ids: systemIds },
+  ...{ database, transaction: transactionOf(database), ledger, clock, words, ids: systemIds },
   secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
   digest: createKeyedDigest({ current: key, previous: [] }),
   members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
@@ -42,7 +42,14 @@ const rechargeChannel = {
   ...{ ...terms, dailyMax: '250.00', fixedFee: '0.30', feeRate: '0.029' },
 }
 const rechargeDomain = createRecharges({
-  ...{ database, ledger, clock, words, settings: { lifeMs, referenceRequired: true, channels: [rechargeChannel] } },
+  ...{
+    database,
+    transaction: transactionOf(database),
+    ledger,
+    clock,
+    words,
+    settings: { lifeMs, referenceRequired: true, channels: [rechargeChannel] },
+  },
   expiryMs: 1_000,
   blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
   fileOf: async () => undefined,
@@ -52,6 +59,7 @@ const rechargeDomain = createRecharges({
 const withdrawalDomain = createWithdrawals({
   notices: { queue: async () => undefined },
   database,
+  transaction: transactionOf(database),
   ...{ ...unlimitedPayouts, ledger, words, channelOf: channels.channelOf },
   payouts: [{ ...terms, channelType: 'BANK', dailyMax: '150.00', fixedFee: '0.00' }],
 })

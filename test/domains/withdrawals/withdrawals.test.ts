@@ -11,7 +11,7 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, refusalOf, unlimitedPayouts, words } from '../world.ts'
+import { alwaysOpen, refusalOf, transactionOf, unlimitedPayouts, words } from '../world.ts'
 
 describe('withdrawals', () => {
   const openWithdrawals = async () => {
@@ -24,7 +24,7 @@ describe('withdrawals', () => {
     const channels = createWithdrawalChannels({
       assertSessionOpen: alwaysOpen,
       notices: { queue: async () => undefined },
-      ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
+      ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, secretBox, digest, words },
       members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
       maxPerWorkspace: 20,
       suspendYoungerThanMs: 259_200_000,
@@ -34,6 +34,7 @@ describe('withdrawals', () => {
     const { handlers } = createWithdrawals({
       notices: { queue: async () => undefined },
       database,
+      transaction: transactionOf(database),
       ...unlimitedPayouts,
       ledger,
       words,

@@ -29,7 +29,17 @@ import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, stepUpMs, type World, words } from '../world.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  callerOf,
+  createWorld,
+  refusalOf,
+  stepUpMs,
+  transactionOf,
+  type World,
+  words,
+} from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -54,10 +64,19 @@ describe.each(stores)('concurrency on $name', (store) => {
     const mailer = { send: async () => undefined, close: async () => undefined }
     handlers = new Map([
       ...world.handlers,
-      ...createRoles({ database, words, ids: systemIds, members, notices, ...roles }).handlers,
+      ...createRoles({
+        database,
+        transaction: transactionOf(database),
+        words,
+        ids: systemIds,
+        members,
+        notices,
+        ...roles,
+      }).handlers,
       ...createInvitations({
         assertSessionOpen: alwaysOpen,
         database,
+        transaction: transactionOf(database),
         ids: systemIds,
         members,
         notices,
@@ -68,10 +87,11 @@ describe.each(stores)('concurrency on $name', (store) => {
         words,
         settings: accessSettings.invitations,
       }).handlers,
-      ...createSandbox({ database, ledger, members, cleaners: [] }).handlers,
+      ...createSandbox({ database, transaction: transactionOf(database), ledger, members, cleaners: [] }).handlers,
       ...createOperators({
         suspendCredentials: async () => ({}),
         database,
+        transaction: transactionOf(database),
         ids: systemIds,
         mailer,
         words,

@@ -29,6 +29,7 @@ import {
   createWorld,
   refusalOf,
   stepUpMs,
+  transactionOf,
   type World,
   words,
 } from '../world.ts'
@@ -140,7 +141,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       assertSessionOpen: alwaysOpen,
       stepUpMs: 300_000,
       notices,
-      ...{ database, words, ids, clock, ...secrets, settings },
+      ...{ database, transaction: transactionOf(database), words, ids, clock, ...secrets, settings },
       members: {
         enter: world.members.enter,
         lock: (tx, id) => members.lock(tx, id),
@@ -168,13 +169,23 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     handlers = new Map([
       ...world.handlers,
       ...keys.handlers,
-      ...createRoles({ database, words, ids, members, notices, ...roles }).handlers,
-      ...createInvitations({ assertSessionOpen: alwaysOpen, database, ids, members, notices, words, ...invitations })
+      ...createRoles({ database, transaction: transactionOf(database), words, ids, members, notices, ...roles })
         .handlers,
-      ...createProfile({ database, words, isCountry: () => true }).handlers,
+      ...createInvitations({
+        assertSessionOpen: alwaysOpen,
+        database,
+        transaction: transactionOf(database),
+        ids,
+        members,
+        notices,
+        words,
+        ...invitations,
+      }).handlers,
+      ...createProfile({ database, transaction: transactionOf(database), words, isCountry: () => true }).handlers,
       ...createOperators({
         suspendCredentials: async () => ({}),
         database,
+        transaction: transactionOf(database),
         ids,
         mailer,
         words,
