@@ -1,5 +1,7 @@
+import { stderr } from 'node:process'
+import { inspect } from 'node:util'
 import type { Domain } from '../api/domain.ts'
-import { type AnyHandler, createHandlerTable, isRecord, keepCallSite } from '../kernel/index.ts'
+import { type AnyHandler, createHandlerTable, isRecord, keepCallSite, Refusal } from '../kernel/index.ts'
 
 export class WatchedHandlers {
   readonly #changes = new Map<string, (handler: () => Promise<unknown>) => Promise<unknown>>()
@@ -37,9 +39,14 @@ export class WatchedHandlers {
   #watchHandler(id: string, handler: AnyHandler): AnyHandler {
     return async (request) => {
       const run = async () => {
-        const reply = await handler(request)
-        this.#replies.set(id, reply)
-        return reply
+        try {
+          const reply = await handler(request)
+          this.#replies.set(id, reply)
+          return reply
+        } catch (error) {
+          if (!(error instanceof Refusal)) stderr.write(`the handler of ${id} failed: ${inspect(error)}\n`)
+          throw error
+        }
       }
       const change = this.#changes.get(id)
       return change ? change(run) : run()

@@ -54,6 +54,7 @@ const pollMs = 20
 
 /**
  * Starts a gateway in this process, on a temporary embedded store and free ports. Rate limits are multiplied by 1,000.
+ * The log shows errors only, such as the one behind a 500. Change that by `settings: { log: { level: 'silent' } }`.
  */
 export const startPortico = async <const Added extends readonly object[] = []>({
   domains = bankingDomains,
@@ -63,7 +64,8 @@ export const startPortico = async <const Added extends readonly object[] = []>({
   const folder = await mkdtemp(join(tmpdir(), 'portico-testing-'))
   const file = join(folder, 'portico.yaml')
   // JSON is valid YAML.
-  await writeFile(file, JSON.stringify({ shutdown: { delayMs: 0 }, ...settings }))
+  const defaults = { shutdown: { delayMs: 0 }, log: { level: 'error', format: 'pretty' } }
+  await writeFile(file, JSON.stringify({ ...defaults, ...settings }))
   const configuration = loadConfiguration({
     PORTICO_CONFIG: file,
     PORTICO_DATA_DIR: join(folder, 'data'),
@@ -71,12 +73,12 @@ export const startPortico = async <const Added extends readonly object[] = []>({
     PORT: '0',
     OPS_PORT: '0',
   })
-  const running = await startServer(domains, configuration, 'gateway', createLogger('silent')).catch(
-    async (error: unknown) => {
-      await rm(folder, { recursive: true, force: true })
-      throw error
-    },
-  )
+  const { level, format } = configuration.log
+  const logger = createLogger(level, undefined, format)
+  const running = await startServer(domains, configuration, 'gateway', logger).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  })
   const url = `http://127.0.0.1:${running.port}`
   const operationsUrl = `http://127.0.0.1:${running.operationsPort}`
 

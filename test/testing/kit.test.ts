@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type Domain, domain } from '../../src/api/domain.ts'
 import { id } from '../../src/contract/fields.ts'
@@ -213,10 +213,21 @@ describe('promises', () => {
     notes('mistyped', { toView: (note) => ({ ...note, text: 1 }) }),
     notes('lenient', { createBody: z.looseObject({ text: z.coerce.string() }) }),
     notes('loose', { reply: z.looseObject({ bizId: z.string(), text: z.string() }) }),
+    notes('crashing', {
+      toView: () => {
+        throw new TypeError('no such method')
+      },
+    }),
   ]
   let failures: Failure[] = []
+  let printed = ''
   beforeAll(async () => {
+    const written = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      printed += String(text)
+      return true
+    })
     failures = await failuresOf(domains, { samples: Object.assign({}, ...domains.map(samplesOf)) })
+    written.mockRestore()
   })
   const namesOf = (name: string): string[] =>
     failures.map((failure) => failure.name).filter((each) => each.startsWith(`${name}.`))
@@ -269,6 +280,12 @@ describe('promises', () => {
     expect(namesOf('repeated')).toContain(
       'repeated.create on consumer: takes effect once per X-Request-Id; another input is 422 REQUEST.ID_REUSED',
     )
+  })
+
+  test('print the error of a handler that fails, because the response is only a 500', () => {
+    expect(namesOf('crashing')).not.toEqual([])
+    expect(printed).toMatch(/the handler of crashing\.read failed: TypeError: no such method\n {4}at .*kit\.test\.ts/)
+    expect(printed).not.toContain('careful')
   })
 
   test('name the operation for which valid input is missing', async () => {
