@@ -4,7 +4,6 @@ import { chain } from '../load/people.ts'
 import type { Rig } from '../rig/workspace.ts'
 import {
   forEachOnLines,
-  kilobytesEach,
   type Memory,
   measureMemory,
   megabytes,
@@ -31,8 +30,6 @@ const readWallets = async (line: Line, { workspace, headers }: SignedIn): Promis
 }
 
 interface Measured {
-  size: number
-  idle: Memory
   full: Memory
   cpuSeconds: number
 }
@@ -44,7 +41,6 @@ const measureSize = async (rig: Rig, store: AccountStore, size: number): Promise
   const [first] = await store.signIn(1)
   if (!first) throw new Error('no account')
   await warmUp(gateway.url, (line) => readWallets(line, first))
-  const idle = await measureMemory(gateway)
   let cpuSeconds = 0
   for (let done = 0; done < size; done += batch) {
     const people = await store.signIn(Math.min(batch, size - done))
@@ -56,7 +52,7 @@ const measureSize = async (rig: Rig, store: AccountStore, size: number): Promise
   await gateway.stop()
   // The next gateway needs the singleton lock.
   await pause(500)
-  return { size, idle, full, cpuSeconds }
+  return { full, cpuSeconds }
 }
 
 /** Measures one gateway per size, on one store with all accounts. */
@@ -65,19 +61,13 @@ export const measureAccounts = async (rig: Rig): Promise<Curve> => {
   await store.grow(stored)
   const rows = []
   for (const size of sizes) {
-    const { idle, full, cpuSeconds } = await measureSize(rig, store, size)
-    const values = [
-      megabytes(full.resident),
-      megabytes(full.live),
-      kilobytesEach(full.live - idle.live, size),
-      (cpuSeconds / size) * 1_000_000,
-    ]
-    rows.push({ size, values })
+    const { full, cpuSeconds } = await measureSize(rig, store, size)
+    rows.push({ size, values: [megabytes(full.resident), megabytes(full.live), (cpuSeconds / size) * 1_000_000] })
   }
   return {
     title: 'Memory of a gateway with signed-in accounts',
     size: 'accounts',
-    columns: ['MB resident', 'MB live', 'KB live per account', 'CPU µs per request'],
+    columns: ['MB resident', 'MB live', 'CPU µs per request'],
     rows,
   }
 }

@@ -32,7 +32,6 @@ export const measureConnections = async (rig: Rig): Promise<Curve> => {
     const { status, body } = await line.sendRequest({ method: 'GET', path: anonymousPath, headers })
     if (status !== 200) throw new Error(`${status} ${body}`)
   })
-  const idle = await measureMemory(gateway)
   const sockets: OpenSocket[] = []
   const rows = []
   for (const size of sizes) {
@@ -41,15 +40,15 @@ export const measureConnections = async (rig: Rig): Promise<Curve> => {
     const memory = await measureMemory(gateway)
     const cpu = await measureCpu(gateway)
     assertOpen(sockets)
-    // Resident memory varies by a megabyte, which is more than small sizes need. Live memory excludes Node's parsers.
-    const values = [megabytes(memory.residentAfter), kilobytesEach(memory.live - idle.live, size), cpu]
+    // Live memory excludes Node's parsers.
+    const values = [megabytes(memory.residentAfter), megabytes(memory.live), cpu]
     rows.push({ size, values })
   }
   for (const socket of sockets) socket.close()
   return {
     title: 'Memory of a gateway with idle keep-alive connections',
     size: 'connections',
-    columns: ['MB resident', 'KB live per connection', 'CPU % of one core'],
+    columns: ['MB resident', 'MB live', 'CPU %'],
     rows,
   }
 }
@@ -146,9 +145,9 @@ export const measureStreams = async (rig: Rig): Promise<Curve> => {
     columns: [
       'MB resident',
       'KB live per stream',
-      'CPU % of one core, one account',
-      'CPU % of one core, an account per stream',
-      '% kept, an account per stream',
+      'CPU %, one account',
+      'CPU %, each its account',
+      '% kept, each its account',
     ],
     rows,
   }

@@ -13,7 +13,7 @@ export interface Curve {
 
 const relative = ({ rows }: Curve, column: number): (readonly [number, number])[] => {
   const small = rows[0]?.values[column] ?? Number.NaN
-  return rows.map(({ size, values }) => [size, (values[column] ?? Number.NaN) / small])
+  return rows.map(({ values }, place) => [place, (values[column] ?? Number.NaN) / small])
 }
 
 export const curveTable = (curve: Curve): string => {
@@ -29,10 +29,13 @@ export const curveTable = (curve: Curve): string => {
   return [heads, heads.map(() => '---:'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** Draws each column as a multiple of its small case. */
+/** The chart has four colors. */
+const maxSeries = 4
+
+/** Draws the first columns as multiples of the small case. The sizes have equal distances. */
 export const drawCurve = (curve: Curve, file: string): void => {
   const { title, size, columns, rows } = curve
-  const series = columns.map((name, column) => ({ name, points: relative(curve, column) }))
-  const ticks = rows.map((row) => [row.size, row.size.toLocaleString('en')] as const)
+  const series = columns.slice(0, maxSeries).map((name, column) => ({ name, points: relative(curve, column) }))
+  const ticks = rows.map((row, place) => [place, row.size.toLocaleString('en')] as const)
   writeFileSync(file, framed(lineChart({ title, unit: '×', xLabel: size, series, ticks })))
 }
