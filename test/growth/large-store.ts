@@ -43,7 +43,7 @@ export const createdAt = (account: number): Instant => addMs(start, account * 10
 const at = (seconds: string): RawBuilder<unknown> =>
   sql.raw(`(to_timestamp(${start / 1_000}) + (n * 10 + ${seconds}) * interval '1 second')`)
 /** Changes have another order than creations. */
-const changed = sql.raw(`(to_timestamp(${start / 1_000}) + (n * 10 + n * 7919 % 100003) * interval '1 second')`)
+const changed = sql.raw(`(to_timestamp(${start / 1_000}) + (n * 10 + n::bigint * 7919 % 100003) * interval '1 second')`)
 const numbers = ({ first, last }: Part) => sql`generate_series(${first}::int, ${last}::int) AS n`
 
 const insertParties = async (tx: Tx, part: Part): Promise<void> => {
@@ -95,7 +95,7 @@ const insertOrders = async (tx: Tx, rows: RawBuilder<unknown>): Promise<void> =>
       source_wallet_biz_id, target_wallet_biz_id, data, history, workspace_kind, created_at, updated_at)
     SELECT workspace, id, nullif(counterparty, workspace), type, id::text, status, source, target,
       '{"amount": "100", "currency": "USD", "feeAmount": "0", "expiresAt": "2100-01-01T00:00:00.000Z"}', ${history}, kind,
-      at, at + n * 7919 % 100003 * interval '1 second'
+      at, at + n::bigint * 7919 % 100003 * interval '1 second'
       FROM (${rows}) AS made (n, workspace, id, counterparty, type, status, source, target, kind, at)`.execute(tx)
 }
 
