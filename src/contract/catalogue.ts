@@ -60,9 +60,9 @@ const servedByGateway = new Set(['secureChannel', 'auth', 'registration', 'passw
 const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 
 const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
-const rateGroupsOf = (contract: object): RateGroups =>
+export const rateGroupsOf = (contract: object): RateGroups =>
   'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}
-const tableOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
+export const codesOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
 /** Compares complete paths, because a path may begin with the prefix of another chain. */
 const routesOf = ({ method, path, chains: ids }: Operation): string[] =>
@@ -204,7 +204,7 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
   const statuses = joinDeclarations(
     'refusal code',
     Object.entries(owners).flatMap(([owner, contract]) =>
-      Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status, `codes.${code}`] as const),
+      Object.entries(codesOf(contract)).map(([code, { status }]) => [owner, code, status, `codes.${code}`] as const),
     ),
     report,
   )

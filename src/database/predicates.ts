@@ -24,8 +24,8 @@ export const differsByAtLeast = (
 const patternOf = (part: string): string => `%${part.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * Whether the column contains the text, in any case. PostgreSQL converts the case of both texts, because JavaScript converts some letters differently, such as İ, and Σ at
- * the end of a word.
+ * Whether the column contains the text, in any case. PostgreSQL converts the case of both texts, because JavaScript
+ * converts some letters differently, such as İ, and Σ at the end of a word.
  */
 export const containsText = (column: string, text: string): RawBuilder<boolean> =>
   sql<boolean>`lower(upper(${sql.ref(column)})) LIKE lower(upper(${patternOf(text)}::text))`

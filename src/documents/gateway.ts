@@ -1,16 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type LoadedDomain, toContract } from '../api/domain.ts'
+import { codesOf, rateGroupsOf } from '../contract/catalogue.ts'
 import { identityContracts } from '../contract/index.ts'
 import { collectPermissions, type PermissionRow } from '../contract/permissions.ts'
-import {
-  type CodeTable,
-  isRecord,
-  type Operation,
-  operationsIn,
-  pipelineCodes,
-  type RateGroups,
-  type RateRules,
-} from '../kernel/index.ts'
+import { type Operation, operationsIn, pipelineCodes, type RateRules } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
 import { type OperationMarks, operationMarks, type RootMarks } from './marks.ts'
 
@@ -47,11 +40,6 @@ const collect = <Value>(
     ),
   )
 
-const member = (contract: object, name: string): object => {
-  const value: unknown = Reflect.get(contract, name)
-  return isRecord(value) ? value : {}
-}
-
 const ignore = (): void => undefined
 
 const permissionsIn = (owners: readonly Owner[], scope: 'workspace' | 'operator'): Declarations<PermissionRow> =>
@@ -78,9 +66,9 @@ export const declarationsOf = (
     operations: collect(owners, (contract) =>
       operationsIn(contract).map(([name, operation]) => [operation.id, { name, operation }]),
     ),
-    codes: collect(owners, (contract) => Object.entries(member(contract, 'codes') as CodeTable)),
+    codes: collect(owners, (contract) => Object.entries(codesOf(contract))),
     permissions: { workspace: permissionsIn(owners, 'workspace'), operator: permissionsIn(owners, 'operator') },
-    rateGroups: collect(owners, (contract) => Object.entries(member(contract, 'rateGroups') as RateGroups)),
+    rateGroups: collect(owners, (contract) => Object.entries(rateGroupsOf(contract))),
   }
 }
 

@@ -267,7 +267,10 @@ const operationErrors = (key: string, operation: Operation): string[] => [
 ]
 
 export interface CheckedDomain {
-  /** With neutral values instead of invalid ones. Undefined if the module does not export an object. The name can be empty. */
+  /**
+   * With neutral values instead of invalid ones. Undefined if the module does not export an object. The name can be
+   * empty.
+   */
   domain?: Domain
   errors: readonly string[]
 }

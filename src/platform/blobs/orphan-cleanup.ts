@@ -8,8 +8,9 @@ const batchSize = 200
 const maxConsecutiveFailures = 10
 
 /**
- * Deletes the due blobs of an area that no row has claimed. If deletions fail, rejects at the end, and tries the failed ones last next time. Does not list the store's keys,
- * because there may be millions, including those of other deployments.
+ * Deletes the due blobs of an area that no row has claimed. If deletions fail, rejects at the end, and tries the failed
+ * ones last next time. Does not list the store's keys, because there may be millions, including those of other
+ * deployments.
  */
 export const deleteOrphanBlobs = async (
   { database, blobs }: { database: Database; blobs: Blobs },

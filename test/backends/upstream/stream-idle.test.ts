@@ -5,26 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../../src/backends/upstream/upstream.ts'
 import { isCode } from '../../../src/contract/index.ts'
-import { own } from '../../../src/contract/policies.ts'
 import { downloadFile } from '../../../src/domains/files/contract.ts'
-import { type Operation, operation, StreamReply } from '../../../src/kernel/index.ts'
+import { type Operation, StreamReply } from '../../../src/kernel/index.ts'
 import { arrivedCall } from '../../harness/call.ts'
+import { readReport } from '../../harness/raw-operation.ts'
 import { type RawUpstream, startRawUpstream } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
 const idleTimeoutMs = 300
-
-const readReport = operation({
-  id: 'feed.report',
-  method: 'GET',
-  path: '/feed/report',
-  chains: ['consumer'],
-  summary: 'Read a report',
-  policy: { ...own, channel: 'none' },
-  body: 'none',
-  reply: 'raw',
-  refuses: [],
-})
 
 let upstream: Upstream
 let service: RawUpstream

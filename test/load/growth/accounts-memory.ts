@@ -1,42 +1,19 @@
-import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Variables } from '../../../src/config/env.ts'
-import { freePort } from '../../harness/postgres.ts'
 import { type Line, openLine } from '../load/line.ts'
-import type { Gateway } from '../rig/gateway.ts'
-import { start } from '../rig/processes.ts'
+import { type Gateway, startGateway } from '../rig/gateway.ts'
 import type { Rig } from '../rig/workspace.ts'
 
 const collector = import.meta.resolve('./accounts-collector.ts')
 
-/** Like `startGateway`, but SIGUSR2 collects garbage. */
-export const startMeasuredGateway = async (
+/** SIGUSR2 collects garbage. */
+export const startMeasuredGateway = (
   rig: Rig,
   name: string,
   variables: Variables,
   configuration: object = {},
-): Promise<Gateway> => {
-  const [port, operationsPort] = [await freePort(), await freePort()]
-  const file = rig.file(`${name}.yaml`)
-  writeFileSync(file, JSON.stringify(configuration))
-  const started = await start({
-    name,
-    place: 'measured',
-    command: process.execPath,
-    args: ['--expose-gc', '--import', collector, 'bin/portico.js', 'serve'],
-    port,
-    log: rig.file(`${name}.log`),
-    env: {
-      OPS_PORT: String(operationsPort),
-      PORTICO_CONFIG: file,
-      PORTICO_DATA_DIR: rig.file(name),
-      PORTICO_RATE_LIMIT_SCALE: '1000000',
-      LOG_LEVEL: 'info',
-      ...variables,
-    },
-  })
-  return rig.stopAtEnd({ ...started, operationsUrl: `http://127.0.0.1:${operationsPort}`, profiling: null })
-}
+): Promise<Gateway> =>
+  startGateway(rig, { name, variables, configuration, nodeOptions: ['--expose-gc', '--import', collector] })
 
 export interface Memory {
   /** Resident bytes before the collection, as an operator sees them. */

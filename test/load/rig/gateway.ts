@@ -24,6 +24,8 @@ export interface GatewayOptions {
   /** Overrides the benchmark's configuration file. */
   configuration?: object
   profile?: boolean
+  /** Options of Node.js for the built program. */
+  nodeOptions?: readonly string[]
   /** Runs the sources, without this check (without.ts). Null keeps all checks. */
   without?: CheckName | null
 }
@@ -32,14 +34,22 @@ const profiler = import.meta.resolve('./profiler.ts')
 const withoutCheck = import.meta.resolve('./without.ts')
 
 /** The profile of the TypeScript sources shows their file names. */
-const commandLine = (preloads: readonly string[]): string[] =>
+const commandLine = (preloads: readonly string[], nodeOptions: readonly string[]): string[] =>
   preloads.length > 0
     ? [...preloads.flatMap((file) => ['--import', file]), 'src/cli.ts', 'serve']
-    : ['bin/portico.js', 'serve']
+    : [...nodeOptions, 'bin/portico.js', 'serve']
 
 /** Starts a gateway with all features and a log file. Only PORTICO_RATE_LIMIT_SCALE differs from production. */
 export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<LoggedGateway> => {
-  const { name = 'portico', place = 'measured', variables = {}, configuration = {}, profile = false, without } = options
+  const {
+    name = 'portico',
+    place = 'measured',
+    variables = {},
+    configuration = {},
+    profile = false,
+    nodeOptions = [],
+    without,
+  } = options
   const [port, operationsPort] = [await freePort(), await freePort()]
   const file = rig.file(`${name}-${port}.yaml`)
   writeFileSync(file, JSON.stringify(configuration))
@@ -50,7 +60,7 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    args: commandLine(preloads),
+    args: commandLine(preloads, nodeOptions),
     port,
     log,
     env: {

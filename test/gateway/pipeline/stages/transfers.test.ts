@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest'
-import { own } from '../../../../src/contract/policies.ts'
 import { downloadFile, readFile, uploadFile } from '../../../../src/domains/files/contract.ts'
 import type { Call } from '../../../../src/gateway/pipeline/call.ts'
 import { transferLimitStage } from '../../../../src/gateway/pipeline/stages/index.ts'
-import { type AccountId, type Operation, operation, Refusal } from '../../../../src/kernel/index.ts'
+import { type AccountId, type Operation, Refusal } from '../../../../src/kernel/index.ts'
 import { systemIds } from '../../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../../harness/call.ts'
+import { readReport } from '../../../harness/raw-operation.ts'
 
 const callOf = (operation: Operation, accountId: AccountId | null, apiKeyId: string | null = null): Call => {
   const call = arrivedCall(operation)
@@ -38,17 +38,6 @@ const startStage = () => {
   return { run, codeOf, refused }
 }
 
-const readReport = operation({
-  id: 'feed.report',
-  method: 'GET',
-  path: '/feed/report',
-  chains: ['consumer'],
-  summary: 'Read a report',
-  policy: { ...own, channel: 'none' },
-  body: 'none',
-  reply: 'raw',
-  refuses: [],
-})
 /** The operation of a prefix has the same body and reply. */
 const importFeed: Operation = { ...readReport, id: 'feed.import', method: 'POST', body: 'raw' }
 const watchFeed: Operation = { ...readReport, id: 'feed.watch', reply: 'events' }
