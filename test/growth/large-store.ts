@@ -226,15 +226,19 @@ const insertRecords = async (tx: Tx, part: Part): Promise<void> => {
 
 /** Adds a part. The first part must start at 0. Needs a superuser, because triggers would take an hour. */
 export const growStore = async (database: Database, part: Part): Promise<void> => {
-  await database.transaction().execute(async (tx) => {
-    await sql`SET LOCAL session_replication_role = replica`.execute(tx)
-    // VACUUM marks blocks as visible to all only once their commit has been flushed.
-    await sql`SET LOCAL synchronous_commit = on`.execute(tx)
-    await insertParties(tx, part)
-    await insertAllOrders(tx, part)
-    await insertLedger(tx, part)
-    await insertRecords(tx, part)
+  await database.connection().execute(async (connection) => {
+    // VACUUM marks a block as visible to all only once the commit of its rows has been flushed. PostgreSQL stores one
+    // position of the log for 32 transactions, so an unflushed commit of the ANALYZE of an earlier table counts, too.
+    await sql`SET synchronous_commit = on`.execute(connection)
+    await connection.transaction().execute(async (tx) => {
+      await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+      await insertParties(tx, part)
+      await insertAllOrders(tx, part)
+      await insertLedger(tx, part)
+      await insertRecords(tx, part)
+    })
+    // As autovacuum does.
+    await sql`VACUUM ANALYZE`.execute(connection)
+    await sql`RESET synchronous_commit`.execute(connection)
   })
-  // As autovacuum does.
-  await sql`VACUUM ANALYZE`.execute(database)
 }

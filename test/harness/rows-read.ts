@@ -16,11 +16,12 @@ const countIn = (plan: Plan, rows: Map<string, number>): void => {
   for (const part of plan.Plans ?? []) countIn(part, rows)
 }
 
-/** Uses EXPLAIN ANALYZE on read-only statements. Counts per table. */
-export const rowsRead = async (
+/** Runs the work, and then EXPLAIN with the options for each of its statements, which must be read-only. */
+const explain = async <Line>(
   database: Database,
   work: (watched: Database) => Promise<unknown>,
-): Promise<(table: string) => number> => {
+  options: string,
+): Promise<Line[]> => {
   const requested: { node: RootOperationNode; queryId: QueryId }[] = []
   const watched = database.withPlugin({
     transformQuery: ({ node, queryId }) => {
@@ -30,12 +31,29 @@ export const rowsRead = async (
     transformResult: async ({ result }) => result,
   })
   await work(watched)
-  const rows = new Map<string, number>()
+  const lines: Line[] = []
   for (const { node, queryId } of requested) {
     const { sql, parameters } = database.getExecutor().compileQuery(node, queryId)
-    const explained = CompiledQuery.raw(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`, [...parameters])
-    const { rows: plans } = await database.executeQuery<{ 'QUERY PLAN': { Plan: Plan }[] }>(explained)
-    for (const { Plan: plan } of plans[0]?.['QUERY PLAN'] ?? []) countIn(plan, rows)
+    // A list estimates its total with EXPLAIN.
+    if (sql.startsWith('explain')) continue
+    const explained = CompiledQuery.raw(`EXPLAIN (${options}) ${sql}`, [...parameters])
+    const { rows } = await database.executeQuery<{ 'QUERY PLAN': Line }>(explained)
+    lines.push(...rows.map((row) => row['QUERY PLAN']))
   }
+  return lines
+}
+
+/** Counts per table. */
+export const rowsRead = async (
+  database: Database,
+  work: (watched: Database) => Promise<unknown>,
+): Promise<(table: string) => number> => {
+  const rows = new Map<string, number>()
+  for (const plans of await explain<{ Plan: Plan }[]>(database, work, 'ANALYZE, TIMING OFF, FORMAT JSON'))
+    for (const { Plan: plan } of plans) countIn(plan, rows)
   return (table) => rows.get(table) ?? 0
 }
+
+/** Returns the plans as text, with the blocks that they read. */
+export const plansOf = async (database: Database, work: (watched: Database) => Promise<unknown>): Promise<string> =>
+  (await explain<string>(database, work, 'ANALYZE, BUFFERS')).join('\n')
