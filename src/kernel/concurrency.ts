@@ -1,6 +1,7 @@
 import { Refusal } from './refusal.ts'
 
-export type RunLimited = <T>(task: () => Promise<T>) => Promise<T>
+/** If `signal` aborts while the task waits, the task leaves the queue and the promise rejects with the signal's reason. */
+export type RunLimited = <T>(task: () => Promise<T>, signal?: AbortSignal) => Promise<T>
 
 export interface ConcurrencyLimiter {
   /** Throws SYSTEM.UNAVAILABLE if the queue is full. */
@@ -18,7 +19,7 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
   let running = 0
   const queue: (() => void)[] = []
 
-  const acquire = async (): Promise<void> => {
+  const acquire = async (signal?: AbortSignal): Promise<void> => {
     if (running < concurrency) {
       running++
       return
@@ -26,7 +27,19 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
     if (queue.length >= waiting) {
       throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the concurrency limiter’s queue is full', retryAfter: 1 })
     }
-    await new Promise<void>((resolve) => queue.push(resolve))
+    signal?.throwIfAborted()
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        queue.splice(queue.indexOf(enter), 1)
+        reject(signal?.reason)
+      }
+      const enter = (): void => {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      }
+      queue.push(enter)
+      signal?.addEventListener('abort', leave, { once: true })
+    })
   }
 
   /** Passes the slot on, so that a new task cannot overtake the queue. */
@@ -38,8 +51,8 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
 
   return {
     waiting: () => queue.length,
-    runLimited: async (task) => {
-      await acquire()
+    runLimited: async (task, signal) => {
+      await acquire(signal)
       try {
         return await task()
       } finally {

@@ -17,6 +17,7 @@ export const arrivedCall = (operation: Operation, logged: Partial<IncomingReques
     query: '',
     headers: headersOf({}),
     peer: '127.0.0.1',
+    client: { isGone: false, signal: new AbortController().signal },
     body: Readable.from([]),
     receivedAt: toInstant(0),
     requestId: 'one',

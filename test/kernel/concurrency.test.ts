@@ -44,3 +44,21 @@ test('ConcurrencyLimiter: runs up to the limit, queues in order, refuses when fu
   await Promise.all(more)
   expect(queue.waiting()).toBe(0)
 })
+
+test('ConcurrencyLimiter: a task whose signal aborts leaves the queue; one that runs is not affected', async () => {
+  const { begun, work, end } = controlled()
+  const queue = createConcurrencyLimiter({ concurrency: 1, waiting: 1 })
+  const leaving = new AbortController()
+  const first = queue.runLimited(work('a'), leaving.signal)
+  const second = queue.runLimited(work('b'), leaving.signal)
+  leaving.abort(new Error('left'))
+  await expect(second).rejects.toThrow('left')
+  await expect(queue.runLimited(work('c'), leaving.signal)).rejects.toThrow('left')
+  expect(queue.waiting()).toBe(0)
+  const third = queue.runLimited(work('d'))
+  end('a')
+  await first
+  await expect.poll(() => begun).toEqual(['a', 'd'])
+  end('d')
+  await third
+})

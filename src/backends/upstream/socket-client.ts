@@ -125,14 +125,14 @@ export function createSocketClient(
     const onTimeout = () => stop(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'deadline of a handshake' }))
     const onAbort = () => stop(new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' }))
     const timer = setTimeout(onTimeout, timeoutMs)
-    handshake.signal.addEventListener('abort', onAbort)
-    if (handshake.signal.aborted) onAbort()
+    call.client.signal.addEventListener('abort', onAbort)
+    if (call.client.signal.aborted) onAbort()
     try {
       proxy.upgrade(request, socket, Buffer.alloc(0))
       return await opening.settle.promise
     } finally {
       clearTimeout(timer)
-      handshake.signal.removeEventListener('abort', onAbort)
+      call.client.signal.removeEventListener('abort', onAbort)
     }
   }
 

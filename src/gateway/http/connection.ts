@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Client, clientDisconnected } from '../pipeline/call.ts'
 
 /** Pipelined requests per connection that wait for an earlier response. */
 const maxPipelined = 16
@@ -40,14 +41,51 @@ const closeInTwoSteps = (request: IncomingMessage): void => {
   }
 }
 
-/** Does not consume bytes of the socket. */
-export const watchDisconnect = (socket: Socket): AbortSignal => {
+/** Creates the signal only for requests that need it. */
+export class ClientConnection implements Client {
+  readonly #socket: Socket
+  #disconnected: AbortController | undefined
+  #abort: (() => void) | undefined
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  get isGone(): boolean {
+    return this.#socket.destroyed
+  }
+
+  get signal(): AbortSignal {
+    if (this.#disconnected) return this.#disconnected.signal
+    const disconnected = new AbortController()
+    this.#disconnected = disconnected
+    this.#abort = () => disconnected.abort(clientDisconnected())
+    if (this.isGone) this.#abort()
+    // Each pipelined request adds a listener.
+    else this.#socket.setMaxListeners(0).once('close', this.#abort)
+    return disconnected.signal
+  }
+
+  /** A connection outlives its requests. */
+  release(): void {
+    if (this.#abort) this.#socket.off('close', this.#abort)
+  }
+}
+
+/** Watches a socket without an HTTP parser. Does not consume its bytes. */
+export const watchDisconnect = (socket: Socket): Client => {
   const disconnected = new AbortController()
-  const abort = (): void => disconnected.abort()
+  const { signal } = disconnected
+  const abort = (): void => disconnected.abort(clientDisconnected())
   // A read of no bytes makes an idle socket notice its end.
   const probe = (): void => void socket.read(0)
   socket.on('readable', probe).once('end', abort).once('close', abort)
-  return disconnected.signal
+  return {
+    signal,
+    get isGone() {
+      return signal.aborted
+    },
+  }
 }
 
 /** Closes our side now, and the other side when the client closes it, or after maxLingerMs. */

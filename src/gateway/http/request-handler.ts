@@ -2,17 +2,33 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
 import { headers as knownHeaders } from '../../contract/headers.ts'
-import { type Clock, chains, findChain, type Ids, parseLocale, Refusal, SocketReply } from '../../kernel/index.ts'
+import {
+  type Clock,
+  chains,
+  findChain,
+  type Ids,
+  parseLocale,
+  type Refusal,
+  SocketReply,
+  StreamReply,
+} from '../../kernel/index.ts'
 import { type IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
 import type { FinishedRequest, UnmatchedFacts } from '../observability/request-log.ts'
-import { Call, runStages, type Stage } from '../pipeline/call.ts'
+import { Call, type Client, clientDisconnected, runStages, type Stage } from '../pipeline/call.ts'
 import { Headers, type ReceivedHeaders } from '../pipeline/headers.ts'
 import type { Router } from '../pipeline/router.ts'
 import type { LimitUnmatched, UnmatchedRequest } from '../pipeline/stages/limits.ts'
 import { localeHeaderOf, readUserAgent } from '../pipeline/stages/request-headers.ts'
 import { type Handshake, isHandshake, readHandshake } from '../sockets/handshake.ts'
-import { closeAfterResponse, closeGently, closeIfBodyUnread, hasUnreadBody, watchDisconnect } from './connection.ts'
+import {
+  ClientConnection,
+  closeAfterResponse,
+  closeGently,
+  closeIfBodyUnread,
+  hasUnreadBody,
+  watchDisconnect,
+} from './connection.ts'
 import { toRefusal } from './error-handler.ts'
 import type { RefusalContext, ResponseWriter } from './response-writer.ts'
 import type { UpgradeHandler } from './server.ts'
@@ -46,20 +62,21 @@ interface Received {
   requestId: string
   headers: ReceivedHeaders
   handshake: Handshake | null
+  client: Client
 }
 
 const toCall = ({ router, clock }: RequestHandlerPorts, request: IncomingMessage, received: Received): Call => {
   const { path, query } = splitUrl(request.url ?? '')
   const { method = '' } = request
-  const { requestId, handshake } = received
+  const { requestId, handshake, client } = received
   const headers = new Headers(received.headers)
   const peer = request.socket.remoteAddress
   // A reset socket has no remote address, and nobody would receive the response.
-  if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' })
+  if (peer === undefined) throw clientDisconnected()
   const { operation, chainId, params, below = null } = router(method, path)
   const [body, receivedAt] = [request, clock.now()]
   const facts = { operation, chainId, params, below, method, path, query, headers, peer }
-  return new Call({ ...facts, requestId, body, receivedAt, handshake })
+  return new Call({ ...facts, requestId, client, body, receivedAt, handshake })
 }
 
 const toUnmatched = (request: IncomingMessage): UnmatchedRequest & RefusalContext => {
@@ -93,24 +110,39 @@ const limitRefusal = async (
   }
 }
 
+interface FailedRequest {
+  context: RefusalContext
+  requestId: string
+  refusal: Refusal
+}
+
+/** Returns the refusal that was sent. */
 const sendRefusal = (
-  { responses }: RequestHandlerPorts,
+  ports: RequestHandlerPorts,
   request: IncomingMessage,
   response: ServerResponse,
-  { context, requestId, refusal }: { context: RefusalContext; requestId: string; refusal: Refusal },
-): void => {
-  if (response.headersSent) return void response.destroy()
+  { context, requestId, refusal }: FailedRequest,
+): Refusal => {
   // A client that sent its body too slowly gets no additional time.
   if (refusal.code === 'REQUEST.TIMEOUT' && hasUnreadBody(request)) closeAfterResponse(request, response)
   else closeIfBodyUnread(request, response)
-  responses.write(response, requestId, responses.renderRefusal(refusal, context))
+  const { responses } = ports
+  try {
+    responses.write(response, requestId, responses.renderRefusal(refusal, context))
+    return refusal
+  } catch (error) {
+    // Node rejects a header of the refusal.
+    const fault = toRefusal(error, ports.isUnavailable)
+    responses.write(response, requestId, responses.renderRefusal(fault, context))
+    return fault
+  }
 }
 
 interface Upgrade {
   socket: Socket
   /** Bytes that the client has already sent after its request. */
   head: Buffer
-  signal: AbortSignal
+  client: Client
 }
 
 const sendReply = async (
@@ -131,6 +163,13 @@ const sendReply = async (
   }
 }
 
+/** Ends what no one has taken over. Streams and sockets that have ended ignore this. */
+const releaseReply = ({ reply, relay }: Call): void => {
+  if (reply instanceof StreamReply) reply.body.destroy()
+  else if (relay) relay.release()
+  else if (reply instanceof SocketReply) reply.channel.destroy()
+}
+
 async function handleRequest(
   ports: RequestHandlerPorts,
   request: IncomingMessage,
@@ -138,19 +177,21 @@ async function handleRequest(
   upgrade: Upgrade | null,
 ): Promise<void> {
   const stopTimer = ports.metrics.startRequest()
+  const connection = new ClientConnection(request.socket)
+  const client = upgrade?.client ?? connection
   let requestId = requestIdOf(request, ports.ids)
   let call: Call | null = null
   let refusal: Refusal | null = null
   let unmatched: UnmatchedFacts | undefined
+  let isAbandoned = false
   try {
-    const { handshake, received } = upgrade
-      ? readHandshake(request, upgrade.signal)
-      : { handshake: null, received: request }
+    const { handshake, received } = upgrade ? readHandshake(request) : { handshake: null, received: request }
     if (upgrade) requestId = requestIdOf(received, ports.ids)
-    call = toCall(ports, request, { requestId, headers: received, handshake })
+    call = toCall(ports, request, { requestId, headers: received, handshake, client })
     await runStages(ports.stages, call)
     closeIfBodyUnread(request, response)
-    await sendReply(ports, response, call, upgrade)
+    isAbandoned = client.isGone
+    if (!isAbandoned) await sendReply(ports, response, call, upgrade)
   } catch (error) {
     const context = call ?? toUnmatched(request)
     refusal = toRefusal(error, ports.isUnavailable)
@@ -160,11 +201,15 @@ async function handleRequest(
     }
     // A body in the same packet as its request head is parsed within this turn of the event loop.
     if (hasUnreadBody(request)) await nextTurn()
-    sendRefusal(ports, request, response, { context, requestId, refusal })
+    isAbandoned = client.isGone && !response.headersSent
+    if (response.headersSent || client.isGone) response.destroy()
+    else refusal = sendRefusal(ports, request, response, { context, requestId, refusal })
   } finally {
+    if (call) releaseReply(call)
     call?.onFinished?.()
+    connection.release()
   }
-  const status = response.statusCode
+  const status = isAbandoned ? null : response.statusCode
   const ms = stopTimer({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null })
   ports.log({ requestId, call, unmatched, refusal, status, ms })
 }
@@ -188,9 +233,9 @@ const handleUpgrade = (ports: RequestHandlerPorts, request: IncomingMessage, soc
     return
   }
   closeAfterResponse(request, response)
-  const signal = watchDisconnect(socket)
+  const client = watchDisconnect(socket)
   response.once('finish', () => closeGently(socket))
-  void handleRequest(ports, request, response, { socket, head, signal })
+  void handleRequest(ports, request, response, { socket, head, client })
 }
 
 /** No other code connects the pipeline with HTTP. */

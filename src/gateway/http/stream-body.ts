@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { errorCode, Refusal, type StreamReply } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
+import { clientDisconnected } from '../pipeline/call.ts'
 
 /** With an empty buffer, the client is waiting for the source, so the stream continues. */
 const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
@@ -69,7 +70,7 @@ export async function sendStreamBody(
     await pipeline(body, (bytes) => checkLength(bytes, length), response)
   } catch (cause) {
     if (errorCode(cause) !== 'ERR_STREAM_PREMATURE_CLOSE') throw cause
-    throw new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected', cause })
+    throw clientDisconnected(cause)
   } finally {
     stopMeasuring()
   }

@@ -9,7 +9,8 @@ interface Decision {
   chain: string | null
   account: string | null
   workspace: string | null
-  status: number
+  /** Null if the request was abandoned. */
+  status: number | null
   code: Code | null
   internal: string | null
   ms: number
@@ -24,7 +25,8 @@ interface Decision {
 
 interface StageVerdict {
   stage: string
-  verdict: 'passed' | 'refused' | 'not reached'
+  /** `abandoned`: the client disconnected before the response. */
+  verdict: 'passed' | 'refused' | 'abandoned' | 'not reached'
   /** Milliseconds. Absent for synchronous stages. */
   ms?: number
 }
@@ -58,12 +60,12 @@ const stageDurations = ({ startedAt, endedAt, stageEnds, stageIndex, code }: Dec
 }
 
 const toVerdicts = (decision: Decision, names: readonly string[]): StageVerdict[] => {
-  const { stageIndex, code } = decision
+  const { stageIndex, code, status } = decision
   const durations = stageDurations(decision)
   return ['route', ...names, 'answer'].map((stage, at) => {
     const index = at - 1
     const ms = durations.get(index)
-    const atEnd = code === null ? 'passed' : 'refused'
+    const atEnd = status === null ? 'abandoned' : code === null ? 'passed' : 'refused'
     const verdict = index < stageIndex ? 'passed' : index > stageIndex ? 'not reached' : atEnd
     return { stage, verdict, ...(ms === undefined ? {} : { ms: roundMs(ms) }) }
   })

@@ -20,7 +20,8 @@ export interface FinishedRequest {
   /** Absent if the request matched an operation. */
   unmatched?: UnmatchedFacts | undefined
   refusal: Refusal | null
-  status: number
+  /** Null if the client disconnected before the response. */
+  status: number | null
   ms: number
 }
 
@@ -30,7 +31,8 @@ const isServerError = (catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }:
 /** A line must not contain a body, a query, a token, an access code or a client hash. */
 const requestFields = ({ requestId, call, unmatched, status, ms }: FinishedRequest) => ({
   requestId,
-  status,
+  status: status ?? undefined,
+  abandoned: status === null || undefined,
   ms: Math.round(ms * 100) / 100,
   operation: call?.operation.id,
   chain: call?.chainId,
@@ -53,14 +55,15 @@ export function createRequestLog(
   return (finished) => {
     const fields = requestFields(finished)
     const { refusal } = finished
+    const isAbandoned = finished.status === null
     if (!refusal) {
-      logger.info(fields, 'request')
+      logger.info(fields, isAbandoned ? 'request abandoned' : 'request')
       return
     }
     const { internal, upstreamCode } = refusal.detail
     const refused = { ...fields, code: refusal.code, internal, upstreamCode }
     if (isServerError(catalogue, refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
-    else logger.info(refused, 'request refused')
+    else logger.info(refused, isAbandoned ? 'request abandoned' : 'request refused')
   }
 }
 

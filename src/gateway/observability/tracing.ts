@@ -76,9 +76,10 @@ export function endSpan(finished: FinishedRequest): void {
   const { call, refusal, status } = finished
   const span = call ? call.trace?.span : startUnmatched(finished)
   if (!span) return
-  span.setAttribute('http.response.status_code', status)
+  if (status === null) span.setAttribute('portico.abandoned', true)
+  else span.setAttribute('http.response.status_code', status)
   if (refusal) span.setAttribute('portico.code', refusal.code)
-  if (status >= 500) {
+  if (status !== null && status >= 500) {
     span.setAttribute('error.type', refusal?.code ?? String(status))
     span.setStatus({ code: SpanStatusCode.ERROR })
   }

@@ -14,6 +14,7 @@ import {
   type MaybePromise,
   type Operation,
   type Portal,
+  Refusal,
   type SocketReply,
   type StreamReply,
   type Upload,
@@ -22,6 +23,20 @@ import {
 import type { Handshake } from '../sockets/handshake.ts'
 import type { Headers } from './headers.ts'
 import type { OpenedChannel, Spend } from './ports.ts'
+
+/** The connection to the client. */
+export interface Client {
+  /** Whether nobody waits for the response any more. */
+  readonly isGone: boolean
+  /** Aborts with `clientDisconnected`. */
+  readonly signal: AbortSignal
+}
+
+export const clientDisconnected = (cause?: unknown): Refusal =>
+  new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected', cause })
+
+/** A command runs on when its client disconnects, because it may already have taken effect. */
+export const isCommand = ({ method }: Pick<Call, 'method'>): boolean => method !== 'GET' && method !== 'HEAD'
 
 export interface IncomingRequest {
   operation: Operation
@@ -36,6 +51,7 @@ export interface IncomingRequest {
   query: string
   headers: Headers
   peer: string
+  client: Client
   body: Readable
   receivedAt: Instant
   requestId: string
@@ -49,6 +65,8 @@ export interface AcceptedSocket {
   /** Accepts the client's handshake and relays the socket. `head` are the bytes that the client has already sent. */
   start(handshake: Handshake, client: Socket, head: Buffer): void
   close(reason: StreamEnd): void
+  /** Ends a socket that has not started. */
+  release(): void
 }
 
 export interface BelowPrefix {
@@ -94,6 +112,7 @@ export class Call implements IncomingRequest {
   readonly query: string
   readonly headers: Headers
   readonly peer: string
+  readonly client: Client
   readonly body: Readable
   readonly receivedAt: Instant
   readonly requestId: string
@@ -160,6 +179,7 @@ export class Call implements IncomingRequest {
     this.query = request.query
     this.headers = request.headers
     this.peer = request.peer
+    this.client = request.client
     this.body = request.body
     this.receivedAt = request.receivedAt
     this.requestId = request.requestId

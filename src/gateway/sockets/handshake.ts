@@ -13,8 +13,6 @@ export interface Handshake {
   /** The gateway selects the fallback protocol if the upstream selects none. */
   offersFallback: boolean
   extensions: string | null
-  /** Aborts when the client disconnects. */
-  signal: AbortSignal
 }
 
 const keyPattern = /^[A-Za-z0-9+/]{22}==$/
@@ -68,10 +66,7 @@ const readCredential = (protocol: string): [name: string, value: string] | undef
 }
 
 /** A header in both the request and its subprotocols counts as repeated. Throws VALIDATION.INVALID_PARAMETER. */
-export function readHandshake(
-  request: IncomingMessage,
-  signal: AbortSignal,
-): { handshake: Handshake; received: ReceivedHeaders } {
+export function readHandshake(request: IncomingMessage): { handshake: Handshake; received: ReceivedHeaders } {
   const offered = parseProtocols(textOf(request.headers[protocolField]))
   const extensions = request.headers['sec-websocket-extensions'] ?? null
   if (extensions !== null && !extensionsPattern.test(extensions))
@@ -86,7 +81,6 @@ export function readHandshake(
     protocols: offered.filter((each, at) => !carried[at] && each !== fallbackProtocol),
     offersFallback,
     extensions,
-    signal,
   }
   const received = {
     headers: { ...request.headers, ...Object.fromEntries(credentials) },

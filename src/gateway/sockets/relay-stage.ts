@@ -16,7 +16,7 @@ const openSocket = async ({ streams, checkCaller, onClosed }: SocketPorts, call:
     await dispatch(call)
     if (!(call.reply instanceof SocketReply)) throw new TypeError('a handshake needs a WebSocket')
   } catch (error) {
-    stream.release('service')
+    stream.release(call.client.isGone ? 'client' : 'service')
     throw error
   }
   call.relay = new SocketRelay(call, call.reply, stream, onClosed)

@@ -56,6 +56,7 @@ export class SocketRelay implements AcceptedSocket {
   readonly #frames = new FrameTracker()
   readonly #startedAt = performance.now()
   #client: Socket | undefined
+  #isStarted = false
   #timer: NodeJS.Timeout | undefined
   #end: StreamEnd | null = null
   #received = 0
@@ -89,6 +90,13 @@ export class SocketRelay implements AcceptedSocket {
     // The client can have disconnected during the handshake. Its events have passed.
     if (client.destroyed || client.readableEnded) client.destroy()
     if (client.closed) this.#finish()
+    this.#isStarted = true
+  }
+
+  release(): void {
+    if (this.#isStarted) return
+    this.close('service')
+    this.#client?.destroy()
   }
 
   /** The client gets a close frame, unless another frame is incomplete. */

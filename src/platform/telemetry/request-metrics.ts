@@ -58,8 +58,11 @@ export const createBatchedHistogram = (options: HistogramOptions): BatchedHistog
 }
 
 export interface Metrics {
-  /** The returned function records the outcome and returns the duration in milliseconds. */
-  startRequest(): (outcome: { operation: string; status: number; code: string | null }) => number
+  /**
+   * The returned function records the outcome and returns the duration in milliseconds. The status is null if the client
+   * disconnected before the response.
+   */
+  startRequest(): (outcome: { operation: string; status: number | null; code: string | null }) => number
   expose(): Promise<{ contentType: string; text: string }>
   registry: Registry
 }
@@ -84,13 +87,20 @@ export const createMetrics = (): Metrics => {
     labelNames: ['operation', 'code'],
     registers: [registry],
   })
+  const abandoned = new Counter({
+    name: 'portico_requests_abandoned_total',
+    help: 'Requests whose client disconnected before the response, by operation',
+    labelNames: ['operation'],
+    registers: [registry],
+  })
   return {
     startRequest: () => {
       const start = performance.now()
       return ({ operation, status, code }) => {
         const ms = performance.now() - start
-        durations.observe(operation, String(status), ms / 1000)
-        if (code !== null) refusals.inc({ operation, code })
+        durations.observe(operation, String(status ?? 'none'), ms / 1000)
+        if (status === null) abandoned.inc({ operation })
+        else if (code !== null) refusals.inc({ operation, code })
         return ms
       }
     },

@@ -19,10 +19,7 @@ const requestWith = (headers: Record<string, string>, method = 'GET', httpVersio
 }
 
 const read = (protocols: string, headers: Record<string, string> = {}) =>
-  readHandshake(
-    requestWith({ ...valid, 'sec-websocket-protocol': protocols, ...headers }),
-    new AbortController().signal,
-  )
+  readHandshake(requestWith({ ...valid, 'sec-websocket-protocol': protocols, ...headers }))
 
 test('acceptKey: the example of RFC 6455', () => {
   expect(acceptKey('dGhlIHNhbXBsZSBub25jZQ==')).toBe('s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')

@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { Configuration } from '../../../config/index.ts'
 import { invalid, type MaybePromise, parseStrictJson, Refusal } from '../../../kernel/index.ts'
 import { setDeadline } from '../../../platform/runtime/index.ts'
-import type { Call, Stage } from '../call.ts'
+import { type Call, clientDisconnected, type Stage } from '../call.ts'
 import type { Reauthorize } from './access-control.ts'
 
 /**
@@ -26,7 +26,7 @@ export function readBody(source: Readable, maxBytes: number, timeoutMs: number):
     }
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     const onError = (cause: Error) => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'body broke off', cause }))
-    const onAborted = () => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' }))
+    const onAborted = () => refuse(clientDisconnected())
     const timer = setDeadline(() => refuse(new Refusal('REQUEST.TIMEOUT', { internal: 'body' })), timeoutMs)
     source.on('data', onData).on('end', onEnd).on('error', onError).on('aborted', onAborted)
   })

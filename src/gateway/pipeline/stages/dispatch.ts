@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Backend } from '../../../backends/index.ts'
 import { isFrozenReply, isRecord, type Operation, Refusal, SocketReply, StreamReply } from '../../../kernel/index.ts'
-import type { Call, Stage } from '../call.ts'
+import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
 import type { FindStepUp } from './access-control.ts'
 
 type ReplyError = Backend['replyError']
@@ -60,6 +60,7 @@ export function dispatchStage(
   const serializer = new ReplySerializer()
   return async (call) => {
     assertHandshake(call)
+    if (call.client.isGone && !isCommand(call)) throw clientDisconnected()
     const backend = backendOf(call.operation)
     const reply = await handleAgainAfterStepUp(backend, call, findStepUp)
     const { reply: schema } = call.operation

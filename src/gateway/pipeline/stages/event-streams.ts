@@ -66,11 +66,11 @@ const relayEvents = async (ports: EventStreamPorts, call: Call, dispatch: Stage)
   const stream = streams.open(call, { checkCaller, close: () => relay.stop() })
   try {
     await dispatch(call)
+    if (!(call.reply instanceof StreamReply)) throw new TypeError('an event stream has no bytes')
   } catch (error) {
-    stream.release('service')
+    stream.release(call.client.isGone ? 'client' : 'service')
     throw error
   }
-  if (!(call.reply instanceof StreamReply)) throw new TypeError('an event stream has no bytes')
   const { status, headers, body } = call.reply
   if (relay.writableEnded) {
     body.destroy()

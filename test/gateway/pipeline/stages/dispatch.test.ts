@@ -3,8 +3,11 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { listTimezones } from '../../../../src/domains/constants/contract.ts'
 import { downloadFile } from '../../../../src/domains/files/contract.ts'
+import { updateProfile } from '../../../../src/domains/profile/contract.ts'
+import { clientDisconnected } from '../../../../src/gateway/pipeline/call.ts'
 import { dispatchStage } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { freezeReply, type Operation, Refusal, SocketReply, StreamReply, toPage } from '../../../../src/kernel/index.ts'
+import { arrivedCall } from '../../../harness/call.ts'
 import { portalCall, refused } from './portal-call.ts'
 
 describe('a reply', () => {
@@ -99,3 +102,23 @@ describe('ACCESS.STEP_UP_REQUIRED of a handler', () => {
     expect(await served('STATE.CONFLICT', true)).toEqual(['STATE.CONFLICT', undefined])
   })
 })
+
+test.each([
+  ['constants.timezones', listTimezones, 0],
+  ['profile.update', updateProfile, 1],
+])(
+  '%s: a handler begins for a client that has disconnected only if it is a command',
+  async (_name, operation, runs) => {
+    let begun = 0
+    const backend = {
+      handle: async () => {
+        begun += 1
+        return null
+      },
+      replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR'),
+    }
+    const client = { isGone: true, signal: AbortSignal.abort(clientDisconnected()) }
+    await refused(() => dispatchStage(() => backend)(arrivedCall(operation, { client })))
+    expect(begun).toBe(runs)
+  },
+)
