@@ -91,6 +91,7 @@ const buildBackends = ({
   catalogue,
   settings,
   infrastructure,
+  logger,
   metrics,
   perimeter,
   identity,
@@ -103,7 +104,7 @@ const buildBackends = ({
     settings: withLocalBackends(isGateway, settings),
     signer: identity.signer,
     clock: infrastructure.clock,
-    metrics: createUpstreamMetrics(metrics.registry),
+    metrics: createUpstreamMetrics(metrics.registry, logger),
     catalogue,
     prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),
   })

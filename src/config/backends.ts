@@ -43,7 +43,7 @@ export const upstream = z.strictObject({
     .int()
     .min(1)
     .default(64)
-    .describe('Maximum number of connections to the upstream. Further requests wait for a connection.'),
+    .describe('Maximum number of connections to the upstream. Further requests wait in the queue.'),
   tls: z
     .strictObject({
       caFile: z
@@ -76,9 +76,14 @@ export const upstream = z.strictObject({
     .describe('Maximum number of requests that wait in the queue of the upstream. Further requests get 503.'),
   breaker: z
     .strictObject({
-      failures: z.int().min(1).describe('Number of consecutive failures after which the circuit breaker opens.'),
+      failures: z
+        .int()
+        .min(1)
+        .describe(
+          'Minimum number of failures within 10 seconds after which the circuit breaker opens. Several callers must be affected, and half of their requests on average.',
+        ),
       openMs: timeoutMs(0).describe(
-        'Time in milliseconds for which the circuit breaker stays open. Afterwards, one request tests the upstream.',
+        'Time in milliseconds for which the circuit breaker stays open. Afterwards, one request per second tests the upstream, and at most one per caller within this time.',
       ),
     })
     .default({ failures: 5, openMs: 5_000 })

@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTopology } from '../harness/needs.ts'
 import { json, rawResponse } from '../harness/raw-upstream.ts'
-import { codeOf, type StreamsWorld, secret, soonMs, stallMs, startStreamsWorld } from './streams-world.ts'
+import { signInOnly } from '../harness/sign-in.ts'
+import { codeOf, type StreamsWorld, soonMs, stallMs, startStreamsWorld } from './streams-world.ts'
 
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
 
@@ -112,29 +113,41 @@ describe('slow upstream streams', inTopology('embedded'), () => {
   })
 
   describe('the circuit breaker', () => {
+    let otherMember: Record<string, string>
+    beforeAll(async () => {
+      const { accessToken } = await signInOnly(world.portico, 'member@demo.test')
+      otherMember = { authorization: `Bearer ${accessToken}` }
+    })
+    const openCircuit = async (openMs: number): Promise<void> => {
+      const { setBehavior, download, replaceFiles } = world
+      await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 2, openMs } })
+      setBehavior((socket) => void socket.destroy())
+      for (const caller of [{}, otherMember]) expect((await download(caller)).status).toBe(502)
+    }
+
     test('files.read 404: failed streams do not open it', async () => {
-      const { respondWith, download, read, replaceFiles } = world
-      await replaceFiles({ breaker: { failures: 1, openMs: 60_000 } })
-      respondWith(rawResponse('500 Oops', { 'content-type': 'text/html' }, secret))
-      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+      const { respondWith, download, read } = world
+      await openCircuit(60_000)
       respondWith(missing)
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
       expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     })
 
-    test('files.download 503 while a slow upload tests the upstream', async () => {
-      const { setBehavior, respondWith, tries, download, upload, read, beginUpload, replaceFiles } = world
-      await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 1, openMs: 100 } })
-      setBehavior((socket) => void socket.destroy())
-      expect((await upload()).status).toBe(502)
-      await pause(150)
+    test('files.download 404: others test the upstream, too, while a slow upload does', async () => {
+      const { setBehavior, respondWith, tries, download, read, beginUpload } = world
+      await openCircuit(500)
+      await pause(550)
       setBehavior(() => undefined)
+      const before = tries()
       const slow = beginUpload()
-      await expect.poll(tries).toBe(2)
+      await expect.poll(tries).toBe(before + 1)
       respondWith(missing)
       const start = Date.now()
-      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
       expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      const downloaded = async () => (await download(otherMember)).status
+      expect(await downloaded()).toBe(503)
+      await expect.poll(downloaded).toBe(404)
       expect(Date.now() - start).toBeLessThan(10_000)
       slow.destroy()
     })

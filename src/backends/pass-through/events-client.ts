@@ -1,11 +1,11 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import { headers as knownHeaders } from '../../contract/headers.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
-import { Refusal, StreamReply } from '../../kernel/index.ts'
+import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf } from '../upstream/connection.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from '../upstream/proxy.ts'
-import { type IsCode, invalidReply, isIdentityEncoding } from '../upstream/reply.ts'
+import { type IsCode, invalidReply, isIdentityEncoding, upstreamTimeout } from '../upstream/reply.ts'
 import { buildHeaders, buildPath } from '../upstream/request.ts'
 import type { StreamClient } from '../upstream/stream-client.ts'
 import { headerOf, readJsonReply } from '../upstream/stream-reply.ts'
@@ -47,13 +47,14 @@ export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCo
 
   const send = async (call: Call, assertion: string): Promise<StreamReply> => {
     const { response, abort } = proxy.send(buildEventsRequest(call, assertion, basePath), null)
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(
-      () => late.reject(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'no event stream before the deadline' })),
-      timeoutMs,
-    )
+    const stopped = Promise.withResolvers<never>()
+    const onLate = (): void => stopped.reject(upstreamTimeout('no event stream before the deadline'))
+    const timer = setTimeout(onLate, timeoutMs)
+    const { signal } = call.client
+    const onAbort = (): void => stopped.reject(signal.reason)
+    signal.addEventListener('abort', onAbort)
     try {
-      const reply = await Promise.race([response.then(readResponse), late.promise])
+      const reply = await Promise.race([response.then(readResponse), stopped.promise])
       reply.body.once('close', abort)
       return reply
     } catch (error) {
@@ -61,6 +62,7 @@ export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCo
       throw error
     } finally {
       clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 

@@ -1,9 +1,9 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
-import { Refusal, StreamReply } from '../../kernel/index.ts'
+import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf } from '../upstream/connection.ts'
-import { invalidReply } from '../upstream/reply.ts'
+import { invalidReply, unexpectedReply } from '../upstream/reply.ts'
 import { headerOf, isRequested, toLimitedBody } from '../upstream/stream-reply.ts'
 
 /** Cookies and hop-by-hop headers are never relayed. */
@@ -64,9 +64,7 @@ export function toRawReply(
   { url, maxStreamBytes }: UpstreamConfiguration,
 ): StreamReply {
   const status = response.statusCode ?? 0
-  if (status === 503)
-    throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream responded with 503' })
-  if (!isRelayed(status, requestHeaders)) throw invalidReply(`status ${status}`)
+  if (!isRelayed(status, requestHeaders)) throw unexpectedReply(status, `status ${status}`)
   const headers = replyHeaders(response, call, url)
   // The response to a HEAD has the headers of a body that does not follow.
   if (call.below && call.headOnly) return new StreamReply(status, headers, response)

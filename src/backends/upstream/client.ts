@@ -1,12 +1,23 @@
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { Refusal } from '../../kernel/index.ts'
-import { invalidReply, isIdentityEncoding, replyTooLong, type UpstreamReply } from './reply.ts'
+import { isCommand } from '../../gateway/pipeline/call.ts'
+import type { Refusal } from '../../kernel/index.ts'
+import {
+  brokenReply,
+  invalidReply,
+  isIdentityEncoding,
+  replyTooLong,
+  type UpstreamReply,
+  unexpectedReply,
+  upstreamTimeout,
+} from './reply.ts'
 
 interface ReplyLimits {
   maxReplyBytes: number
   /** Milliseconds until the last byte must have arrived. */
   remainingMs: number
+  /** Aborts when nobody waits for the reply. A command that was sent runs on. */
+  signal?: AbortSignal
 }
 
 /** `totalEstimated` is the header that marks the total of a list as an estimate. */
@@ -20,8 +31,8 @@ const textOf = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(', ') : (value ?? '')
 
 /** The refusal of a reply whose body is not read. */
-const findHeadError = (headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined => {
-  if (!isIdentityEncoding(textOf(headers['content-encoding']))) return invalidReply('content encoding')
+const findHeadError = (status: number, headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined => {
+  if (!isIdentityEncoding(textOf(headers['content-encoding']))) return unexpectedReply(status, 'content encoding')
   return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined
 }
 
@@ -30,6 +41,8 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   readonly #resolve: (reply: BufferedReply) => void
   readonly #reject: (error: Error) => void
   readonly #timer: NodeJS.Timeout
+  readonly #isCommand: boolean
+  readonly #signal: AbortSignal | undefined
   readonly #chunks: Buffer[] = []
   #size = 0
   #status = 0
@@ -42,7 +55,8 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   #isSettled = false
 
   constructor(
-    { maxReplyBytes, remainingMs }: ReplyLimits,
+    request: { method: string },
+    { maxReplyBytes, remainingMs, signal }: ReplyLimits,
     resolve: (reply: BufferedReply) => void,
     reject: (error: Error) => void,
   ) {
@@ -50,6 +64,13 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#resolve = resolve
     this.#reject = reject
     this.#timer = setTimeout(ReplyCollector.#onDeadline, Math.max(0, remainingMs), this)
+    this.#isCommand = isCommand(request)
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#abandon)
+  }
+
+  readonly #abandon = (): void => {
+    if (!this.#controller || !this.#isCommand) this.#fail(this.#signal?.reason)
   }
 
   /**
@@ -63,11 +84,12 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   static #timeOut(collector: ReplyCollector): void {
     if (collector.#isSettled) return
-    collector.#fail(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline' }))
+    collector.#fail(upstreamTimeout('total deadline'))
   }
 
   #settle(): void {
     clearTimeout(this.#timer)
+    this.#signal?.removeEventListener('abort', this.#abandon)
     this.#isSettled = true
   }
 
@@ -81,7 +103,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // The deadline passed while the request waited for a connection.
+    // The deadline passed or the client disconnected while the request waited for a connection.
     if (this.#error) controller.abort(this.#error)
   }
 
@@ -96,7 +118,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#retryAfter = textOf(headers['retry-after'])
     this.#rateLimitPolicy = textOf(headers['ratelimit-policy'])
     this.#totalEstimated = textOf(headers['x-total-estimated'])
-    const error = findHeadError(headers, this.#maxReplyBytes)
+    const error = findHeadError(status, headers, this.#maxReplyBytes)
     if (error) this.#fail(error)
   }
 
@@ -121,7 +143,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: unknown, error: Error): void {
     this.#settle()
-    this.#reject(error)
+    this.#reject(this.#status === 0 ? error : brokenReply('reply broke off', error))
   }
 }
 
@@ -132,5 +154,10 @@ export const sendRequest = (
   limits: ReplyLimits,
 ): Promise<BufferedReply> =>
   new Promise((resolve, reject) => {
-    dispatcher.dispatch(request, new ReplyCollector(limits, resolve, reject))
+    const collector = new ReplyCollector(request, limits, resolve, reject)
+    try {
+      dispatcher.dispatch(request, collector)
+    } catch (error) {
+      collector.onResponseError(null, error instanceof Error ? error : new Error('dispatch', { cause: error }))
+    }
   })

@@ -6,7 +6,7 @@ import { Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../../config/index.ts'
 import { errorCode, Refusal } from '../../kernel/index.ts'
 import { Agent as HttpAgent } from '../../platform/runtime/index.ts'
-import { invalidReply } from './reply.ts'
+import { brokenReply, UnreachableRefusal } from './reply.ts'
 
 type Tls = NonNullable<UpstreamConfiguration['tls']>
 
@@ -74,16 +74,22 @@ const unreachableCodes = new Set([
   'ENETUNREACH',
   'ETIMEDOUT',
   'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_CLOSED',
-  'UND_ERR_DESTROYED',
 ])
+const resetCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+/** The gateway has closed the pool itself. */
+const closedCodes = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 
+/** For errors before the head of a response. */
 export const toConnectionRefusal = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
   const code = errorCode(error) ?? ''
-  if (unreachableCodes.has(code))
-    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: `upstream ${code}`, cause: error })
-  return invalidReply('connection failed', error)
+  const unavailable = { retryAfter: 1, internal: `upstream ${code}`, cause: error }
+  if (unreachableCodes.has(code)) return new UnreachableRefusal('SYSTEM.UNAVAILABLE', unavailable, true)
+  if (closedCodes.has(code)) return new Refusal('SYSTEM.UNAVAILABLE', unavailable)
+  const detail = { internal: 'connection failed', cause: error }
+  return resetCodes.has(code)
+    ? new UnreachableRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail, true)
+    : brokenReply(detail.internal, error)
 }
 
 /** Returns the path of an upstream's base URL without a slash at its end. */

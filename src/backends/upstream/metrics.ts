@@ -1,15 +1,24 @@
+import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createBatchedHistogram } from '../../platform/telemetry/index.ts'
 
 /** 0 closed, 1 half open, 2 open. */
 export type BreakerState = 0 | 1 | 2
 
+export interface CircuitChange {
+  isOpen: boolean
+  /** Failures and callers of the window that opened the circuit. */
+  failures: number
+  callers: number
+}
+
 export interface UpstreamMetrics {
-  /** Records an attempt. `outcome` is `ok` or the refusal code. */
+  /** Records an attempt. `outcome` is `ok`, `abandoned` or the refusal code. */
   observeAttempt(upstream: string, outcome: string, seconds: number): void
   /** Reads the state at each scrape until the returned function is called. */
   watchBreaker(upstream: string, state: () => BreakerState): () => void
-  countBreakerOpen(upstream: string): void
+  /** Also logs the change. */
+  reportCircuit(upstream: string, change: CircuitChange): void
   changeInFlight(upstream: string, change: 1 | -1): void
 }
 
@@ -44,7 +53,7 @@ const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void
   })
 }
 
-export function createUpstreamMetrics(registry: Registry): UpstreamMetrics {
+export function createUpstreamMetrics(registry: Registry, logger?: Logger): UpstreamMetrics {
   const attempts = createBatchedHistogram({
     name: 'portico_upstream_attempt_seconds',
     help: 'Duration of each attempt at an upstream, by outcome',
@@ -70,7 +79,14 @@ export function createUpstreamMetrics(registry: Registry): UpstreamMetrics {
       opened.inc({ upstream }, 0)
       return () => void breakers.delete(watched)
     },
-    countBreakerOpen: (upstream) => opened.inc({ upstream }),
+    reportCircuit: (upstream, { isOpen, failures, callers }) => {
+      if (!isOpen) {
+        logger?.info({ upstream }, 'circuit closed')
+        return
+      }
+      opened.inc({ upstream })
+      logger?.warn({ upstream, failures, callers }, 'circuit opened')
+    },
     changeInFlight: (upstream, change) => void inFlight.set(upstream, (inFlight.get(upstream) ?? 0) + change),
   }
 }

@@ -1,113 +1,38 @@
-import {
-  BrokenCircuitError,
-  type BulkheadPolicy,
-  BulkheadRejectedError,
-  bulkhead,
-  type CircuitBreakerPolicy,
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  handleWhen,
-} from 'cockatiel'
 import type { UpstreamConfiguration } from '../../config/index.ts'
-import { Refusal } from '../../kernel/index.ts'
-import type { BreakerState, UpstreamMetrics } from './metrics.ts'
-import { UpstreamRefusal } from './reply.ts'
+import type { Call } from '../../gateway/pipeline/call.ts'
+import { createConcurrencyLimiter } from '../../kernel/index.ts'
+import { type Caller, Circuit } from './circuit.ts'
+import type { BreakerState, CircuitChange, UpstreamMetrics } from './metrics.ts'
 
-type Attempt = () => Promise<unknown>
+type LimitedCall = Caller & Pick<Call, 'client'>
 
-/**
- * Refusals that the upstream itself returned do not count, because otherwise one caller could open the breaker for
- * everyone.
- */
-const unhealthyCodes = new Set(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPSTREAM_TIMEOUT', 'SYSTEM.UNAVAILABLE'])
+const worstState = (one: BreakerState, other: BreakerState): BreakerState => (one > other ? one : other)
 
-export const isUnhealthy = (error: unknown): error is Refusal =>
-  error instanceof Refusal && !(error instanceof UpstreamRefusal) && unhealthyCodes.has(error.code)
-
-/** The refusal of a call that the breaker or the concurrency limit rejected. */
-export const toUnavailable = (error: unknown): Refusal | undefined =>
-  error instanceof BrokenCircuitError || error instanceof BulkheadRejectedError
-    ? new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: error.message })
-    : undefined
-
-const worstState = (states: readonly CircuitState[]): BreakerState => {
-  if (states.includes(CircuitState.Open)) return 2
-  return states.includes(CircuitState.HalfOpen) ? 1 : 0
-}
-
-/** A refusal by the upstream ends a series of failures, as a success does. */
-const toSuccess = (error: unknown): UpstreamRefusal => {
-  if (error instanceof UpstreamRefusal) return error
-  throw error
-}
-
-class UpstreamPolicy {
-  readonly circuit: CircuitBreakerPolicy
-  readonly #bulkhead: BulkheadPolicy
-  /** Whether calls failed since the last success. */
-  #hasFailures = false
-
-  constructor({ concurrency, queue, breaker }: UpstreamConfiguration) {
-    this.#bulkhead = bulkhead(concurrency, queue)
-    this.circuit = circuitBreaker(handleWhen(isUnhealthy), {
-      halfOpenAfter: breaker.openMs,
-      breaker: new ConsecutiveBreaker(breaker.failures),
-    })
-  }
-
-  /** Throws a BulkheadRejectedError or a BrokenCircuitError if the attempt is rejected. */
-  execute(attempt: Attempt): Promise<unknown> {
-    return this.#bulkhead.execute(() => {
-      if (this.circuit.state === CircuitState.Closed) return this.#whileClosed(attempt)
-      // One call tests the upstream. cockatiel would make other calls wait without a limit, but they have a deadline.
-      if (this.circuit.state === CircuitState.HalfOpen) throw new BrokenCircuitError()
-      return this.#throughCircuit(attempt)
-    })
-  }
-
-  async #throughCircuit(attempt: Attempt): Promise<unknown> {
-    const result = await this.circuit.execute(() => attempt().catch(toSuccess))
-    if (result instanceof UpstreamRefusal) throw result
-    return result
-  }
-
-  /**
-   * Reports a success only if it ends a series of failures. Reporting every success would cost a twentieth of a request
-   * (docs/appendix/experiments.md).
-   */
-  async #whileClosed(attempt: Attempt): Promise<unknown> {
-    try {
-      const reply = await attempt()
-      return this.#hasFailures ? await this.#report(false, async () => reply) : reply
-    } catch (error) {
-      const isFailure = isUnhealthy(error)
-      const isReported = isFailure || (this.#hasFailures && error instanceof UpstreamRefusal)
-      if (!isReported) throw error
-      return this.#report(isFailure, () => Promise.reject(error))
-    }
-  }
-
-  #report(isFailure: boolean, outcome: Attempt): Promise<unknown> {
-    // If the breaker opened during this call, the result does not show whether the upstream has recovered.
-    if (this.circuit.state !== CircuitState.Closed) return outcome()
-    this.#hasFailures = isFailure
-    return this.#throughCircuit(outcome)
+const createPolicy = (
+  { queue, breaker }: UpstreamConfiguration,
+  concurrency: number,
+  onChange: (change: CircuitChange) => void,
+) => {
+  const { runLimited } = createConcurrencyLimiter({ concurrency, waiting: queue })
+  const circuit = new Circuit(breaker, onChange)
+  return {
+    circuit,
+    run: (call: LimitedCall, attempt: () => Promise<unknown>): Promise<unknown> =>
+      runLimited(() => circuit.run(call, attempt), call.client.signal),
   }
 }
 
 /**
- * Streams have a separate limit and breaker: their duration depends on the client, and buffered calls that waited for
- * them would miss their deadline.
+ * Streams have a separate limit and circuit: their duration depends on the client, and buffered calls that waited for
+ * them would miss their deadline. Calls throw SYSTEM.UNAVAILABLE if the limit or the circuit rejects them. A call
+ * leaves the queue when its client disconnects.
  */
 export function createUpstreamPolicies(settings: UpstreamConfiguration, metrics: UpstreamMetrics) {
-  const [whole, streamed] = [new UpstreamPolicy(settings), new UpstreamPolicy(settings)]
-  const circuits = [whole.circuit, streamed.circuit]
-  const retire = metrics.watchBreaker(settings.url, () => worstState(circuits.map(({ state }) => state)))
-  for (const circuit of circuits) circuit.onBreak(() => metrics.countBreakerOpen(settings.url))
-  return {
-    whole: (attempt: Attempt) => whole.execute(attempt),
-    streamed: (attempt: Attempt) => streamed.execute(attempt),
-    retire,
-  }
+  const { url, concurrency, connections } = settings
+  const onChange = (change: CircuitChange): void => metrics.reportCircuit(url, change)
+  // In undici's queue, a request that nobody waits for would still cost a connection.
+  const whole = createPolicy(settings, Math.min(concurrency, connections), onChange)
+  const streamed = createPolicy(settings, concurrency, onChange)
+  const retire = metrics.watchBreaker(url, () => worstState(whole.circuit.state, streamed.circuit.state))
+  return { whole: whole.run, streamed: streamed.run, retire }
 }

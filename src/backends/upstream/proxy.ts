@@ -44,7 +44,13 @@ export class ProxyRequest extends IncomingMessage {
   }
 }
 
-type PendingResponses = WeakMap<object, PromiseWithResolvers<IncomingMessage>>
+interface PendingResponse extends PromiseWithResolvers<IncomingMessage> {
+  /** Whether the request has a connection, or waits for one to open. */
+  hasSocket: boolean
+  isAborted: boolean
+}
+
+type PendingResponses = WeakMap<object, PendingResponse>
 
 /** http-proxy-middleware's own plugins would write errors to the client. */
 const settlePending =
@@ -53,9 +59,13 @@ const settlePending =
     server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
     // Without a listener, an upgrade is ignored and the request would wait until its deadline.
     server.on('proxyReq', (outgoing, request) => {
+      const known = pending.get(request)
+      if (known) known.hasSocket = true
+      // An abort can precede the request.
+      if (known?.isAborted) return void outgoing.destroy()
       outgoing.on('upgrade', (_response, socket) => {
         socket.destroy()
-        pending.get(request)?.reject(invalidReply('an upgrade'))
+        known?.reject(invalidReply('an upgrade'))
       })
     })
     server.on('error', (error, request) => {
@@ -67,6 +77,8 @@ const settlePending =
 export interface ProxiedRequest {
   /** Rejects if there is no response. */
   response: Promise<IncomingMessage>
+  /** False while the request waits for a free connection. */
+  hasSocket(): boolean
   /** Also aborts the rest of a response. */
   abort(): void
 }
@@ -96,10 +108,17 @@ export function createUpstreamProxy(settings: UpstreamConfiguration): UpstreamPr
       const request = new ProxyRequest(head, source)
       // Nothing is written to this response. http-proxy-middleware aborts the request when its client closes.
       const response = new ServerResponse(request)
-      const received = Promise.withResolvers<IncomingMessage>()
+      const received = { ...Promise.withResolvers<IncomingMessage>(), hasSocket: false, isAborted: false }
       pending.set(request, received)
       proxy(request, response).catch(received.reject)
-      return { response: received.promise, abort: () => void response.emit('close') }
+      return {
+        response: received.promise,
+        hasSocket: () => received.hasSocket,
+        abort: () => {
+          received.isAborted = true
+          response.emit('close')
+        },
+      }
     },
     close: () => agent.destroy(),
   }

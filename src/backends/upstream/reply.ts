@@ -1,12 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { isGatewayCode } from '../../contract/policies.ts'
-import { type Code, type ExceededLimit, isRecord, Refusal } from '../../kernel/index.ts'
+import { type Code, type ExceededLimit, isRecord, Refusal, type RefusalDetail } from '../../kernel/index.ts'
 
-/** The breaker counts this refusal as a failure of the upstream. */
-export const invalidReply = (internal: string, cause?: unknown): Refusal =>
-  new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
-
-/** A refusal from a healthy upstream. It concerns only this request, which a caller may have crafted. */
+/**
+ * The upstream responded, so it is alive. The refusal concerns only this request, which a caller may have crafted.
+ */
 export class UpstreamRefusal extends Refusal {
   readonly #isUpstream = true
 
@@ -16,23 +14,55 @@ export class UpstreamRefusal extends Refusal {
   }
 }
 
-export const replyTooLong = (internal: string): Refusal =>
-  new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })
+/**
+ * Proves that the upstream is unreachable: no connection, a reset before the head, a timeout, or a complete 502, 503 or
+ * 504.
+ */
+export class UnreachableRefusal extends Refusal {
+  readonly #isUnreachable = true
+  /** Whether there was no response, so that a GET can be retried. */
+  readonly isConnection: boolean
+
+  constructor(code: Code, detail: RefusalDetail, isConnection = false) {
+    super(code, detail)
+    this.isConnection = isConnection
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #isUnreachable in value
+  }
+}
+
+/** A request that waits for a connection of its own proves nothing about the upstream. */
+export const upstreamTimeout = (internal: string, hasConnection = true): Refusal =>
+  hasConnection
+    ? new UnreachableRefusal('SYSTEM.UPSTREAM_TIMEOUT', { internal })
+    : new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: `${internal}, without a connection` })
+
+export const invalidReply = (internal: string): Refusal =>
+  new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
+
+/** Neither proves that the upstream is unreachable nor that it works. */
+export const brokenReply = (internal: string, cause?: unknown): Refusal =>
+  new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
+
+export const replyTooLong = (internal: string): Refusal => invalidReply(`${internal} too long`)
 
 /** Content-Encoding is case-insensitive (RFC 9110, 8.4.1). */
 export const isIdentityEncoding = (encoding = ''): boolean => encoding === '' || encoding.toLowerCase() === 'identity'
 
-/**
- * A 4xx concerns only the request (RFC 9110, 15.5). A load balancer in front of an unavailable upstream sends a 503
- * with its own page or without a body.
- */
-const unexpectedReply = (status: number, internal: string, more: { upstreamCode?: string } = {}): Refusal => {
+/** A load balancer in front of an unavailable upstream sends these with its own page or without a body. */
+export const unexpectedReply = (status: number, internal: string, more: { upstreamCode?: string } = {}): Refusal => {
   if (status === 503)
-    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream responded with 503', ...more })
+    return new UnreachableRefusal('SYSTEM.UNAVAILABLE', {
+      retryAfter: 1,
+      internal: 'upstream responded with 503',
+      ...more,
+    })
   const detail = { internal, ...more }
-  return status >= 400 && status < 500
-    ? new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
-    : new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
+  return status === 502 || status === 504
+    ? new UnreachableRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
+    : new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
 }
 
 /** A code cannot forge or flood a log line. */

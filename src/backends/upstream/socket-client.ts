@@ -4,12 +4,12 @@ import { createProxyMiddleware, type Options } from 'http-proxy-middleware'
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { acceptKey, type Handshake } from '../../gateway/sockets/handshake.ts'
-import { Refusal, SocketReply } from '../../kernel/index.ts'
+import { type Refusal, SocketReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf, openAgent } from './connection.ts'
 import { ProxyRequest } from './proxy.ts'
 import { ProxySocket } from './proxy-socket.ts'
-import { type IsCode, invalidReply } from './reply.ts'
+import { type IsCode, invalidReply, upstreamTimeout } from './reply.ts'
 import { buildSocketRequest } from './request.ts'
 import { headerOf, readJsonReply } from './stream-reply.ts'
 
@@ -122,17 +122,18 @@ export function createSocketClient(
       opening.outgoing?.destroy()
       socket.destroy()
     }
-    const onTimeout = () => stop(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'deadline of a handshake' }))
-    const onAbort = () => stop(new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected' }))
+    const onTimeout = () => stop(upstreamTimeout('deadline of a handshake', Boolean(opening.outgoing?.socket)))
+    const { signal } = call.client
+    const onAbort = () => stop(signal.reason)
     const timer = setTimeout(onTimeout, timeoutMs)
-    call.client.signal.addEventListener('abort', onAbort)
-    if (call.client.signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
     try {
       proxy.upgrade(request, socket, Buffer.alloc(0))
       return await opening.settle.promise
     } finally {
       clearTimeout(timer)
-      call.client.signal.removeEventListener('abort', onAbort)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 

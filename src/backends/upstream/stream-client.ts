@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { UpstreamConfiguration } from '../../config/index.ts'
-import type { Call } from '../../gateway/pipeline/call.ts'
+import { type Call, isCommand } from '../../gateway/pipeline/call.ts'
 import { Refusal, StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { toRawReply } from '../pass-through/raw-reply.ts'
@@ -8,7 +8,7 @@ import { buildRawRequest, type StreamedRequest } from '../pass-through/raw-reque
 import { basePathOf } from './connection.ts'
 import { IdleTimer } from './idle-timer.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from './proxy.ts'
-import { type IsCode, invalidReply } from './reply.ts'
+import { type IsCode, invalidReply, upstreamTimeout } from './reply.ts'
 import { buildStreamRequest } from './request.ts'
 import { readJsonReply, toStreamReply } from './stream-reply.ts'
 
@@ -20,8 +20,6 @@ export interface StreamClient {
 /** Whether bytes are streamed instead of buffered. */
 export const isStreamed = ({ operation }: Call): boolean =>
   operation.body === 'multipart' || typeof operation.reply === 'string'
-
-const upstreamTimeout = (internal: string): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal })
 
 const clientTimeout = (): Refusal =>
   new Refusal('REQUEST.TIMEOUT', { internal: 'the client was too slow for a stream' })
@@ -75,9 +73,10 @@ export function createStreamClient(
       download
         ? download.body.readableLength > 0 || download.response.isPaused()
         : source !== null && !source.readableEnded && !source.isPaused()
-    const stopLate = (): void => stop(isClientSlow() ? clientTimeout() : upstreamTimeout('total deadline of a stream'))
+    const stopLate = (): void =>
+      stop(isClientSlow() ? clientTimeout() : upstreamTimeout('total deadline of a stream', hasSocket()))
     const timer = setTimeout(stopLate, streamTimeoutMs)
-    const stopIdle = (): void => stop(upstreamTimeout('idle upstream'))
+    const stopIdle = (): void => stop(upstreamTimeout('idle upstream', hasSocket()))
     const idle = isRaw(call) ? new IdleTimer(idleTimeoutMs, isClientSlow, stopIdle) : null
     const stopTimers = (): void => {
       clearTimeout(timer)
@@ -87,7 +86,10 @@ export function createStreamClient(
       // An upstream can respond before it has read the whole upload. The rest is then dropped.
       if (!source?.readableEnded && !download) stop(uploadBroken(cause))
     }
-    const { response: received, abort } = proxy.send(head, source)
+    const { response: received, hasSocket, abort } = proxy.send(head, source)
+    const { signal } = call.client
+    const onAbort = (): void => stop(signal.reason)
+    if (!isCommand(call)) signal.addEventListener('abort', onAbort)
     source?.on('error', onBroken).on('close', onBroken)
     if (source) idle?.watch(source)
     try {
@@ -106,6 +108,9 @@ export function createStreamClient(
       stopTimers()
       abort()
       throw error
+    } finally {
+      // From now on, the response is what the client waits for.
+      signal.removeEventListener('abort', onAbort)
     }
   }
 

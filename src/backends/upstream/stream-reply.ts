@@ -1,8 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
-import { StreamReply } from '../../kernel/index.ts'
+import { Refusal, StreamReply } from '../../kernel/index.ts'
 import { readUpTo } from '../../platform/http-client.ts'
-import { type IsCode, invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
+import {
+  brokenReply,
+  type IsCode,
+  invalidReply,
+  isIdentityEncoding,
+  readReply,
+  replyTooLong,
+  UpstreamRefusal,
+} from './reply.ts'
 
 /** Other headers of a 304 would change the client's cached copy (RFC 9111, 3.2). */
 const notModifiedHeaders = ['etag', 'accept-ranges']
@@ -47,6 +55,7 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number,
     }
     return readReply(reply, isCode)
   } catch (error) {
+    if (!(error instanceof Refusal)) throw brokenReply('reply broke off', error)
     throw withContentRange(error, headerOf(response, 'content-range') ?? '')
   }
 }

@@ -1,13 +1,13 @@
 import type { StreamSettings, UpstreamConfiguration } from '../../config/index.ts'
-import type { Call } from '../../gateway/pipeline/call.ts'
-import { type MaybePromise, Refusal } from '../../kernel/index.ts'
+import { type Call, isCommand } from '../../gateway/pipeline/call.ts'
+import type { MaybePromise, Refusal } from '../../kernel/index.ts'
 import type { Backend } from '../backend.ts'
 import { createEventsClient } from '../pass-through/events-client.ts'
 import { sendRequest } from './client.ts'
 import { basePathOf, openPool, toConnectionRefusal } from './connection.ts'
 import type { UpstreamMetrics } from './metrics.ts'
-import { createUpstreamPolicies, isUnhealthy, toUnavailable } from './policy.ts'
-import { type IsCode, invalidReply, readReply } from './reply.ts'
+import { createUpstreamPolicies } from './policy.ts'
+import { type IsCode, invalidReply, readReply, UnreachableRefusal, upstreamTimeout } from './reply.ts'
 import { buildRequest } from './request.ts'
 import { createSocketClient } from './socket-client.ts'
 import { createStreamClient, isStreamed } from './stream-client.ts'
@@ -18,9 +18,11 @@ export interface Upstream extends Backend {
   close(): Promise<void>
 }
 
-/** No time is left for a retry after a timeout. */
-const isRetried = ({ method }: Call, error: unknown): boolean =>
-  (method === 'GET' || method === 'HEAD') && isUnhealthy(error) && error.code !== 'SYSTEM.UPSTREAM_TIMEOUT'
+/** A reply is never requested again, and no time is left after a timeout. */
+const isRetried = (call: Call, error: unknown): boolean =>
+  !isCommand(call) && !call.client.isGone && error instanceof UnreachableRefusal && error.isConnection
+
+const outcomeOf = (refusal: Refusal, { client }: Call): string => (client.isGone ? 'abandoned' : refusal.code)
 
 /** Adds a deadline, a circuit breaker, a concurrency limit and one retry of a GET. */
 export function createUpstream(
@@ -43,7 +45,8 @@ export function createUpstream(
     if (call.operation.reply === 'events') return events.send(call, assertion)
     if (isStreamed(call)) return streams.send(call, assertion)
     const request = buildRequest(call, assertion)
-    const limits = { maxReplyBytes, remainingMs: deadline - performance.now() }
+    const { signal } = call.client
+    const limits = { maxReplyBytes, remainingMs: deadline - performance.now(), signal }
     return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) => {
       call.isTotalEstimated = reply.totalEstimated === 'true'
       return readReply(reply, isCode)
@@ -56,15 +59,15 @@ export function createUpstream(
     const start = performance.now()
     // After its deadline, the call counts as rejected and must not take effect. For streams, the time limit starts only
     // now.
-    if (start >= deadline && !isStreamed(call))
-      throw new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'deadline passed in the queue' })
+    if (start >= deadline && !isStreamed(call)) throw upstreamTimeout('deadline passed in the queue', false)
+    if (!isCommand(call)) call.client.signal.throwIfAborted()
     let outcome = 'ok'
     metrics.changeInFlight(url, 1)
     try {
       return await send(call, assertion, deadline)
     } catch (error) {
       const refusal = toConnectionRefusal(error)
-      outcome = refusal.code
+      outcome = outcomeOf(refusal, call)
       throw refusal
     } finally {
       metrics.changeInFlight(url, -1)
@@ -73,17 +76,14 @@ export function createUpstream(
   }
 
   return {
-    handle: async (call) => {
+    handle: (call) => {
       const deadline = performance.now() + timeoutMs
       const guard = isStreamed(call) ? policies.streamed : policies.whole
-      const attemptOnce = () => guard(() => attempt(call, deadline))
-      try {
-        return await attemptOnce().catch((error: unknown) =>
-          isRetried(call, error) ? attemptOnce() : Promise.reject(error),
-        )
-      } catch (error) {
-        throw toUnavailable(error) ?? error
-      }
+      return guard(call, () =>
+        attempt(call, deadline).catch((error: unknown) =>
+          isRetried(call, error) ? attempt(call, deadline) : Promise.reject(error),
+        ),
+      )
     },
     replyError: (internal) => invalidReply(`reply breaks its schema: ${internal}`),
     retire: policies.retire,

@@ -116,6 +116,10 @@ export interface SharedCounters {
   countInOrder: CountInOrder | undefined
 }
 
+/** IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
+export const addressKey = (address: string, ipv6Prefix: number): string =>
+  address.includes(':') ? ipKeyGenerator(address, ipv6Prefix) : address
+
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 
 /** Portals may configure different windows, so there is one store per limit and window. */
@@ -172,10 +176,7 @@ export const createLimits = (
     spendAll: (spends) =>
       countInOrder && spends.length > 1 ? spendTogether(spends, countInOrder) : spendFrom(spends, []),
     sharesRoundTrip: countInOrder !== undefined,
-    addressKey: (address, ipv6Prefix) => {
-      if (!address.includes(':')) return address
-      return ipKeyGenerator(address, ipv6Prefix)
-    },
+    addressKey,
     networkKey: (address) =>
       address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`,
     close: () => {

@@ -17,6 +17,8 @@ import { arrivedCall } from '../../harness/call.ts'
 import { json, rawResponse, startRawUpstream } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
+const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
+
 let silent: Server
 let requests = 0
 beforeAll(async () => {
@@ -189,18 +191,42 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
   await slow.close()
 })
 
-test('a failure that opens the breaker is not retried', async () => {
+test('a failure and its retry count once', async () => {
   const failing = await startRawUpstream((socket) => void socket.destroy())
-  const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
+  const settings = upstreamAt(failing.url, { breaker: { failures: 3, openMs: 60_000 } })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
     idleTimeoutMs: 60_000,
   })
-  expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')
-  expect(failing.requests()).toBe(1)
+  const sendFrom = (clientIp: string) =>
+    refusalOf(upstream.handle(Object.assign(arrivedCall(listTimezones), { clientIp })))
+  for (const address of ['192.0.2.1', '192.0.2.2']) expect(await sendFrom(address)).toBe(invalid)
+  expect(failing.requests()).toBe(4)
+  expect(await sendFrom('192.0.2.1')).toBe(invalid)
+  expect(await sendFrom('192.0.2.2')).toBe('SYSTEM.UNAVAILABLE')
+  expect(failing.requests()).toBe(6)
   await upstream.close()
   await failing.close()
 })
+
+test.each(['401 Unauthorized', '302 Found', '500 Oops', '502 Bad Gateway', '503 Later', '504 Late'])(
+  'a GET is not retried after a complete reply: %s',
+  async (status) => {
+    const replying = await startRawUpstream((socket) => void socket.write(rawResponse(status, {}, '')))
+    const settings = upstreamAt(replying.url)
+    const upstream = createUpstream(settings, async () => 'one', createUpstreamMetrics(new Registry()), isCode, {
+      maxBufferedBytes: 65_536,
+      idleTimeoutMs: 60_000,
+    })
+    for (const operation of [listTimezones, downloadFile]) {
+      const call = arrivedCall(operation, { params: { file_id: 'a' } })
+      expect(await refusalOf(upstream.handle(call))).toMatch(/^SYSTEM\.U/)
+    }
+    expect(replying.requests()).toBe(2)
+    await upstream.close()
+    await replying.close()
+  },
+)
 
 test('a reply that does not match its schema is an invalid response of the upstream', async () => {
   const upstream = createUpstream(

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { isUnhealthy } from '../../../src/backends/upstream/policy.ts'
-import { readReply } from '../../../src/backends/upstream/reply.ts'
+import { readReply, UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { isCode } from '../../../src/contract/index.ts'
 import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
 
@@ -60,7 +59,7 @@ const resultOf = (status: number, body: unknown, contentType = 'application/json
   try {
     return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes }, isCode)
   } catch (error) {
-    if (error instanceof Refusal) return [error.code, isUnhealthy(error) ? 'unwell' : 'well']
+    if (error instanceof Refusal) return [error.code, error instanceof UnreachableRefusal ? 'unwell' : 'well']
     throw error
   }
 }
@@ -77,23 +76,26 @@ test.each<[string, number, unknown, string | undefined, unknown]>([
     { success: 'x', code: '', message: '', data: 1 },
   ],
   ['a type with its charset', 200, 'a', 'Application/JSON; charset=utf-8', 'a'],
-  ['a type with the same prefix', 200, 'a', 'application/jsonlines', [invalid, 'unwell']],
-  ['invalid UTF-8', 200, Buffer.from([0x22, 0xff, 0x22]), undefined, [invalid, 'unwell']],
-  ['invalid JSON', 200, Buffer.from('{'), undefined, [invalid, 'unwell']],
+  ['a type with the same prefix', 200, 'a', 'application/jsonlines', [invalid, 'well']],
+  ['invalid UTF-8', 200, Buffer.from([0x22, 0xff, 0x22]), undefined, [invalid, 'well']],
+  ['invalid JSON', 200, Buffer.from('{'), undefined, [invalid, 'well']],
   ['a refusal', 409, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
   ['a refusal with status 200', 200, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
   ['a refusal with success: true', 409, refusing('STATE.CONFLICT', { success: true }), undefined, [invalid, 'well']],
-  ['data with another status', 201, { a: 1 }, undefined, [invalid, 'unwell']],
+  ['data with another status', 201, { a: 1 }, undefined, [invalid, 'well']],
   ['an unknown code', 409, refusing('NO.SUCH_CODE'), undefined, [invalid, 'well']],
   ['a ROUTE code', 404, refusing('ROUTE.NOT_FOUND'), undefined, [invalid, 'well']],
   ['a TOKEN code', 401, refusing('ACCESS.TOKEN_INVALID'), undefined, [invalid, 'well']],
-  ['a SYSTEM code', 500, refusing('SYSTEM.INTERNAL_ERROR'), undefined, [invalid, 'unwell']],
+  ['a SYSTEM code', 500, refusing('SYSTEM.INTERNAL_ERROR'), undefined, [invalid, 'well']],
   ['JSON without an envelope', 400, {}, undefined, [invalid, 'well']],
   ['an HTML page', 400, 'a page', 'text/html', [invalid, 'well']],
   ['an empty JSON body', 404, Buffer.alloc(0), undefined, [invalid, 'well']],
   ['binary data as JSON', 404, Buffer.from([0xff]), undefined, [invalid, 'well']],
   ['an HTML page', 499, 'a page', 'text/html', [invalid, 'well']],
-  ['an HTML page', 500, 'a page', 'text/html', [invalid, 'unwell']],
+  ['an HTML page', 500, 'a page', 'text/html', [invalid, 'well']],
+  ['an HTML page', 502, 'a page', 'text/html', [invalid, 'unwell']],
+  ['an HTML page', 504, 'a page', 'text/html', [invalid, 'unwell']],
+  ['a refusal', 503, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
   ['JSON without an envelope', 503, {}, undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
   ['an empty JSON body', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
   ['an HTML page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
