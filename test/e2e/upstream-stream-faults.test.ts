@@ -130,7 +130,7 @@ describe('faults of upstream streams', inTopology('embedded'), () => {
     await replaceFiles({})
   })
 
-  test.each(['attachment; filename="\u00e9.txt"', 'attachment; filename="\u6f22.txt"', 'inline', 'inline; attachment'])(
+  test.each(['inline', 'inline; attachment', 'attachments'])(
     'files.download 200: the unsafe disposition %s becomes an attachment',
     async (disposition) => {
       const { respondWith, download } = world

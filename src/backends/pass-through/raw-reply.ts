@@ -35,7 +35,9 @@ const isRelayed = (status: number, requestHeaders: Record<string, string>): bool
 function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
   const base = new URL(url)
   const basePath = basePathOf(url)
-  const target = URL.parse(location, new URL(basePath + (below.rest || '/'), base))
+  // A URL encodes characters, but a header contains bytes.
+  const encoded = location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+  const target = URL.parse(encoded, new URL(basePath + (below.rest || '/'), base))
   const isWithin = target?.pathname === basePath || target?.pathname.startsWith(`${basePath}/`)
   if (target?.origin !== base.origin || !isWithin) throw invalidReply('a redirect that leaves the prefix')
   return below.prefix + target.pathname.slice(basePath.length) + target.search + target.hash

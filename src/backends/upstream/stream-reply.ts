@@ -18,8 +18,8 @@ const notModifiedHeaders = ['etag', 'accept-ranges']
 /** Cookies and locations are never relayed. */
 const relayedHeaders = ['content-type', 'content-length', 'content-range', 'content-disposition', ...notModifiedHeaders]
 
-/** Only ASCII is allowed (RFC 6266), because Node rejects other characters in a head with a content length. */
-const attachmentPattern = /^attachment[\t\x20-\x7e]*$/i
+/** Bytes above ASCII are relayed unchanged, although RFC 6266 does not allow them. */
+const attachmentPattern = /^attachment[\t ]*(?:;|$)/i
 
 const conditions: ReadonlyMap<number, readonly string[]> = new Map([
   [206, ['range']],

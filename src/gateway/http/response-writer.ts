@@ -139,15 +139,18 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       response.writeHead(status, jsonHeaders.concat(headers, own)).end(body, length === body.length ? 'latin1' : 'utf8')
     },
     writeStream: async (response, call, reply) => {
-      const own = [...flatten(reply.headers), 'x-request-id', call.requestId]
+      const { 'content-length': length, ...others } = reply.headers
+      // Node decodes a Content-Disposition after the length as UTF-8, and then rejects characters that are not Latin-1.
+      const own = [...flatten(others), ...(length === undefined ? [] : ['content-length', length])]
+      own.push('x-request-id', call.requestId)
       response.writeHead(reply.status, streamHeaders.concat(rateLimitHeaders(call.limit), own))
       if (call.method === 'HEAD') {
         reply.body.destroy()
         response.end()
         return
       }
-      // The first event can be far away, and the client waits for the head.
-      if (isPassThrough(call.operation)) response.flushHeaders()
+      // The first event can be far away, and the client waits for the head. `flushHeaders` would encode it as UTF-8.
+      if (isPassThrough(call.operation)) response.write('', 'latin1')
       try {
         await sendStreamBody(reply, response, ports.downloadPace)
       } catch (error) {

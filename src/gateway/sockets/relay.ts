@@ -75,7 +75,8 @@ export class SocketRelay implements AcceptedSocket {
   start(handshake: Handshake, client: Socket, head: Buffer): void {
     this.#client = client
     client.removeAllListeners('readable').setNoDelay(true).setTimeout(0)
-    client.write(acceptHead(handshake, this.#reply, this.#call.requestId))
+    // The headers of the service are bytes.
+    client.write(acceptHead(handshake, this.#reply, this.#call.requestId), 'latin1')
     if (head.length > 0) client.unshift(head)
     client
       .on('data', (chunk: Buffer) => {
