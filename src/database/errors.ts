@@ -48,12 +48,23 @@ export class EmbeddedStoreFailed extends Error {
   }
 }
 
+/** A transaction holds the only connection for too long. */
+export class EmbeddedStoreBusy extends Error {
+  constructor(waitedMs: number) {
+    super(`the connection of the embedded store did not become free within ${waitedMs} ms: a transaction holds it`)
+    this.name = 'EmbeddedStoreBusy'
+  }
+}
+
+const isUnavailable = (error: Error): boolean =>
+  [NoConnection, EmbeddedStoreFailed, EmbeddedStoreBusy].some((kind) => error instanceof kind)
+
 /** The client then gets 503. */
 export const isDatabaseUnavailable = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
-  if (error instanceof NoConnection || error instanceof EmbeddedStoreFailed) return true
+  if (isUnavailable(error)) return true
   if (systemErrors.has(errorCode(error) ?? '')) return true
   return driverMessages.some((message) => error.message.includes(message))
 }

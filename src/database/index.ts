@@ -25,6 +25,7 @@ export {
   validAt,
 } from './predicates.ts'
 export { type Param, readByKeys, readPage, readTotal, statement } from './queries.ts'
+export { assertNoTransaction, detached } from './running-transaction.ts'
 export type { Database, Json, Minor, NullableTimestamp, Tables, Timestamp, Tx } from './tables.ts'
 export {
   allInOrder,

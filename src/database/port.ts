@@ -7,6 +7,8 @@ export type WithoutTimeouts = <T>(work: (database: Database) => Promise<T>, sign
 /** The embedded store or a PostgreSQL server. */
 export interface OpenDatabase {
   database: Database
+  /** The same store. Errors inside a transaction name this port instead of `database`. */
+  named(port: string): Database
   kind: 'embedded' | 'postgres'
   /** Number of callers that wait for a connection. */
   waiting(): number

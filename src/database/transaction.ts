@@ -4,6 +4,7 @@ import { sqlState } from './errors.ts'
 import type { OpenDatabase } from './port.ts'
 import { isPipelining, withPipeline, withPipelinedTransaction } from './postgres/pipelining.ts'
 import { setIdleTimeout } from './postgres/session.ts'
+import { type Opener, whileRunning } from './running-transaction.ts'
 import type { Database, Tx } from './tables.ts'
 
 const maxAttempts = 5
@@ -81,17 +82,18 @@ class CommittedWrites {
 const runOnce = async <T>(
   database: Database,
   work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
+  opener: Opener,
 ): Promise<T> => {
   const writes = new CommittedWrites()
   try {
     const result = await database.transaction().execute(async (tx) => {
       if (isPipelining(tx))
         return withPipelinedTransaction(tx, async (pipeline) => {
-          const done = await work(pipeline, writes.send)
+          const done = await whileRunning(opener, () => work(pipeline, writes.send))
           await writes.sent()
           return done
         })
-      const done = await work(tx, writes.send)
+      const done = await whileRunning(opener, () => work(tx, writes.send))
       await writes.settled()
       return done
     })
@@ -106,12 +108,13 @@ const runOnce = async <T>(
 
 /**
  * Retries `work` after a serialization failure or a deadlock. On PostgreSQL, statements that `work` starts concurrently
- * leave in one round trip, in order.
+ * leave in one round trip, in order. Another connection to the store throws inside `work`.
  */
 export const inTransaction = <T>(
   database: Database,
   work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
-): Promise<T> => retryOnConflict(() => runOnce(database, work))
+  opener: Opener = { owner: 'this work', port: 'transaction' },
+): Promise<T> => retryOnConflict(() => runOnce(database, work, opener))
 
 /** If `asOf` is not null, readers must ignore rows written after it. */
 export interface Snapshot {

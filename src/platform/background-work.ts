@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { detached } from '../database/index.ts'
 import { createConcurrencyLimiter, maxTimerMs, type Randomness } from '../kernel/index.ts'
 
 /**
@@ -84,7 +85,8 @@ export const createBackgroundWork = (
     run: (name, work) => {
       if (stopping.signal.aborted) return drop({ task: name }, 'background task dropped: shutting down')
       if (tasks.size >= settings.capacity) return drop({ task: name }, 'background task dropped: queue full')
-      const done = execute({ name, work }).finally(() => tasks.delete(done))
+      // A task can start inside a transaction, which does not wait for it.
+      const done = detached(() => execute({ name, work })).finally(() => tasks.delete(done))
       tasks.add(done)
       return true
     },

@@ -13,8 +13,9 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import { EmbeddedStoreFailed } from '../errors.ts'
+import { EmbeddedStoreBusy, EmbeddedStoreFailed } from '../errors.ts'
 import { isListQuery } from '../queries.ts'
+import { assertNoTransaction } from '../running-transaction.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
@@ -130,57 +131,107 @@ class EmbeddedConnection implements DatabaseConnection {
 
 const yieldAfterMs = 20
 
+/** As long as a statement of a request may take. After that, the transaction that holds the connection does not end. */
+const maxWaitMs = 5_000
+
 /** Callers get the only connection in the order of their calls, for one statement or a whole transaction. */
-class EmbeddedDriver implements Driver {
+export class EmbeddedStore {
   readonly #connection: EmbeddedConnection
-  #last: Promise<void> = Promise.resolve()
-  #release: () => void = () => undefined
+  readonly #adapter = new PostgresAdapter()
+  readonly #waiting = new Set<() => void>()
+  #isHeld = false
   #yieldedAt = performance.now()
 
-  constructor(pglite: PGlite, onPanic: OnPanic) {
+  /** The caller opens and closes PGlite, but must not close it after a panic: `close` would hang. */
+  constructor(pglite: PGlite, onPanic: OnPanic = () => undefined) {
     this.#connection = new EmbeddedConnection(pglite, onPanic)
   }
 
-  async init(): Promise<void> {}
+  /** Number of callers that wait for the connection. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
 
-  async acquireConnection(): Promise<EmbeddedConnection> {
-    const turn = Promise.withResolvers<void>()
-    const before = this.#last
-    this.#last = turn.promise
-    await before
+  /** Errors inside a transaction name the port. */
+  dialect(port: string): Dialect {
+    return {
+      createAdapter: () => this.#adapter,
+      createDriver: () => new EmbeddedDriver(this, port),
+      createIntrospector: (database) => new PostgresIntrospector(database),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    }
+  }
+
+  async acquire(): Promise<EmbeddedConnection> {
+    if (this.#isHeld) await this.#turn()
+    this.#isHeld = true
     // PGlite runs in this thread. Without a yield, many statements would block all requests.
     if (performance.now() - this.#yieldedAt >= yieldAfterMs) {
       await nextLoopTurn()
       this.#yieldedAt = performance.now()
     }
-    this.#release = turn.resolve
     return this.#connection
   }
 
+  /** Passes the connection on, so that a new caller cannot overtake the queue. */
+  release(): void {
+    const [next] = this.#waiting
+    if (next) next()
+    else this.#isHeld = false
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(start)
+        reject(new EmbeddedStoreBusy(maxWaitMs))
+      }, maxWaitMs).unref()
+      const start = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(start)
+        resolve()
+      }
+      this.#waiting.add(start)
+    })
+  }
+}
+
+class EmbeddedDriver implements Driver {
+  readonly #store: EmbeddedStore
+  readonly #port: string
+
+  constructor(store: EmbeddedStore, port: string) {
+    this.#store = store
+    this.#port = port
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<EmbeddedConnection> {
+    assertNoTransaction(this.#port)
+    return this.#store.acquire()
+  }
+
   async releaseConnection(): Promise<void> {
-    this.#release()
+    this.#store.release()
   }
 
-  async beginTransaction(_connection: EmbeddedConnection, { isolationLevel, accessMode }: TransactionSettings) {
+  async beginTransaction(connection: EmbeddedConnection, { isolationLevel, accessMode }: TransactionSettings) {
     const level = isolationLevel ? ` ISOLATION LEVEL ${isolationLevel}` : ''
-    this.#connection.begin(`BEGIN${level}${accessMode ? ` ${accessMode}` : ''}`)
+    connection.begin(`BEGIN${level}${accessMode ? ` ${accessMode}` : ''}`)
   }
 
-  async commitTransaction(): Promise<void> {
-    if ((await this.#connection.end('COMMIT')) !== 'COMMIT') throw new AbortedTransactionError()
+  async commitTransaction(connection: EmbeddedConnection): Promise<void> {
+    if ((await connection.end('COMMIT')) !== 'COMMIT') throw new AbortedTransactionError()
   }
 
-  async rollbackTransaction(): Promise<void> {
-    await this.#connection.end('ROLLBACK')
+  async rollbackTransaction(connection: EmbeddedConnection): Promise<void> {
+    await connection.end('ROLLBACK')
   }
 
   async destroy(): Promise<void> {}
 }
 
-/** The caller opens and closes PGlite, but must not close it after a panic: `close` would hang. */
-export const embeddedDialect = (pglite: PGlite, onPanic: OnPanic = () => undefined): Dialect => ({
-  createAdapter: () => new PostgresAdapter(),
-  createDriver: () => new EmbeddedDriver(pglite, onPanic),
-  createIntrospector: (database) => new PostgresIntrospector(database),
-  createQueryCompiler: () => new PostgresQueryCompiler(),
-})
+/** See `EmbeddedStore`. */
+export const embeddedDialect = (pglite: PGlite, onPanic?: OnPanic): Dialect =>
+  new EmbeddedStore(pglite, onPanic).dialect('database')

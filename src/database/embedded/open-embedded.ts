@@ -5,7 +5,7 @@ import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase } from '../port.ts'
 import { type Tables, valueParsers } from '../tables.ts'
 import { embeddedStorePath, lockDirectory, makeDirectory } from './data-directory.ts'
-import { embeddedDialect } from './dialect.ts'
+import { EmbeddedStore } from './dialect.ts'
 import { assertFreeSpace, watchFreeSpace } from './disk-space.ts'
 import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
 import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
@@ -68,12 +68,15 @@ export const openEmbedded = async ({
       hasFailed = true
       fatal.resolve(error)
     }
-    const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite, onPanic) })
+    const store = new EmbeddedStore(pglite, onPanic)
+    const named = (port: string) => new Kysely<Tables>({ dialect: store.dialect(port) })
+    const database = named('database')
     const guard = watchFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
     return {
       database,
+      named,
       kind: 'embedded',
-      waiting: () => 0,
+      waiting: () => store.waiting,
       check: async () => void (await sql`SELECT 1`.execute(database)),
       withoutTimeouts: async (work, signal) => {
         signal?.throwIfAborted()

@@ -70,7 +70,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   ].join('; ')
   // A server that stops responding cannot enforce `statement_timeout`.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
-  const { pool, database } = direct
+  const { pool, database, named } = direct
     ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
     : openPool(config, preamble, onConnectionBroken)
   try {
@@ -83,6 +83,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     runWithoutTimeouts({ config: base, onConnectionBroken }, work, signal)
   return {
     database,
+    named,
     kind: 'postgres',
     // The pool hands an idle connection to a waiting caller within the same tick.
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),

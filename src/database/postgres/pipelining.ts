@@ -7,20 +7,52 @@ import {
   type KyselyProps,
   PostgresAdapter,
   PostgresDialect,
+  type PostgresDialectConfig,
+  PostgresDriver,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryExecutor,
   Transaction,
 } from 'kysely'
+import { assertNoTransaction } from '../running-transaction.ts'
 import type { Database, Tables, Tx } from '../tables.ts'
 
 /** Marks databases whose connections send a statement without waiting for the result of the previous one. */
-class PipeliningAdapter extends PostgresAdapter {}
+export class PipeliningAdapter extends PostgresAdapter {}
+
+class GuardedDriver extends PostgresDriver {
+  readonly #port: string
+
+  constructor(config: PostgresDialectConfig, port: string) {
+    super(config)
+    this.#port = port
+  }
+
+  override async acquireConnection(options?: Parameters<PostgresDriver['acquireConnection']>[0]) {
+    assertNoTransaction(this.#port)
+    return super.acquireConnection(options)
+  }
+}
 
 /** Its pool must use the pipeline mode of `pg`. */
 export class PipeliningDialect extends PostgresDialect {
+  readonly #config: PostgresDialectConfig
+  readonly #adapter: PipeliningAdapter
+  readonly #port: string
+
+  constructor(config: PostgresDialectConfig, adapter: PipeliningAdapter, port: string) {
+    super(config)
+    this.#config = config
+    this.#adapter = adapter
+    this.#port = port
+  }
+
+  override createDriver(): GuardedDriver {
+    return new GuardedDriver(this.#config, this.#port)
+  }
+
   override createAdapter(): PipeliningAdapter {
-    return new PipeliningAdapter()
+    return this.#adapter
   }
 }
 

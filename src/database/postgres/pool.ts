@@ -4,7 +4,7 @@ import { type ClientConfig, Pool } from 'pg'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient } from './client.ts'
 import { createGuardedPool } from './guarded-pool.ts'
-import { PipeliningDialect } from './pipelining.ts'
+import { PipeliningAdapter, PipeliningDialect } from './pipelining.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /** `preamble` is null on a direct connection. */
@@ -18,10 +18,11 @@ export const openPool = (
   // The pool would report the errors of idle connections a second time.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
-  const dialect = new PipeliningDialect({
-    pool: createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`),
-  })
-  return { pool, database: new Kysely<Tables>({ dialect }) }
+  const guarded = createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`)
+  const adapter = new PipeliningAdapter()
+  const named = (port: string) =>
+    new Kysely<Tables>({ dialect: new PipeliningDialect({ pool: guarded }, adapter, port) })
+  return { pool, database: named('database'), named }
 }
 
 /** Only TCP keepalive can detect a dead server, because a live one also sends nothing during a long statement. */
