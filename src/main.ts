@@ -3,13 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Domain } from './api/domain.ts'
 import { loadConfigured } from './compose/extensions.ts'
-import { compose, type Role } from './compose/index.ts'
+import { compose, type Deployment, type Role } from './compose/index.ts'
 import { placesOf } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
-import { tuneProcess } from './platform/runtime/index.ts'
+import type { Clock } from './kernel/index.ts'
+import { systemClock, tuneProcess } from './platform/runtime/index.ts'
 
-export interface Running {
+export interface Running extends Pick<Deployment, 'database' | 'runJob'> {
   /** The actual port if the configured one is 0. */
   port: number
   operationsPort: number
@@ -44,8 +45,9 @@ export const startServer = async (
   settings: Configuration,
   role: Role,
   logger: Logger,
+  clock: Clock = systemClock,
 ): Promise<Running> => {
-  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger)
+  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, clock)
   try {
     const running = {
       unserved: deployment.unserved,
@@ -69,6 +71,8 @@ export const startServer = async (
     }
     return {
       ...running,
+      database: deployment.database,
+      runJob: deployment.runJob,
       replaceBackends: deployment.replaceBackends,
       onFatal: deployment.onFatal,
       stop: () => {

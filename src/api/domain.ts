@@ -153,7 +153,8 @@ export interface DomainPorts<Settings = unknown> {
   database: Database
   /**
    * Runs work in a transaction, which rolls back if the work throws. A conflict can run the work twice, so it only uses
-   * `tx`: it sends no mail and calls no service.
+   * `tx`: it sends no mail and calls no service. Inside it, `database`, `ledger` and every other port that uses the store
+   * or sends mail throws an Error.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Runs a long query without the statement timeout, for jobs over a whole table. */
@@ -161,9 +162,10 @@ export interface DomainPorts<Settings = unknown> {
   /** Reads one snapshot, so that a long read sees no concurrent change. */
   inSnapshot: ReadSnapshot
   /**
-   * Runs a command once per X-Request-Id, in a transaction. A repeated request gets the stored JSON reply. The same id
-   * with another body throws REQUEST.ID_REUSED. Idempotent operations of extensions must call it, or they fail with
-   * 500. `recordSuccess` and `enqueueJob` take effect with the command.
+   * Runs a command once per X-Request-Id, in a transaction, as `transaction` does. `work` returns the operation's JSON
+   * reply, which is checked before the commit: an invalid reply rolls back. A repeated request gets the stored reply. The
+   * same id with another body throws REQUEST.ID_REUSED. Idempotent operations of extensions must call it, or they fail
+   * with 500. `recordSuccess` and `enqueueJob` take effect with the command.
    */
   once<Reply>(request: IdempotentRequest, work: (tx: Tx) => Promise<Reply>): Promise<Reply>
   /** Wallets, orders and postings. */

@@ -1,12 +1,14 @@
 import type { Call } from '../gateway/pipeline/call.ts'
 import { readChannelSessionId } from '../gateway/pipeline/headers.ts'
-import { type AnyRequest, type HandlerTable, Refusal } from '../kernel/index.ts'
+import { type AnyRequest, type HandlerTable, type Operation, Refusal } from '../kernel/index.ts'
 
 export interface Backend {
   /** Resolves with the operation's data or a StreamReply. Rejects with a Refusal. */
   handle(call: Call): Promise<unknown>
   /** An internal error for a handler in this process, an invalid response for an upstream. */
   replyError(internal: string): Refusal
+  /** Maximum size of a JSON reply. */
+  maxReplyBytes(operation: Operation): number
 }
 
 /** Range headers are only defined for GET (RFC 9110, 14.2). */
@@ -38,15 +40,17 @@ const toRequest = (call: Call): AnyRequest => ({
   upload: call.upload,
 })
 
+export const internalError = (internal: string): Refusal => new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
+
 /** Throws SYSTEM.NOT_IMPLEMENTED if an operation has no handler. */
-export function createInProcessBackend(handlers: HandlerTable): Backend {
+export function createInProcessBackend(handlers: HandlerTable, maxReplyBytes: Backend['maxReplyBytes']): Backend {
   return {
     handle: (call) => {
       const handler = handlers.get(call.operation.id)
       if (!handler) throw new Refusal('SYSTEM.NOT_IMPLEMENTED')
       return handler(toRequest(call))
     },
-    replyError: (internal) =>
-      new Refusal('SYSTEM.INTERNAL_ERROR', { internal: `reply does not match its schema: ${internal}` }),
+    replyError: internalError,
+    maxReplyBytes,
   }
 }

@@ -1,4 +1,4 @@
-import { type Configuration, placeOf, type UpstreamConfiguration } from '../config/index.ts'
+import { type Configuration, maxReplyBytesOf, placeOf, type UpstreamConfiguration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { type AssertionSigner, type Clock, domainOf, type HandlerTable, type Operation } from '../kernel/index.ts'
 import { type Backend, createInProcessBackend } from './backend.ts'
@@ -112,8 +112,9 @@ async function openPrefixes({ prefixes, signer, settings, clock, metrics, catalo
 }
 
 export async function createBackends(ports: BackendPorts): Promise<Backends> {
-  const identity = createInProcessBackend(ports.identity)
-  const inProcess = createInProcessBackend(ports.domains)
+  const maxReplyBytes = ({ id }: Operation): number => maxReplyBytesOf(ports.settings, domainOf(id))
+  const identity = createInProcessBackend(ports.identity, maxReplyBytes)
+  const inProcess = createInProcessBackend(ports.domains, maxReplyBytes)
   const prefixes = await openPrefixes(ports)
   const { assertion, streams } = ports.settings
   const routesFor = ({ backends }: Pick<Placement, 'backends'>): Promise<Routes> =>

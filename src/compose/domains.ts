@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { DomainParts, DomainPorts, HooksPort, IdempotentRequest, LoadedDomain } from '../api/domain.ts'
 import type { DomainServices } from '../api/services.ts'
-import type { HandlerDeadline } from '../backends/index.ts'
-import { type Configuration, ConfigurationError } from '../config/index.ts'
+import { type HandlerDeadline, internalError, replyText } from '../backends/index.ts'
+import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { type Database, inTransaction, type Tx } from '../database/index.ts'
-import { type ExecutedOnce, withChecks } from '../extensions/index.ts'
+import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
+import { type ExecutedOnce, type HandlerChecks, withChecks } from '../extensions/index.ts'
 import {
   accountById,
   areFactorsSet,
@@ -17,6 +17,7 @@ import {
 } from '../identity/index.ts'
 import {
   createHandlerTable,
+  domainOf,
   type HandlerTable,
   isPassThrough,
   type Operation,
@@ -98,14 +99,20 @@ export const partErrors = (domain: LoadedDomain, { handlers, jobs = [], gatewayJ
   return errors.map((error) => withCallSite(`${source}: ${error}`, domain))
 }
 
-/** The command and its stored reply share one transaction. */
+interface OncePorts {
+  database: Database
+  ledger: Ledger
+  /** Throws if the reply of an operation is invalid. */
+  assertReply(operationId: string, reply: unknown): void
+}
+
+/** The command and its stored reply share one transaction, which an invalid reply rolls back. */
 const runOnce = <Reply>(
-  database: Database,
-  ledger: Ledger,
+  { database, ledger, assertReply }: OncePorts,
   { operationId, caller, workspace, idempotency }: IdempotentRequest,
   work: (tx: Tx) => Promise<Reply>,
-): Promise<Reply> =>
-  inTransaction(database, async (tx) => {
+): Promise<Reply> => {
+  const runInTransaction = async (tx: Tx): Promise<Reply> => {
     const within = ledger.within(tx)
     const key = {
       account: caller.accountId,
@@ -117,9 +124,24 @@ const runOnce = <Reply>(
     // A stored reply of the same operation and body has the same type.
     if (stored) return stored.result as Reply
     const reply = await work(tx)
+    assertReply(operationId, reply)
     await within.storeResult(key, reply)
     return reply
-  })
+  }
+  return inTransaction(database, runInTransaction, { owner: operationId, port: 'once' })
+}
+
+const createReplyCheck = (
+  { operations }: Pick<Catalogue, 'operations'>,
+  settings: Configuration,
+): OncePorts['assertReply'] => {
+  const schemas = new Map(operations.map(({ id, reply }) => [id, reply]))
+  return (operationId, reply) => {
+    const schema = schemas.get(operationId)
+    if (schema === undefined || typeof schema === 'string') throw new Error(`${operationId} has no JSON reply to store`)
+    replyText(schema, reply, maxReplyBytesOf(settings, domainOf(operationId)), internalError)
+  }
+}
 
 export interface DomainParents {
   catalogue: Catalogue
@@ -132,8 +154,9 @@ export interface DomainParents {
 
 class DomainBuilder {
   readonly #built = new Map<string, BuiltDomain>()
-  readonly #executed: ExecutedOnce = new WeakSet()
-  readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use' | 'cache' | 'limits'>
+  readonly #executed: ExecutedOnce = new WeakMap()
+  readonly #assertReply: OncePorts['assertReply']
+  readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
 
@@ -142,29 +165,46 @@ class DomainBuilder {
     ledger: Ledger,
   ) {
     const { database } = infrastructure
+    const assertReply = createReplyCheck(catalogue, configuration)
+    this.#assertReply = assertReply
     this.#deadline = deadline
     this.#infrastructure = infrastructure
     this.#shared = {
       // Name each port, so that a domain gets no other part of the process.
       database,
-      withoutTimeouts: infrastructure.withoutTimeouts,
-      inSnapshot: infrastructure.inSnapshot,
+      withoutTimeouts: async (work, signal) => {
+        assertNoTransaction('withoutTimeouts')
+        return infrastructure.withoutTimeouts(work, signal)
+      },
+      inSnapshot: async (work) => {
+        assertNoTransaction('inSnapshot')
+        return infrastructure.inSnapshot(work)
+      },
       clock: infrastructure.clock,
       ids: infrastructure.ids,
       randomness: infrastructure.randomness,
       words: infrastructure.words,
-      mailer: infrastructure.mailer,
+      mailer: {
+        close: () => infrastructure.mailer.close(),
+        send: async (mail) => {
+          assertNoTransaction('mailer')
+          return infrastructure.mailer.send(mail)
+        },
+      },
       blobs: infrastructure.blobs,
       secretBox: infrastructure.secretBox,
       digest: infrastructure.digest,
-      transaction: (work) => inTransaction(database, work),
-      once: (request, work) => {
-        this.#executed.add(request.idempotency)
-        return runOnce(database, ledger, request, work)
+      once: async (request, work) => {
+        assertNoTransaction('once')
+        this.#executed.set(request.idempotency, {})
+        const committed = await runOnce({ database, ledger, assertReply }, request, work)
+        this.#executed.set(request.idempotency, { committed })
+        return committed
       },
       ledger,
       accounts: {
         read: async (portal, id) => {
+          assertNoTransaction('accounts')
           const account = await accountById(database, portal, id)
           return account && { email: account.email, name: account.name, locale: parseLocale(account.language) }
         },
@@ -173,12 +213,18 @@ class DomainBuilder {
         end: endSessions,
         assertOpen: assertSessionOpen,
         invalidate: identity.invalidateSessions,
-        assertAddressAllowed: identity.assertAddressAllowed,
+        assertAddressAllowed: async (account, clientIp) => {
+          assertNoTransaction('sessions')
+          return identity.assertAddressAllowed(account, clientIp)
+        },
       },
       factors: { areSet: areFactorsSet, areUsedSince: areFactorsUsedSince, reset: resetFactors },
       workspaces: {
         lock: (tx, id) => this.requireService('workspaces').lock(tx, id),
-        exists: (id) => this.requireService('workspaces').exists(id),
+        exists: async (id) => {
+          assertNoTransaction('workspaces')
+          return this.requireService('workspaces').exists(id)
+        },
         freezeOwn: (tx, account, at) => this.requireService('workspaces').freezeOwn(tx, account, at),
       },
       hooks: {
@@ -230,6 +276,10 @@ class DomainBuilder {
     }
   }
 
+  #checks(logger: Logger): HandlerChecks {
+    return { executed: this.#executed, assertReply: this.#assertReply, deadline: this.#deadline, logger }
+  }
+
   async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {
     const parts = await domain.create({
       ...this.#shared,
@@ -237,20 +287,22 @@ class DomainBuilder {
       limits: createDomainLimits(this.#infrastructure.limits, domain.name),
       logger: logger.child({ domain: domain.name }),
       settings,
+      transaction: async (work) => {
+        assertNoTransaction('transaction')
+        return inTransaction(this.#infrastructure.database, work, { owner: domain.name, port: 'transaction' })
+      },
       use: this.#use(domain),
     })
     const errors = partErrors(domain, parts)
     if (errors.length > 0) throw new ConfigurationError(errors)
-    const { catalogue } = this.#shared
     // Handlers are paired by export name, which `domain` does not change.
     const table =
       parts.handlers instanceof Map
         ? parts.handlers
         : createHandlerTable(domain.contract ?? domain.operations, parts.handlers)
-    // Portico's own handlers need no checks. They do not compile with an undeclared code. `Ledger.execute` stores the
-    // replies of their idempotent commands without `once`, and `promises` tests each of them. They also have no
-    // deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
-    const handlers = domain.isOurs ? table : withChecks(table, catalogue, this.#executed, this.#deadline)
+    // Portico's own handlers need no checks. `Ledger.execute` stores the orders of their idempotent commands without
+    // `once`, and `promises` tests each of them. They also have no deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
+    const handlers = domain.isOurs ? table : withChecks(table, this.#checks(logger))
     this.#built.set(domain.name, { domain, parts, handlers })
   }
 }
@@ -260,7 +312,12 @@ export const composeDomains = async (domains: readonly LoadedDomain[], parents: 
   const { catalogue, settings: configuration, infrastructure, logger } = parents
   const settings = parseSettings(domains, configuration)
   const separationOfDuties = parseSeparation(configuration.money.separationOfDuties)
-  const ledger = new Ledger({ ...infrastructure, types: catalogue.ledgerTypes, separationOfDuties })
+  const ledger = new Ledger({
+    ...infrastructure,
+    database: infrastructure.databaseNamed('ledger'),
+    types: catalogue.ledgerTypes,
+    separationOfDuties,
+  })
   await ledger.registerTypes()
   await recordSetting(infrastructure, separationSetting(configuration.money.separationOfDuties))
   await ledger.ensureHouseAccounts(configuration.money.currencies)

@@ -7,6 +7,7 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
+import type { Database } from '../database/index.ts'
 import {
   buildSecurityHeaders,
   createExplainLog,
@@ -16,6 +17,7 @@ import {
   loadTracing,
   OpenStreams,
 } from '../gateway/index.ts'
+import type { Clock } from '../kernel/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
 import {
   createApprovalMetrics,
@@ -34,7 +36,7 @@ import type { Loaded } from './extensions.ts'
 import { assertBackends, catalogueOf, withDomainLimits } from './extensions.ts'
 import { composeIdentity, purposePorts } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
-import { startJobs } from './jobs.ts'
+import { type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
 import { passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
@@ -57,6 +59,8 @@ export interface Deployment {
   endStreams(): void
   /** Resolves with the reason once the embedded store has failed. The process must then restart. */
   onFatal: Promise<Error>
+  database: Database
+  runJob: RunJob
   close(): Promise<void>
 }
 
@@ -144,7 +148,7 @@ const composeParts = async (
   loaded: Loaded,
   configured: Configuration,
   role: Role,
-  logger: Logger,
+  { logger, clock }: { logger: Logger; clock: Clock },
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
@@ -152,7 +156,7 @@ const composeParts = async (
   const settings = withDomainLimits(configured, catalogue)
   if (isGateway) assertBackends(loaded.domains, catalogue, settings)
   const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
-  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, logger, building)
+  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
@@ -179,9 +183,10 @@ export const compose = async (
   configured: Configuration,
   role: Role,
   logger: Logger,
+  clock: Clock,
 ): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
-  const parts = await composeParts(loaded, configured, role, logger, building)
+  const parts = await composeParts(loaded, configured, role, { logger, clock }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') await assertNoSeededAccounts(infrastructure)
@@ -214,7 +219,7 @@ export const compose = async (
     allowedHosts: settings.listen.operationsAllowedHosts,
     logger,
   })
-  await startJobs(
+  const runJob = await startJobs(
     { settings, infrastructure, logger, registry: metrics.registry, isGateway, identity, domains },
     building,
   )
@@ -237,6 +242,8 @@ export const compose = async (
     startDraining: draining.start,
     endStreams: () => streams.close(),
     onFatal: infrastructure.storeFailure,
+    database: infrastructure.database,
+    runJob,
     close: () => built.disposeAsync(),
   }
 }

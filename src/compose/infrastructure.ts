@@ -34,14 +34,19 @@ import {
   type ReadableOutbox,
 } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
-import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
+import { systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
 import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
 /** Several replicas share an outbox in the database, which needs no queue. */
-const createMailer = async (settings: Configuration, texts: MailTexts, database: Database, logger: Logger) => {
+const createMailer = async (
+  settings: Configuration,
+  texts: MailTexts,
+  { database, clock }: { database: Database; clock: Clock },
+  logger: Logger,
+) => {
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
     const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
@@ -50,8 +55,8 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
     return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }
   }
   const outbox = settings.databaseUrl
-    ? createSharedOutbox(texts, systemClock, outboxSize, database)
-    : createOutbox(texts, systemClock, outboxSize)
+    ? createSharedOutbox(texts, clock, outboxSize, database)
+    : createOutbox(texts, clock, outboxSize)
   return { mailer: outbox, codeMails: outbox, queue: null, outbox }
 }
 
@@ -63,6 +68,7 @@ const maxSkewMs = hours(12)
 
 export interface Infrastructure {
   database: Database
+  databaseNamed: OpenDatabase['named']
   waitingForDatabase: OpenDatabase['waiting']
   withoutTimeouts: OpenDatabase['withoutTimeouts']
   storeFailure: OpenDatabase['fatal']
@@ -94,7 +100,7 @@ export const openInfrastructure = async (
   catalogue: Catalogue,
   { domains, owners }: Loaded,
   allowReplicas: boolean,
-  logger: Logger,
+  { logger, clock }: { logger: Logger; clock: Clock },
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> => {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
@@ -108,27 +114,28 @@ export const openInfrastructure = async (
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
   await assertWritable(store.database)
-  const aheadMs = -(await measureClockSkew(store.database, systemClock))
+  const aheadMs = -(await measureClockSkew(store.database, clock))
   if (Math.abs(aheadMs) >= maxSkewMs) throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
   if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
   const migrated = await store.migrate(owners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
-  const shared = await openSharedState(settings, allowReplicas, systemClock, logger, stack)
-  const limits = createLimits(settings.limits.scale, systemClock, shared.counters)
+  const shared = await openSharedState(settings, allowReplicas, clock, logger, stack)
+  const limits = createLimits(settings.limits.scale, clock, shared.counters)
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
   stack.defer(() => blobs.close())
-  const { queue, ...mail } = await createMailer(settings, texts, store.database, logger)
+  const { queue, ...mail } = await createMailer(settings, texts, { database: store.database, clock }, logger)
   stack.defer(() => mail.mailer.close())
   const background = createBackgroundWork(settings.background, logger, systemRandomness)
   stack.defer(async () => void (await Promise.all([background.close(), queue?.close()])))
   const keys = settings.secretKeys.reveal()
   return {
     database: store.database,
+    databaseNamed: store.named,
     waitingForDatabase: store.waiting,
     withoutTimeouts: store.withoutTimeouts,
     storeFailure: store.fatal,
-    inSnapshot: createSnapshotReader(store, systemClock),
+    inSnapshot: createSnapshotReader(store, clock),
     blobs,
     probes: [{ name: 'store', check: store.check, isReadOnly: () => isDiskFull }, ...shared.probes],
     redisMemory: shared.redisMemory,
@@ -139,7 +146,7 @@ export const openInfrastructure = async (
     background,
     droppedTasks: () => background.dropped() + (queue?.dropped() ?? 0),
     words: wordsOf(catalogue, domains, settings.codedValues),
-    clock: systemClock,
+    clock,
     ids: systemIds,
     randomness: systemRandomness,
     secretBox: createSecretBox(keys, systemRandomness),

@@ -5,7 +5,13 @@ import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
-import { createJobRunner, failedJobCleanup, type JobKind, queueFailureKind } from '../platform/jobs/index.ts'
+import {
+  createJobRunner,
+  declareJobKinds,
+  failedJobCleanup,
+  type JobKind,
+  queueFailureKind,
+} from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -60,10 +66,20 @@ const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domain
   ]
 }
 
+/** The kinds of all processes of the deployment. */
+const allKindsOf = ({ identity, domains }: Parts): string[] =>
+  [...identity.jobs, ...domains.jobs.flatMap(({ jobs, gatewayJobs }) => [...jobs, ...gatewayJobs])].map(
+    ({ name }) => name,
+  )
+
+/** Runs one attempt at a job, whether or not it is due. Rejects with its error. */
+export type RunJob = (name: string, payload: object) => Promise<void>
+
 /** `stack` stops the jobs before it closes the parts that they use. */
-export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
+export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<RunJob> => {
   const { infrastructure, settings, logger, registry } = parts
   const kinds = kindsOf(parts)
+  declareJobKinds(infrastructure.database, allKindsOf(parts))
   const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
     ...infrastructure,
@@ -80,4 +96,5 @@ export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Prom
   })
   stack.defer(() => runner.stop())
   await runner.start()
+  return runner.runNow
 }

@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { PolicyShape } from '../contract/policy-shape.ts'
 import { baseUrl, timeoutMs } from './values.ts'
 
+/** 5 MiB. */
+const defaultMaxReplyBytes = 5_242_880
+
 export const upstream = z.strictObject({
   url: baseUrl.describe('Base URL of the service, to which the path of the operation is appended.'),
   audience: z
@@ -19,8 +22,10 @@ export const upstream = z.strictObject({
   maxReplyBytes: z
     .int()
     .min(1_024)
-    .default(5_242_880)
-    .describe('Maximum size in bytes of a JSON reply from the upstream. If a reply is larger, the client gets 502.'),
+    .default(defaultMaxReplyBytes)
+    .describe(
+      'Maximum size in bytes of a JSON reply from the upstream. If a reply is larger, the client gets 502. The default also applies to handlers in this process, where the client gets 500.',
+    ),
   streamTimeoutMs: timeoutMs(10)
     .default(300_000)
     .describe(
@@ -105,6 +110,12 @@ export const placeOf = (
   { backends }: { backends: z.output<typeof backendSettings> },
   domain: string,
 ): UpstreamConfiguration | 'in-process' => backends[domain] ?? backends.default ?? 'in-process'
+
+/** The maximum size of a domain's JSON reply, wherever its handlers run. */
+export const maxReplyBytesOf = (settings: { backends: z.output<typeof backendSettings> }, domain: string): number => {
+  const place = placeOf(settings, domain)
+  return place === 'in-process' ? defaultMaxReplyBytes : place.maxReplyBytes
+}
 
 /** Settings for a service that the configuration may not name yet. Without a setting, the default applies. */
 export const upstreamSettings = (

@@ -2,7 +2,13 @@
  * The settings of config/*.yaml and the environment variables, checked as a whole. Depends on the kernel and the
  * catalogue. Start with `schema.ts`, then `load.ts`.
  */
-export { type PassThroughPrefix, placeOf, type UpstreamConfiguration, upstreamSettings } from './backends.ts'
+export {
+  maxReplyBytesOf,
+  type PassThroughPrefix,
+  placeOf,
+  type UpstreamConfiguration,
+  upstreamSettings,
+} from './backends.ts'
 export { settingName } from './env.ts'
 export { tlsFileErrors } from './environment/tls-files.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'

@@ -119,6 +119,16 @@ export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => 
   ]
 }
 
+const declaredCodes = new WeakMap<Operation, ReadonlySet<Code>>()
+
+/** Whether an operation lists a code in `refuses`, or its policy implies it. Every operation can fail with `SYSTEM.*`. */
+export const declaresRefusal = (operation: Operation, code: Code): boolean => {
+  const declared =
+    declaredCodes.get(operation) ?? new Set(operation.chains.flatMap((chainId) => listRefusals(operation, chainId)))
+  declaredCodes.set(operation, declared)
+  return code.startsWith('SYSTEM.') || declared.has(code)
+}
+
 /** Codes of the gateway itself, its routes and its tokens. Upstreams must not use them. */
 export const isGatewayCode = (code: Code): boolean => /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/.test(code)
 

@@ -1,33 +1,54 @@
+import type { Logger } from 'pino'
 import type { HandlerDeadline } from '../backends/index.ts'
-import type { Catalogue } from '../contract/index.ts'
-import { type AnyHandler, type HandlerTable, type Idempotency, Refusal } from '../kernel/index.ts'
+import { type AnyHandler, type AnyRequest, type HandlerTable, type Idempotency, Refusal } from '../kernel/index.ts'
 
-/** The idempotency keys of requests that were passed to `once`. */
-export type ExecutedOnce = WeakSet<Idempotency>
+/** The requests that were passed to `once`, with their reply after the commit. */
+export type ExecutedOnce = WeakMap<Idempotency, { committed?: unknown }>
+
+export interface HandlerChecks {
+  executed: ExecutedOnce
+  /** Throws if the reply of an operation is invalid. */
+  assertReply(operationId: string, reply: unknown): void
+  deadline: HandlerDeadline
+  logger: Logger
+}
+
+/** A refusal after the commit can be intended. An error is not. */
+const isFailure = (error: unknown): boolean => !(error instanceof Refusal) || error.code.startsWith('SYSTEM.')
 
 /**
- * Sets a deadline. Throws if a handler refuses with an undeclared code, or if an idempotent operation does not call
- * `once`.
+ * Throws if the handler of an idempotent operation does not call `once`. If the handler fails after the commit, resolves
+ * with the stored reply, as a retry would: the command has taken effect.
  */
-export const withChecks = (
-  handlers: HandlerTable,
-  { isCode }: Pick<Catalogue, 'isCode'>,
-  executed: Pick<ExecutedOnce, 'has'>,
-  deadline: HandlerDeadline,
-): HandlerTable => {
+const runIdempotent = async (
+  id: string,
+  run: () => Promise<unknown>,
+  idempotency: Idempotency,
+  { executed, assertReply, logger }: HandlerChecks,
+): Promise<unknown> => {
+  try {
+    const reply = await run()
+    const done = executed.get(idempotency)
+    if (!done) throw new Error(`${id} did not call once`)
+    if (reply !== done.committed) assertReply(id, reply)
+    return reply
+  } catch (error) {
+    const done = executed.get(idempotency)
+    if (!done || !('committed' in done) || !isFailure(error)) throw error
+    logger.error({ operation: id, err: error }, 'a handler failed after its command was committed')
+    return done.committed
+  }
+}
+
+/** Sets a deadline, and checks the handlers of idempotent operations. */
+export const withChecks = (handlers: HandlerTable, checks: HandlerChecks): HandlerTable => {
   const checked =
     (id: string, handler: AnyHandler): AnyHandler =>
-    async (request) => {
-      try {
-        // A handler in JavaScript can return a plain value.
-        const reply = await deadline.run(id, Promise.resolve(handler(request)))
-        if (request.idempotency && !executed.has(request.idempotency)) throw new Error(`${id} did not call once`)
-        return reply
-      } catch (error) {
-        if (error instanceof Refusal && !isCode(error.code))
-          throw new Error(`${id} refused with ${error.code}, which no owner declares`, { cause: error })
-        throw error
-      }
+    (request: AnyRequest) => {
+      // A handler in JavaScript can return a plain value.
+      const run = async () => handler(request)
+      const { idempotency } = request
+      return checks.deadline.run(id, idempotency ? runIdempotent(id, run, idempotency, checks) : run())
     }
   return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))
 }

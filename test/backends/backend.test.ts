@@ -4,7 +4,7 @@ import { statusOf } from '../../src/contract/index.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { arrivedCall } from '../harness/call.ts'
 
-const none = createInProcessBackend(new Map())
+const none = createInProcessBackend(new Map(), () => 1_024)
 
 test('501 SYSTEM.NOT_IMPLEMENTED for an operation without a handler', () => {
   expect(() => none.handle(arrivedCall(listTimezones))).toThrow(
@@ -14,7 +14,7 @@ test('501 SYSTEM.NOT_IMPLEMENTED for an operation without a handler', () => {
 })
 
 test("500 SYSTEM.INTERNAL_ERROR for a handler's reply that does not match its schema", () => {
-  expect(none.replyError('a.b: missing')).toMatchObject({
+  expect(none.replyError('reply does not match its schema: a.b: missing')).toMatchObject({
     code: 'SYSTEM.INTERNAL_ERROR',
     detail: { internal: 'reply does not match its schema: a.b: missing' },
   })

@@ -22,7 +22,11 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const inProcess = { handle: async () => null, replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
+const inProcess = {
+  handle: async () => null,
+  replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR'),
+  maxReplyBytes: () => 1_024,
+}
 const routesTo = (
   backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
   registry: Registry = new Registry(),

@@ -85,7 +85,8 @@ export function createUpstream(
         ),
       )
     },
-    replyError: (internal) => invalidReply(`reply breaks its schema: ${internal}`),
+    replyError: invalidReply,
+    maxReplyBytes: () => maxReplyBytes,
     retire: policies.retire,
     close: async () => {
       streams.close()

@@ -15,6 +15,8 @@ export interface JobRunner {
   start(): Promise<void>
   /** Returns false if no job is due. */
   runOne(): Promise<boolean>
+  /** Runs one attempt, whether or not a job of this kind is due. Rejects with its error, and if no kind has the name. */
+  runNow(name: string, payload: object): Promise<void>
   /** Aborts the running jobs and waits for them to end. */
   stop(): Promise<void>
 }
@@ -114,6 +116,13 @@ class Runner implements JobRunner {
       if (job.kind.isLong) this.#longJobs -= 1
     }
     return true
+  }
+
+  readonly runNow = async (name: string, payload: object): Promise<void> => {
+    const kind = this.#kinds.get(name)
+    if (!kind) throw new Error(`no job is called ${name}; the jobs: ${[...this.#kinds.keys()].join(', ')}`)
+    const jobId = this.#ports.ids.next<'job'>()
+    await kind.work(payload, { jobId, attempt: 1, signal: this.#stopping.signal, drop: () => undefined })
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
-import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
+import { addMs, domainOf, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
 /** `leaseId` distinguishes the leases of one job. */
 export interface Lease {
@@ -18,9 +18,30 @@ export interface NewJob {
   at: Instant
 }
 
-/** Adds jobs in the transaction of their action, so that none exists without it. */
+/** By the adapter of a store, which its transactions share. */
+const knownKinds = new WeakMap<object, readonly string[]>()
+
+/** Sets the kinds that can be enqueued in a store. */
+export const declareJobKinds = (store: Database, kinds: readonly string[]): void => {
+  knownKinds.set(store.getExecutor().adapter, kinds)
+}
+
+/** No process would ever run the job. */
+const assertKnownKind = (tx: Tx | Database, kind: string): void => {
+  const known = knownKinds.get(tx.getExecutor().adapter)
+  if (!known || known.includes(kind)) return
+  const [domain = ''] = kind.split('.', 1)
+  const siblings = known.filter((each) => domainOf(each) === domain)
+  throw new Error(`the domain ${domain} has no job ${kind}; its jobs: ${siblings.join(', ') || 'none'}`)
+}
+
+/**
+ * Adds jobs in the transaction of their action, so that none exists without it. Throws an Error if no domain has a job
+ * of this kind.
+ */
 export const enqueueJobs = async (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Promise<void> => {
   if (jobs.length === 0) return
+  for (const { kind } of jobs) assertKnownKind(tx, kind)
   const rows = jobs.map(({ kind, payload, at }) => ({
     ...newJob(ids, kind, at),
     payload: JSON.stringify(payload),
@@ -29,7 +50,10 @@ export const enqueueJobs = async (tx: Tx | Database, ids: Ids, jobs: readonly Ne
   await tx.insertInto('jobs').values(rows).execute()
 }
 
-/** Adds a job in the transaction of its action, so that neither exists without the other. */
+/**
+ * Adds a job in the transaction of its action, so that neither exists without the other. Throws an Error if no domain
+ * has a job of this kind.
+ */
 export const enqueueJob = (tx: Tx | Database, ids: Ids, job: NewJob): Promise<void> => enqueueJobs(tx, ids, [job])
 
 const newJob = (ids: Ids, kind: string, at: Instant) => ({

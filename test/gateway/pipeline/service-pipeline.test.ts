@@ -58,6 +58,7 @@ describe('the pipeline of a domain service', () => {
       replyError: (internal) => {
         throw new Error(internal)
       },
+      maxReplyBytes: () => 1_024,
     }
     const asserted = { issuer: 'portico', audience: 'domains', type: 'portico-call+jwt' }
     pipeline = servicePipeline({

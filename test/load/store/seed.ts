@@ -10,6 +10,7 @@ import { loadConfiguration } from '../../../src/config/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { loaded, loadedDomains } from '../../harness/domains.ts'
 import { password } from '../load/people.ts'
 import { people, type SeededAccount } from './accounts.ts'
@@ -17,7 +18,14 @@ import { people, type SeededAccount } from './accounts.ts'
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
-const opened = await openInfrastructure(settings, bankingCatalogue, loaded, false, logger, stack)
+const opened = await openInfrastructure(
+  settings,
+  bankingCatalogue,
+  loaded,
+  false,
+  { logger, clock: systemClock },
+  stack,
+)
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const unused = () => Promise.reject(new Error('no registration and no recovery here'))

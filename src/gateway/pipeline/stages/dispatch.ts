@@ -1,28 +1,20 @@
 import type { z } from 'zod'
-import type { Backend } from '../../../backends/index.ts'
+import { type Backend, replyText } from '../../../backends/index.ts'
+import { declaresRefusal } from '../../../contract/policies.ts'
 import { isFrozenReply, isRecord, type Operation, Refusal, SocketReply, StreamReply } from '../../../kernel/index.ts'
 import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
 import type { FindStepUp } from './access-control.ts'
-
-type ReplyError = Backend['replyError']
-
-/** Drops properties that the schema does not declare. */
-const serialize = (schema: z.ZodType, reply: unknown, replyError: ReplyError): string => {
-  const checked = schema.safeParse(reply)
-  if (checked.success) return JSON.stringify(checked.data) ?? 'null'
-  const issue = checked.error.issues[0]
-  throw replyError(`${issue?.path.join('.')}: ${issue?.message}`)
-}
 
 /** A frozen reply is converted only once per schema. */
 class ReplySerializer {
   readonly #constants = new WeakMap<object, { schema: z.ZodType; text: string }>()
 
-  serialize(schema: z.ZodType, reply: unknown, replyError: ReplyError): string {
-    if (!isFrozenReply(reply)) return serialize(schema, reply, replyError)
+  serialize(schema: z.ZodType, reply: unknown, { operation }: Call, { maxReplyBytes, replyError }: Backend): string {
+    const maxBytes = maxReplyBytes(operation)
+    if (!isFrozenReply(reply)) return replyText(schema, reply, maxBytes, replyError)
     const cached = this.#constants.get(reply)
     if (cached?.schema === schema) return cached.text
-    const text = serialize(schema, reply, replyError)
+    const text = replyText(schema, reply, maxBytes, replyError)
     this.#constants.set(reply, { schema, text })
     return text
   }
@@ -49,6 +41,12 @@ const handleAgainAfterStepUp = async (backend: Backend, call: Call, findStepUp: 
   }
 }
 
+/** A code that the operation does not declare is a fault of its backend. */
+const toDeclared = ({ operation }: Call, { replyError }: Backend, error: unknown): unknown =>
+  error instanceof Refusal && !declaresRefusal(operation, error.code)
+    ? replyError(`${operation.id} refused with ${error.code}, which it does not declare in \`refuses\``)
+    : error
+
 /** The connection of a reply of bytes must be released if nobody reads it. */
 const isBytes = (reply: unknown): reply is StreamReply | SocketReply =>
   reply instanceof StreamReply || reply instanceof SocketReply
@@ -62,17 +60,19 @@ export function dispatchStage(
     assertHandshake(call)
     if (call.client.isGone && !isCommand(call)) throw clientDisconnected()
     const backend = backendOf(call.operation)
-    const reply = await handleAgainAfterStepUp(backend, call, findStepUp)
+    const reply = await handleAgainAfterStepUp(backend, call, findStepUp).catch((error: unknown) => {
+      throw toDeclared(call, backend, error)
+    })
     const { reply: schema } = call.operation
     if (isRecord(reply) && reply.isTotalEstimated === true) call.isTotalEstimated = true
-    if (typeof schema !== 'string' && !isBytes(reply))
-      call.reply = serializer.serialize(schema, reply, backend.replyError)
+    if (typeof schema !== 'string' && !isBytes(reply)) call.reply = serializer.serialize(schema, reply, call, backend)
     else if (schema === 'socket' && reply instanceof SocketReply) call.reply = reply
     else if (typeof schema === 'string' && schema !== 'socket' && reply instanceof StreamReply) call.reply = reply
     else {
       if (reply instanceof StreamReply) reply.body.destroy()
       if (reply instanceof SocketReply) reply.channel.destroy()
-      throw backend.replyError(typeof schema === 'string' ? 'expected a stream' : 'expected data')
+      const expected = typeof schema === 'string' ? 'a stream' : 'data'
+      throw backend.replyError(`reply does not match its schema: expected ${expected}`)
     }
   }
 }

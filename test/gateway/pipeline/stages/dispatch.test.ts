@@ -19,6 +19,7 @@ describe('a reply', () => {
   const backendOf = (reply: unknown) => ({
     handle: async () => reply,
     replyError: (internal: string) => new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal }),
+    maxReplyBytes: () => 100,
   })
   const broken = ['SYSTEM.UPSTREAM_INVALID_RESPONSE', undefined]
 
@@ -59,6 +60,11 @@ describe('a reply', () => {
     expect(await served(downloadFile, { a: 1 })).toEqual(broken)
   })
 
+  test('with more bytes than the limit is refused', async () => {
+    expect(await served(promising(z.string()), 'é'.repeat(49))).toBe(`"${'é'.repeat(49)}"`)
+    expect(await served(promising(z.string()), 'é'.repeat(50))).toEqual(broken)
+  })
+
   test.each<[string, Operation['reply'], (bytes: Duplex) => unknown]>([
     ['a stream instead of data', z.object({ status: z.number() }), (bytes) => new StreamReply(200, {}, bytes)],
     ['a socket instead of data', z.object({}), (bytes) => new SocketReply(null, null, bytes)],
@@ -70,6 +76,32 @@ describe('a reply', () => {
   })
 })
 
+describe('a refusal', () => {
+  const outcomeOf = async (operation: Operation, thrown: unknown) => {
+    const stage = dispatchStage(() => ({
+      handle: () => Promise.reject(thrown),
+      replyError: (internal: string) => new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal }),
+      maxReplyBytes: () => 100,
+    }))
+    return stage(portalCall(operation))?.catch((error: unknown) => error)
+  }
+  const declaring: Operation = { ...listTimezones, refuses: ['STATE.CONFLICT'] }
+
+  test('that the operation declares, or its policy implies, is passed on', async () => {
+    for (const code of ['STATE.CONFLICT', 'VALIDATION.INVALID_PARAMETER', 'SYSTEM.NOT_IMPLEMENTED'] as const)
+      expect(await outcomeOf(declaring, new Refusal(code))).toMatchObject({ code })
+  })
+
+  test('with another code is a fault of the backend that names the operation and the code', async () => {
+    expect(await outcomeOf(declaring, new Refusal('WORKSPACE.NOT_ACTIVE'))).toMatchObject({
+      code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+      detail: {
+        internal: `${declaring.id} refused with WORKSPACE.NOT_ACTIVE, which it does not declare in \`refuses\``,
+      },
+    })
+  })
+})
+
 describe('ACCESS.STEP_UP_REQUIRED of a handler', () => {
   const refuse = (code: 'ACCESS.STEP_UP_REQUIRED' | 'STATE.CONFLICT') => {
     let calls = 0
@@ -78,10 +110,15 @@ describe('ACCESS.STEP_UP_REQUIRED of a handler', () => {
       if (calls === 1) throw new Refusal(code)
       return 'handled again'
     }
-    return { handle, replyError: (internal: string) => new Refusal('SYSTEM.INTERNAL_ERROR', { internal }) }
+    const replyError = (internal: string) => new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
+    return { handle, replyError, maxReplyBytes: () => 100 }
   }
   const served = async (code: Parameters<typeof refuse>[0], hasSteppedUp: boolean) => {
-    const call = portalCall({ ...listTimezones, reply: z.string() })
+    const call = portalCall({
+      ...listTimezones,
+      reply: z.string(),
+      refuses: ['ACCESS.STEP_UP_REQUIRED', 'STATE.CONFLICT'],
+    })
     const backend = refuse(code)
     const stage = dispatchStage(
       () => backend,
@@ -116,6 +153,7 @@ test.each([
         return null
       },
       replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR'),
+      maxReplyBytes: () => 100,
     }
     const client = { isGone: true, signal: AbortSignal.abort(clientDisconnected()) }
     await refused(() => dispatchStage(() => backend)(arrivedCall(operation, { client })))
