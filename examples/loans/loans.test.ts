@@ -39,6 +39,15 @@ describe('loans', () => {
     await expect(payOut('1000.01')).rejects.toMatchObject({ code: 'LOAN.NOT_AVAILABLE' })
   })
 
+  test('loans.approve 403 ACCESS.PERMISSION_DENIED: a person with accounts on both portals decides on no own loan', async () => {
+    const { consumer, operator } = await portico.signInPerson('checker@demo.test')
+    const [own] = await consumer.listMyWorkspaces()
+    const body = { amount: '250.00', currency: 'USD' }
+    const { bizId } = await consumer.applyForLoan({ workspaceId: own?.workspaceBizId ?? '', body })
+    const approved = operator.approveLoan({ params: { loan_id: bizId } })
+    await expect(approved).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' })
+  })
+
   test('loans.repay 200: in parts, until the loan is REPAID', async () => {
     const { repay } = await payOut('100.00')
     expect(await repay('30.00')).toMatchObject({ repaidAmount: '30.00', loanStatus: { code: 'PAID_OUT' } })
@@ -58,5 +67,15 @@ describe('loans', () => {
     const owner = await portico.signInConsumer('owner@demo.test')
     const applied = owner.applyForLoan({ workspaceId, body: { amount: '5000.01', currency: 'USD' } })
     await expect(applied).rejects.toMatchObject({ code: 'LOAN.NOT_ELIGIBLE' })
+  })
+
+  test('loans.expire: a loan that nobody approves for 30 days expires', async () => {
+    const owner = await portico.signInConsumer('owner@demo.test')
+    const { bizId } = await owner.applyForLoan({ workspaceId, body: { amount: '1.00', currency: 'USD' } })
+    portico.clock.advance(30 * 24 * 3_600_000)
+    await portico.runJob('loans.expire')
+    const later = await portico.signInConsumer('owner@demo.test')
+    const loan = (await later.listLoans({ workspaceId })).find((each) => each.bizId === bizId)
+    expect(loan?.loanStatus.code).toBe('EXPIRED')
   })
 })

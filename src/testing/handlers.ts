@@ -1,15 +1,30 @@
 import { stderr } from 'node:process'
 import { inspect } from 'node:util'
 import type { Domain } from '../api/domain.ts'
-import { type AnyHandler, createHandlerTable, isRecord, keepCallSite, Refusal } from '../kernel/index.ts'
+import { declaresRefusal } from '../contract/policies.ts'
+import type { Migration } from '../database/index.ts'
+import {
+  type AnyHandler,
+  type Code,
+  createHandlerTable,
+  isRecord,
+  keepCallSite,
+  type Operation,
+  Refusal,
+} from '../kernel/index.ts'
+import { listTables } from './store.ts'
 
 export class WatchedHandlers {
   readonly #changes = new Map<string, (handler: () => Promise<unknown>) => Promise<unknown>>()
   readonly #replies = new Map<string, unknown>()
+  readonly #refusals = new Map<string, Set<Code>>()
+  readonly #tables = new Map<string, string[]>()
 
   watch(domain: Domain): Domain {
+    const { name, migrations } = domain
     return keepCallSite(domain, {
       ...domain,
+      ...(migrations && { migrations: migrations.map((migration) => this.#watchMigration(name, migration)) }),
       create: async (ports) => {
         const parts = await domain.create(ports)
         const table =
@@ -36,6 +51,27 @@ export class WatchedHandlers {
     }
   }
 
+  /** The tables that the migrations of a domain created. */
+  tablesOf(domain: string): readonly string[] {
+    return this.#tables.get(domain) ?? []
+  }
+
+  undeclaredRefusals(operation: Operation): Code[] {
+    return [...(this.#refusals.get(operation.id) ?? [])].filter((code) => !declaresRefusal(operation, code))
+  }
+
+  #watchMigration(domain: string, migration: Migration): Migration {
+    return {
+      ...migration,
+      up: async (tx) => {
+        const before = await listTables(tx)
+        await migration.up(tx)
+        const created = (await listTables(tx)).filter((table) => !before.includes(table))
+        this.#tables.set(domain, [...this.tablesOf(domain), ...created])
+      },
+    }
+  }
+
   #watchHandler(id: string, handler: AnyHandler): AnyHandler {
     return async (request) => {
       const run = async () => {
@@ -44,7 +80,8 @@ export class WatchedHandlers {
           this.#replies.set(id, reply)
           return reply
         } catch (error) {
-          if (!(error instanceof Refusal)) stderr.write(`the handler of ${id} failed: ${inspect(error)}\n`)
+          if (error instanceof Refusal) this.#refusals.set(id, (this.#refusals.get(id) ?? new Set()).add(error.code))
+          else stderr.write(`the handler of ${id} failed: ${inspect(error)}\n`)
           throw error
         }
       }

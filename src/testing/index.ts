@@ -4,5 +4,12 @@
  */
 export { type PromiseOptions, promises } from './promises.ts'
 export type { NodeTestFunctions, TestFunctions, VitestFunctions } from './runner.ts'
-export { type StartOptions, startPortico, type TestMail, type TestPortico } from './start.ts'
+export {
+  type StartOptions,
+  startPortico,
+  type TestClock,
+  type TestMail,
+  type TestPerson,
+  type TestPortico,
+} from './start.ts'
 export type { Place, Sample, Samples } from './world.ts'

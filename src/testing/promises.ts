@@ -5,14 +5,18 @@ import { WatchedHandlers } from './handlers.ts'
 import { send } from './http.ts'
 import { type Route, routesIn } from './routes.ts'
 import { type TestFunctions, toRunner } from './runner.ts'
-import { startPortico } from './start.ts'
+import { startTestGateway } from './start.ts'
+import { EffectStore } from './store.ts'
 import {
   needsSample,
+  registerAudit,
   registerCatalogue,
   registerIdempotency,
   registerPerimeter,
   registerReadOnly,
+  registerRefusals,
   registerReplies,
+  registerSandbox,
   registerTenancy,
   registerValidation,
   type Suite,
@@ -29,11 +33,13 @@ export interface PromiseOptions {
   samples?: Samples
   /** Ids of commands that every member of a workspace may execute. */
   openToReaders?: readonly string[]
+  /** Ids of POST operations that change nothing, and therefore write no audit entry. */
+  unaudited?: readonly string[]
 }
 
 const startGateway = async (domains: readonly Domain[], settings: object): Promise<Gateway> => {
   // Some tests cause a 500 on purpose. WatchedHandlers reports the others.
-  const portico = await startPortico({ domains, settings: { log: { level: 'silent' }, ...settings } })
+  const portico = await startTestGateway({ domains, settings: { log: { level: 'silent' }, ...settings } })
   return {
     url: portico.url,
     call: (method, path, call) => send(portico.url, method, path, call),
@@ -45,6 +51,7 @@ const startGateway = async (domains: readonly Domain[], settings: object): Promi
       return tokens
     },
     mailTo: portico.mailTo,
+    effects: new EffectStore(portico.database),
     stop: portico.stop,
   }
 }
@@ -81,16 +88,19 @@ const describeSuite = (suite: Suite, name: string, register: (suite: Suite) => v
  * - tenancy: ids of other workspaces are like unknown ones
  * - read-only roles read everything and write nothing
  * - validation: unknown fields, wrong types, malformed ids
- * - idempotency: one effect per X-Request-Id
+ * - idempotency: one effect per X-Request-Id, in replies, rows, balances and audit entries
+ * - audit: each command writes an entry
+ * - sandbox: a reset removes the rows of the workspace
  * - replies: the declared fields only, otherwise a 500
  * - OpenAPI and typed client
+ * - refusals: declared codes only
  *
  * The gateway also has Portico's own domains. Pass the functions of vitest,
  * `promises([loans], { describe, test, beforeAll, afterAll, expect })`, or of `node:test`,
  * `promises([loans], { describe, test, before, after })`.
  */
 export const promises = (domains: readonly Domain[], functions: TestFunctions, options: PromiseOptions = {}): void => {
-  const { settings = {}, samples = {}, openToReaders = [] } = options
+  const { settings = {}, samples = {}, openToReaders = [], unaudited = [] } = options
   const runner = toRunner(functions)
   const added = domains.filter((domain) => !bankingDomains.includes(domain))
   const ours = domains.filter((domain) => bankingDomains.includes(domain))
@@ -119,19 +129,20 @@ export const promises = (domains: readonly Domain[], functions: TestFunctions, o
     describeSuite(suite, 'read-only roles', (each) => registerReadOnly(routes, each, openToReaders))
     describeSuite(suite, 'validation', (each) => registerValidation(routes, each))
     describeSuite(suite, 'idempotency', (each) => registerIdempotency(routes, each))
+    // Portico's end-to-end tests call the other operations, with the state that they need.
+    const canSucceed = ({ method, operation }: Route): boolean =>
+      operation.id !== needsSecondOperator &&
+      (Object.hasOwn(samples, operation.id) || (method === 'GET' && !needsSample(operation)))
+    describeSuite(suite, 'audit', (each) =>
+      registerAudit([...routesOfAll(added), ...routesOfAll(ours).filter(canSucceed)], each, unaudited),
+    )
+    describeSuite(suite, 'sandbox', (each) => registerSandbox(added, each, (name) => handlers.tablesOf(name)))
     describeSuite(suite, 'replies', (each) => {
       registerReplies(routesOfAll(added), each, handlers)
-      // Portico's end-to-end tests call the other operations, with the state that they need.
-      registerReplies(
-        routesOfAll(ours),
-        each,
-        handlers,
-        ({ method, operation }) =>
-          operation.id !== needsSecondOperator &&
-          (Object.hasOwn(samples, operation.id) || (method === 'GET' && !needsSample(operation))),
-      )
+      registerReplies(routesOfAll(ours), each, handlers, canSucceed)
     })
     const contract = added.map(({ operations }) => operations)
     describeSuite(suite, 'OpenAPI and typed client', (each) => registerCatalogue(routes, each, { codes, contract }))
+    describeSuite(suite, 'refusals', (each) => registerRefusals(routes, each, handlers))
   })
 }

@@ -48,6 +48,15 @@ export const isWrite = (route: Route): boolean => {
   return isInWorkspace(route) && route.chainId !== 'system' && (method === 'POST' || !readsOnly)
 }
 
+/** Whether the route is a command of people with a JSON reply. */
+export const isCommand = ({ chainId, operation: { method, body, reply, policy } }: Route): boolean =>
+  chainId !== 'api' &&
+  method === 'POST' &&
+  policy.caller === 'account' &&
+  !policy.permission?.endsWith(':read') &&
+  body !== 'multipart' &&
+  typeof reply !== 'string'
+
 export const isPlainRead = ({ operation, chainId }: Route): boolean =>
   chainId === 'consumer' &&
   operation.method === 'GET' &&

@@ -6,9 +6,11 @@ import { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
 import { type Client, createClient } from '../client/index.ts'
 import { loadConfiguration } from '../config/index.ts'
+import type { Database } from '../database/index.ts'
 import { bankingDomains } from '../domains/index.ts'
-import type { Portal } from '../kernel/index.ts'
+import { addMs, type Clock, type Portal } from '../kernel/index.ts'
 import { startServer } from '../main.ts'
+import { systemClock } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { accessCodes } from './http.ts'
@@ -29,6 +31,17 @@ export interface TestMail {
   text: string
 }
 
+/** The time of a gateway. It goes on like the time of the system, and tests can advance it. */
+export interface TestClock extends Clock {
+  advance(milliseconds: number): void
+}
+
+/** One person with accounts on both portals. */
+export interface TestPerson<Added extends readonly object[] = []> {
+  consumer: Client<'CONSUMER', Added>
+  operator: Client<'SYSTEM', Added>
+}
+
 /** A gateway on an embedded store with the development accounts. */
 export interface TestPortico<Added extends readonly object[] = []> {
   /** URL of the portal listener. */
@@ -43,6 +56,17 @@ export interface TestPortico<Added extends readonly object[] = []> {
   signInConsumer(email: string): Promise<Client<'CONSUMER', Added>>
   /** Signs in and steps up an operator, such as `operator@demo.test`. */
   signInOperator(email: string): Promise<Client<'SYSTEM', Added>>
+  /**
+   * Signs in and steps up an operator, such as `operator@demo.test`, on both portals. The first call registers the
+   * consumer account, which owns a workspace. Separation of duties treats both accounts as one person.
+   */
+  signInPerson(email: string): Promise<TestPerson<Added>>
+  clock: TestClock
+  /**
+   * Runs one attempt at a job, such as `loans.expire`, whether or not it is due. Rejects with its error, and for an
+   * unknown name.
+   */
+  runJob(name: string, payload?: object): Promise<void>
   /** Stops the gateway and deletes its store. */
   stop(): Promise<void>
 }
@@ -52,15 +76,34 @@ const Mail = z.object({ to: z.string(), subject: z.string(), text: z.string(), t
 const maxWaitMs = 10_000
 const pollMs = 20
 
+const createTestClock = (): TestClock => {
+  let aheadMs = 0
+  return {
+    now: () => addMs(systemClock.now(), aheadMs),
+    advance: (milliseconds) => {
+      if (!(milliseconds >= 0)) throw new RangeError('a clock advances by at least 0 ms')
+      aheadMs += milliseconds
+    },
+  }
+}
+
 /**
  * Starts a gateway in this process, on a temporary embedded store and free ports. Rate limits are multiplied by 1,000.
  * The log shows errors only, such as the one behind a 500. Change that by `settings: { log: { level: 'silent' } }`.
  */
-export const startPortico = async <const Added extends readonly object[] = []>({
+export const startPortico = async <const Added extends readonly object[] = []>(
+  options: StartOptions<Added> = {},
+): Promise<TestPortico<Added>> => {
+  const { database: _, ...portico } = await startTestGateway(options)
+  return portico
+}
+
+/** `startPortico`, with the store. */
+export const startTestGateway = async <const Added extends readonly object[] = []>({
   domains = bankingDomains,
   settings = {},
   contract,
-}: StartOptions<Added> = {}): Promise<TestPortico<Added>> => {
+}: StartOptions<Added>): Promise<TestPortico<Added> & { database: Database }> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-testing-'))
   const file = join(folder, 'portico.yaml')
   // JSON is valid YAML.
@@ -75,7 +118,8 @@ export const startPortico = async <const Added extends readonly object[] = []>({
   })
   const { level, format } = configuration.log
   const logger = createLogger(level, undefined, format)
-  const running = await startServer(domains, configuration, 'gateway', logger).catch(async (error: unknown) => {
+  const clock = createTestClock()
+  const running = await startServer(domains, configuration, 'gateway', logger, clock).catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true })
     throw error
   })
@@ -99,9 +143,13 @@ export const startPortico = async <const Added extends readonly object[] = []>({
       portal,
       accessCode: accessCodes[portal],
       edgeHeaders: true,
+      now: () => clock.now(),
       ...(contract && { contract }),
     })
-  const codeFor = async (email: string, wanted: 'login-code' | 'step-up-code'): Promise<string> => {
+  const codeFor = async (
+    email: string,
+    wanted: 'login-code' | 'step-up-code' | 'registration-code',
+  ): Promise<string> => {
     const mail = await newestMail(({ to, template }) => to === email && template === wanted, `${wanted} to ${email}`)
     return /\b\d{6}\b/.exec(mail.text)?.[0] ?? ''
   }
@@ -111,9 +159,23 @@ export const startPortico = async <const Added extends readonly object[] = []>({
     await client.stepUp({ body: { mfaMethod: 'EMAIL', code: await codeFor(email, 'step-up-code') } })
   }
 
+  const registered = new Set<string>()
+  const register = async (client: Client<'CONSUMER'>, email: string): Promise<void> => {
+    const { sessionId } = await client.initiateRegistration({ body: { email, turnstileToken: '' } })
+    await client.verifyRegistrationEmail({ body: { sessionId, code: await codeFor(email, 'registration-code') } })
+    const { passwordInitToken } = await client.completeRegistration({
+      body: { sessionId, accountName: 'Both portals' },
+    })
+    await client.initPassword({ body: { token: passwordInitToken, newPassword: developmentPassword } })
+    registered.add(email)
+  }
+
   return {
     url,
     operationsUrl,
+    clock,
+    database: running.database,
+    runJob: (name, payload = {}) => running.runJob(name, payload),
     mailTo,
     clientOf,
     signInConsumer: async (email) => {
@@ -125,6 +187,13 @@ export const startPortico = async <const Added extends readonly object[] = []>({
       const client = clientOf('SYSTEM')
       await enter(client, email)
       return client
+    },
+    signInPerson: async (email) => {
+      const [consumer, operator] = [clientOf('CONSUMER'), clientOf('SYSTEM')]
+      await enter(operator, email)
+      if (!registered.has(email)) await register(clientOf('CONSUMER'), email)
+      await enter(consumer, email)
+      return { consumer, operator }
     },
     stop: async () => {
       await running.stop()

@@ -5,6 +5,7 @@ import { developmentIds } from '../seed/development.ts'
 import type { Call, Credentials, Reply } from './http.ts'
 import { deriveValid } from './inputs.ts'
 import { pathWith, type Route, routesOf } from './routes.ts'
+import type { EffectStore } from './store.ts'
 
 export interface Gateway {
   readonly url: string
@@ -12,6 +13,8 @@ export interface Gateway {
   signIn(email: string): Promise<Credentials>
   /** Waits for a matching mail and returns the newest. */
   mailTo(address: string, matches: RegExp): Promise<{ text: string }>
+  /** Null if the store is out of reach. */
+  effects: EffectStore | null
   stop(): Promise<void>
 }
 
@@ -97,6 +100,12 @@ export class World {
     const reply = await this.gateway.call(method, path, call)
     if (reply.status !== 200) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
     return reply
+  }
+
+  /** Throws if the store is out of reach. */
+  get effects(): EffectStore {
+    if (!this.gateway.effects) throw new Error('this suite reads the store of the gateway')
+    return this.gateway.effects
   }
 
   /** Returns credentials with every permission on the route's chain. */

@@ -34,6 +34,7 @@ const toGateway = (portico: Portico): Gateway => ({
     }
     throw new Error(`no mail to ${address} matches ${matches}`)
   },
+  effects: null,
   stop: portico.stop,
 })
 

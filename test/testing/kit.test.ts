@@ -3,17 +3,13 @@ import { z } from 'zod'
 import { type Domain, domain } from '../../src/api/domain.ts'
 import { id } from '../../src/contract/fields.ts'
 import { member } from '../../src/contract/policies.ts'
+import type { Tx } from '../../src/database/index.ts'
 import { bankingDomains } from '../../src/domains/index.ts'
 import { type AnyHandler, type AnyRequest, notFound, operation } from '../../src/kernel/index.ts'
+import { auditContextOf, recordSuccess } from '../../src/platform/audit/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
-import {
-  type Place,
-  type PromiseOptions,
-  promises,
-  type Samples,
-  startPortico,
-  type TestPortico,
-} from '../../src/testing/index.ts'
+import { type Place, type Samples, startPortico, type TestPortico } from '../../src/testing/index.ts'
+import { type Failure, failuresOf } from './failures.ts'
 
 const contract = {
   greet: operation({
@@ -60,33 +56,6 @@ describe('startPortico', () => {
     await expect(startPortico({ settings: { colour: 'red' } })).rejects.toThrow('colour')
   })
 })
-
-interface Failure {
-  name: string
-  message: string
-}
-
-/** Runs the tests that `promises` declares without a test runner. Returns the failed tests. */
-const failuresOf = async (domains: readonly Domain[], options: PromiseOptions = {}): Promise<Failure[]> => {
-  const tests: [string, () => Promise<void>][] = []
-  const before: (() => Promise<void>)[] = []
-  const after: (() => Promise<void>)[] = []
-  promises(
-    domains,
-    {
-      describe: (_, define) => define(),
-      test: (name, run) => void tests.push([name, run]),
-      before: (run) => void before.push(run),
-      after: (run) => void after.push(run),
-    },
-    options,
-  )
-  for (const run of before) await run()
-  const failed: Failure[] = []
-  for (const [name, run] of tests) await run().catch((error: unknown) => failed.push({ name, message: String(error) }))
-  for (const run of after) await run()
-  return failed
-}
 
 const Note = z.object({ bizId: z.string(), text: z.string() })
 
@@ -148,7 +117,7 @@ const notes = (name: string, mistakes: Mistakes = {}): Domain => {
     name,
     summary: 'Notes.',
     operations,
-    create: ({ once, ids }) => {
+    create: ({ once, ids, transaction }) => {
       const stored = new Map<string, { workspace: string | undefined; note: z.output<typeof Note> }>()
       const find = (noteId: string | undefined, { workspace }: AnyRequest) => {
         const found = stored.get(noteId ?? '')
@@ -159,6 +128,11 @@ const notes = (name: string, mistakes: Mistakes = {}): Domain => {
         const note = { bizId: ids.next(), text: String(Reflect.get(Object(request.body), 'text')) }
         stored.set(note.bizId, { workspace: request.workspace?.id, note })
         return note
+      }
+      const audit = async (tx: Tx, { caller, ...request }: AnyRequest) => {
+        if (!caller) throw new Error('no caller')
+        const workspaceId = request.workspace?.id ?? null
+        await recordSuccess(tx, auditContextOf({ ...request, caller }), { workspaceId, targetId: null })
       }
       const handlers: [string, AnyHandler][] = [
         [`${name}.read`, async (request) => toView(find(request.params.note_id, request))],
@@ -174,14 +148,19 @@ const notes = (name: string, mistakes: Mistakes = {}): Domain => {
           async (request) => {
             const { caller, idempotency, workspace } = request
             if (!caller || !idempotency || mistakes.ignoresRequestId) return create(request)
-            return once({ ...request, caller, idempotency, workspace }, async () => create(request))
+            return once({ ...request, caller, idempotency, workspace }, async (tx) => {
+              await audit(tx, request)
+              return create(request)
+            })
           },
         ],
         [
           `${name}.rename`,
           async (request) => {
             const { noteBizId, text } = z.object({ noteBizId: z.string(), text: z.string() }).parse(request.body)
-            return Object.assign(find(noteBizId, request), { text })
+            const renamed = Object.assign(find(noteBizId, request), { text })
+            await transaction((tx) => audit(tx, request))
+            return renamed
           },
         ],
       ]

@@ -3,7 +3,8 @@ import { systemIds } from '../../platform/runtime/index.ts'
 import type { Reply } from '../http.ts'
 import { otherValid } from '../inputs.ts'
 import { hasJsonBody, type Route } from '../routes.ts'
-import type { Sample } from '../world.ts'
+import { addedRows } from '../store.ts'
+import type { Sample, World } from '../world.ts'
 import { correctSample, outcomeOf, type Suite } from './suite.ts'
 
 const dataOf = ({ body }: Reply): unknown => (isRecord(body) ? body.data : undefined)
@@ -14,6 +15,18 @@ const otherBody = ({ body, id }: Operation, sample: Sample): Sample => {
   const other = otherValid(body, sample.body ?? {})
   if (!other) throw new Error(`add a body with a field that can change for '${id}' to \`samples\` of promises()`)
   return { ...sample, body: { ...other } }
+}
+
+const maxAttempts = 3
+
+/** Returns the rows that a request adds. Background work can add rows meanwhile, but hardly at each attempt. */
+const addedBy = async ({ effects }: World, request: () => Promise<unknown>): Promise<string[]> => {
+  for (let attempt = 1; ; attempt++) {
+    const before = await effects.readEffects()
+    await request()
+    const added = addedRows(before, await effects.readEffects())
+    if (added.length === 0 || attempt === maxAttempts) return added
+  }
 }
 
 /** Equal requests with one X-Request-Id have one effect and one reply, also concurrently. Another input is refused. */
@@ -38,6 +51,12 @@ export const registerIdempotency = (routes: readonly Route[], { runner, world }:
       assertEqual(outcomeOf(repeated), [200], correctSample(route.operation.id, repeated))
       for (const reply of together.filter(({ status }) => status === 200))
         assertEqual(dataOf(reply), dataOf(repeated), 'reply of a repeated request')
+
+      assertEqual(
+        await addedBy(world(), () => send(sample)),
+        [],
+        'rows, balances and audit entries of a repeated request',
+      )
 
       // Without a body, another id in the path is another input.
       const other = hasJsonBody(route) ? otherBody(route.operation, sample) : await world().sampleIn(place, route)

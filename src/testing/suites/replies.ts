@@ -1,12 +1,11 @@
 import type { z } from 'zod'
-import { isRecord, type Operation, pathParamNames } from '../../kernel/index.ts'
+import { isRecord } from '../../kernel/index.ts'
 import { systemIds } from '../../platform/runtime/index.ts'
 import type { WatchedHandlers } from '../handlers.ts'
 import type { Reply } from '../http.ts'
-import { idFieldsOf } from '../inputs.ts'
 import type { Route } from '../routes.ts'
 import type { Place, Sample } from '../world.ts'
-import { correctSample, outcomeOf, type Suite } from './suite.ts'
+import { correctSample, needsSample, outcomeOf, type Suite } from './suite.ts'
 
 const secret = 'portico-testing-secret'
 
@@ -24,9 +23,6 @@ const removedFields = (raw: unknown, parsed: unknown, path = ''): string[] => {
     return name in parsed ? removedFields(value, parsed[name], place) : [place]
   })
 }
-
-export const needsSample = (operation: Operation): boolean =>
-  pathParamNames(operation.path).length > 0 || idFieldsOf(operation).length > 0
 
 /**
  * A reply that violates its schema is a 500 without its content. The handler's own reply has no undeclared field, which
