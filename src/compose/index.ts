@@ -232,7 +232,8 @@ export const compose = async (
   const built = building.move()
   return {
     portal: createHttpServer({ app, upgrades, ...listening }),
-    operations: createHttpServer({ app: operations, upgrades: null, ...listening }),
+    // Envoy sends the name of its cluster, such as `outbound|9090||portico`.
+    operations: createHttpServer({ app: operations, upgrades: null, anyHostPrefix: '/health/', ...listening }),
     unserved,
     replaceBackends: async (changed) => {
       if (isGateway) assertBackends(loaded.domains, catalogue, changed)

@@ -90,16 +90,19 @@ const isRepeated = (rawHeaders: readonly string[], name: string): boolean => {
 
 /**
  * Rejects heads that Node accepts (RFC 9112, 2.3, 3.2 and 6). Two parsers that interpret a request differently allow
- * request smuggling.
+ * request smuggling. Below `anyHostPrefix`, a Host needs no valid name.
  */
 export function findFramingError(
   request: IncomingMessage,
   maxHeaders: number,
+  anyHostPrefix?: string,
 ): [status: number, reason: string] | undefined {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return [505, 'HTTP version']
   if (request.rawHeaders.length / 2 > maxHeaders) return [431, 'number of headers']
   const { host } = request.headers
-  if (host === undefined ? request.httpVersion === '1.1' : !hostPattern.test(host)) return [400, 'Host']
+  const acceptsAnyHost = anyHostPrefix !== undefined && request.url?.startsWith(anyHostPrefix)
+  if (host === undefined ? request.httpVersion === '1.1' : !acceptsAnyHost && !hostPattern.test(host))
+    return [400, 'Host']
   if (isRepeated(request.rawHeaders, 'host')) return [400, 'two Hosts']
   const coding = request.headers['transfer-encoding']
   // HTTP/1.0 has no chunked encoding, so an HTTP/1.0 proxy in front of us would see a different end of this body.

@@ -24,6 +24,8 @@ export interface HttpServerParts {
   app: Express
   upgrades: UpgradeHandler | null
   settings: Configuration['requests']
+  /** Below this path, any Host is accepted. */
+  anyHostPrefix?: string
   isDraining: () => boolean
   /** Whether `runtime.tuning` is on. */
   isTuned: boolean
@@ -69,7 +71,7 @@ const serveUpgrades = (server: Server, { accepts, handle }: UpgradeHandler): voi
 }
 
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { app, upgrades, settings, isDraining, isTuned } = parts
+  const { app, upgrades, settings, anyHostPrefix, isDraining, isTuned } = parts
   const accepts = (request: IncomingMessage): boolean =>
     upgrades !== null &&
     !isAfterLastResponse(request) &&
@@ -96,7 +98,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   server.on('request', (request, response) => {
     if (isAfterLastResponse(request)) return
     response.on('timeout', destroyIfStalled)
-    const error = findFramingError(request, settings.maxHeaders)
+    const error = findFramingError(request, settings.maxHeaders, anyHostPrefix)
     // `Connection: close` sends the client's next request to another replica.
     if (isDraining() || isPipelineFull(request, response)) closeAfterResponse(request, response)
     if (error) reject(parts, request, response, error)

@@ -89,11 +89,15 @@ export function createOperationsApp(parts: OperationsParts): Express {
   app.use((request, response, next) => {
     closeIfBodyUnread(request, response)
     response.set(parts.securityHeaders)
+    next()
+  })
+  // Load balancers check health without a Host, or under another name.
+  app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
+  app.get('/health/ready', (_request, response) => sendReadiness(parts, response))
+  app.use((request, response, next) => {
     if (isAllowedHost(request.headers.host)) next()
     else response.status(421).json({ status: 'failed' })
   })
-  app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
-  app.get('/health/ready', (_request, response) => sendReadiness(parts, response))
   app.get('/metrics', async (_request, response) => {
     const { contentType, text } = await parts.metrics.expose()
     response.type(contentType).send(text)

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './postgres.ts'
+
+const program = '/usr/sbin/haproxy'
+
+export interface TestHaproxy {
+  url: string
+  stop(): Promise<void>
+}
+
+/** Throws if HAProxy is missing and CI=true. */
+export const haproxyIsInstalled = (): boolean => {
+  try {
+    accessSync(program, constants.X_OK)
+    return true
+  } catch {
+    if (process.env.CI === 'true') throw new Error(`${program} is not installed`)
+    return false
+  }
+}
+
+const configurationOf = (port: number, backend: readonly string[]): string => `
+defaults
+  mode http
+  timeout connect 5s
+  timeout check 5s
+  timeout client 60s
+  timeout server 60s
+  default-server inter 100ms rise 1 fall 1
+
+frontend portal
+  bind 127.0.0.1:${port}
+  default_backend portico
+
+backend portico
+${backend.map((line) => `  ${line}`).join('\n')}
+`
+
+/** `backend` are the lines of the backend section. */
+export const startHaproxy = async (backend: readonly string[]): Promise<TestHaproxy> => {
+  const port = await freePort()
+  const directory = await mkdtemp(join(tmpdir(), 'portico-haproxy-'))
+  const file = join(directory, 'haproxy.cfg')
+  await writeFile(file, configurationOf(port, backend))
+  const child = spawn(program, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      process.off('exit', kill)
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+      }
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
