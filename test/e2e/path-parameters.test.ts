@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { chains, pathParamNames } from '../../src/kernel/index.ts'
+import * as z from 'zod'
+import { type Domain, domain } from '../../src/api/domain.ts'
+import { codeForMalformedParam, own } from '../../src/contract/policies.ts'
+import { chains, operation, pathParamNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
@@ -40,6 +43,60 @@ const hostile = [
 /** The rows that do not list RESOURCE.NOT_FOUND. */
 const isInvalidParameter = new Set(['transfers.completed', 'transfers.listOfWallet'])
 
+/** Characters and dot segments that a proxy or a service could decode to another path. */
+const unsafe = [
+  '%2f',
+  '%5c',
+  '%00',
+  '%25',
+  '%0a',
+  '%7f',
+  '%c2%85',
+  'a%2fb',
+  '..%2fx',
+  '%252e%252e',
+  '..;x',
+  '.;',
+  '..;',
+  ';..',
+  '..%3bx',
+  'a%3B..%3Bb',
+]
+
+const common = { method: 'GET', chains: ['consumer'], policy: own, body: 'none' } as const
+const reply = z.object({ name: z.string() })
+
+/** Operations with a text in the path. The domain `labels` is a service, and `notes` runs in this process. */
+const added = (name: 'labels' | 'notes'): Domain => {
+  const operations = {
+    [`read${name}`]: operation({
+      ...common,
+      id: `${name}.read`,
+      path: `/${name}/{name}`,
+      summary: 'Read a text',
+      params: { name: z.string().trim() },
+      refuses: ['RESOURCE.NOT_FOUND'],
+      reply,
+    }),
+    [`find${name}`]: operation({
+      ...common,
+      id: `${name}.find`,
+      path: `/${name}/{name}/found`,
+      summary: 'Find a text',
+      params: { name: z.string().trim() },
+      refuses: [],
+      reply,
+    }),
+  }
+  const handle = async ({ params: { name: value = '' } }: { params: Record<string, string> }) => ({ name: value })
+  return domain({
+    name,
+    summary: 'Texts in the path.',
+    operations,
+    create: () => ({ handlers: Object.fromEntries(Object.keys(operations).map((key) => [key, handle])) }),
+  })
+}
+
 const parameterRoutes = routes.filter(({ operation }) => pathParamNames(operation.path).length > 0)
 
 const pathWith = ({ chainId, operation }: Route, name: string, value: string): string =>
@@ -56,9 +113,11 @@ describe('an invalid path parameter', inTopology('embedded'), () => {
   beforeAll(async () => {
     recorder = await startRecorder()
     portico = await startPortico({
+      domains: [added('labels'), added('notes')],
       adjust: (settings) => {
+        settings.operations = ['test/harness/references.yaml']
         // This process creates the API key of the test.
-        settings.backends = { default: upstreamAt(recorder.url), apiKeys: 'in-process' }
+        settings.backends = { default: upstreamAt(recorder.url), apiKeys: 'in-process', notes: 'in-process' }
       },
     })
     consumer = await signIn(portico)
@@ -107,6 +166,34 @@ describe('an invalid path parameter', inTopology('embedded'), () => {
       expect([undecodable.status, undecodable.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     }
     expect(recorder.requests).toEqual([])
+  })
+
+  const ownPaths: [string, string, string][] = [
+    ...Object.values({ ...added('labels').operations, ...added('notes').operations }).map(
+      (each): [string, string, string] => [each.id, each.path, codeForMalformedParam(each)],
+    ),
+    ['references.read', '/references/{reference}', 'RESOURCE.NOT_FOUND'],
+  ]
+  test.each(ownPaths)('%s at %s: an unsafe text is %s before any backend', async (id, path, code) => {
+    const read = (value: string) =>
+      portico.call('GET', `/web/v1/consumer${path.replace(/\{\w+\}/, value)}`, { token: consumer.accessToken })
+    // The schema of the others trims this to a dot segment.
+    for (const value of id === 'references.read' ? unsafe : [...unsafe, '%20..%20']) {
+      const { status, body } = await read(value)
+      expect([status, body.code], value).toEqual([code === 'RESOURCE.NOT_FOUND' ? 404 : 400, code])
+    }
+    expect(recorder.requests).toEqual([])
+  })
+
+  test.each(ownPaths)('%s at %s: a text with other special characters reaches the backend', async (id, path) => {
+    const safe = ['a%20b', 'a;b=1', '...', '%3f%23', 'a..b', '%E4%B8%AD']
+    const statuses: number[] = []
+    for (const value of safe) {
+      const url = `/web/v1/consumer${path.replace(/\{\w+\}/, value)}`
+      statuses.push((await portico.call('GET', url, { token: consumer.accessToken })).status)
+    }
+    if (id.startsWith('notes.')) expect(statuses).toEqual(safe.map(() => 200))
+    else expect(recorder.requests).toHaveLength(safe.length)
   })
 
   const withoutInput = parameterRoutes.filter(

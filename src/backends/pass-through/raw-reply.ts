@@ -1,5 +1,6 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
+import { hasUnsafeSegment } from '../../gateway/pipeline/paths.ts'
 import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf } from '../upstream/connection.ts'
@@ -31,7 +32,10 @@ const isRelayed = (status: number, requestHeaders: Record<string, string>): bool
   return (status >= 200 && status < 300) || (status >= 400 && status < 500 && !gatewayStatuses.has(status))
 }
 
-/** A redirect that leaves the prefix would reveal an internal address or send the client elsewhere. */
+/**
+ * A redirect that leaves the prefix would reveal an internal address or send the client elsewhere. The router rejects
+ * unsafe segments.
+ */
 function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
   const base = new URL(url)
   const basePath = basePathOf(url)
@@ -39,7 +43,8 @@ function publicLocation(location: string, url: string, below: { prefix: string; 
   const encoded = location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
   const target = URL.parse(encoded, new URL(basePath + (below.rest || '/'), base))
   const isWithin = target?.pathname === basePath || target?.pathname.startsWith(`${basePath}/`)
-  if (target?.origin !== base.origin || !isWithin) throw invalidReply('a redirect that leaves the prefix')
+  if (target?.origin !== base.origin || !isWithin || hasUnsafeSegment(target.pathname))
+    throw invalidReply('a redirect that leaves the prefix')
   return below.prefix + target.pathname.slice(basePath.length) + target.search + target.hash
 }
 

@@ -1,4 +1,5 @@
 import type { Call } from '../../gateway/pipeline/call.ts'
+import { isUnsafeSegment } from '../../gateway/pipeline/paths.ts'
 import type { Handshake } from '../../gateway/sockets/handshake.ts'
 import { chains, type Operation, Refusal } from '../../kernel/index.ts'
 import { conditionalHeader } from '../backend.ts'
@@ -21,12 +22,9 @@ const templateOf = (operation: Operation): PathTemplate => {
   return template
 }
 
-/** A proxy could decode these and request a different path. */
-const unsafeSegment = /^\.{0,2}$|[/\\%\p{Cc}]/u
-
-/** The pipeline has validated the parameter, so an unsafe one is an error in the contract. */
+/** The pipeline rejects unsafe parameters. */
 const encodeSegment = (name: string, value = ''): string => {
-  if (unsafeSegment.test(value))
+  if (value === '' || isUnsafeSegment(value))
     throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: `unsafe path parameter ${name}` })
   return encodeURIComponent(value)
 }

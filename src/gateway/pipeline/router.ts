@@ -1,6 +1,7 @@
 import findMyWay from 'find-my-way'
 import { type ChainId, chains, invalid, type Operation, Refusal } from '../../kernel/index.ts'
 import type { BelowPrefix } from './call.ts'
+import { hasUnsafeSegment } from './paths.ts'
 
 export interface RouteMatch {
   operation: Operation
@@ -66,13 +67,10 @@ const assertMethodAllowed = (routes: Routes, method: string, path: string): void
   throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers: { allow }, internal: `${method} not allowed` })
 }
 
-/** A service could decode escapes of separators, percent signs and control characters to a path outside its prefix. */
-const unsafeEscape = /%(?:2F|5C|25|[01][\dA-F]|7F)/i
-
 const findPrefix = (prefixes: readonly PrefixRoute[], method: string, path: string): RouteMatch | undefined => {
   const route = prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
   if (!route) return undefined
-  if (unsafeEscape.test(path)) throw new Refusal('ROUTE.NOT_FOUND')
+  if (hasUnsafeSegment(path)) throw new Refusal('ROUTE.NOT_FOUND')
   const { operation, chainId, methods, prefix, requestHeaders, responseHeaders } = route
   if (!methods.has(method)) {
     const headers = { allow: [...methods].join(', ') }

@@ -7,13 +7,15 @@ import { codeForMalformedParam, type ObservedError, observedErrors } from '../..
 import { canonicalJson, invalid, isRecord, type Operation, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { readChannelSessionId } from '../headers.ts'
+import { isUnsafeSegment } from '../paths.ts'
 
 /** Malformed values throw RESOURCE.NOT_FOUND or VALIDATION.INVALID_PARAMETER, as the operation declares. */
 export function parsePathParameters(operation: Operation, params: Record<string, string>): Record<string, string> {
   const parsed: Record<string, string> = {}
   for (const [name, value] of Object.entries(params)) {
     const result = pathParameterSchema(operation, name).safeParse(value)
-    if (!result.success)
+    // Wherever the operation runs, so that it can move to a service.
+    if (!result.success || result.data === '' || isUnsafeSegment(result.data))
       throw new Refusal(codeForMalformedParam(operation), { field: name, internal: `malformed ${name}` })
     parsed[name] = result.data
   }
