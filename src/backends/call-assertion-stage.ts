@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { z } from 'zod'
 import type { Configuration } from '../config/index.ts'
 import { headers } from '../contract/headers.ts'
@@ -16,6 +16,7 @@ import {
   toInstant,
 } from '../kernel/index.ts'
 import { isCompactJws } from '../platform/crypto/index.ts'
+import { fetchText } from '../platform/http-client.ts'
 import { AssertionClaims } from './call-assertion.ts'
 
 type Claims = z.output<typeof AssertionClaims>
@@ -72,12 +73,20 @@ const isUnknownKey = (error: unknown): boolean =>
 /** Once the gateway has dropped a revoked signing key, it is accepted for at most this time. */
 const jwksMaxAgeMs = 30_000
 
+const jwksTimeoutMs = 3_000
+/** Thousands of keys. */
+const maxJwksBytes = 1_000_000
+
 /** If the keys cannot be fetched, the token may be valid, so the lookup throws SYSTEM.UNAVAILABLE. */
 const createKeyLookup = (url: string): JWTVerifyGetKey => {
   const findKey = createRemoteJWKSet(new URL(url), {
-    timeoutDuration: 3_000,
+    timeoutDuration: jwksTimeoutMs,
     cooldownDuration: 1_000,
     cacheMaxAge: jwksMaxAgeMs,
+    [customFetch]: async (address) => {
+      const { status, text } = await fetchText(address, { timeoutMs: jwksTimeoutMs, maxBytes: maxJwksBytes })
+      return new Response(text, { status })
+    },
   })
   return (header, token) =>
     findKey(header, token).catch((cause: unknown) => {

@@ -7,6 +7,7 @@ import { createRedisCounters, type SharedCounters } from '../platform/limits/ind
 
 import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/pubsub.ts'
 import { openRedis } from '../platform/redis/index.ts'
+import { lookup } from '../platform/runtime/index.ts'
 import type { RedisMemory } from '../platform/telemetry/index.ts'
 
 export interface SharedState {
@@ -44,6 +45,7 @@ const openLocalState = async (
   const lock = await acquireSingletonLock({
     url: databaseUrl.reveal(),
     connectTimeoutMs: database.connectTimeoutMs,
+    lookup,
     onChange: (state) => logger[state === 'held' ? 'info' : 'error'](lockMessages[state]),
   })
   stack.defer(() => lock.release())

@@ -1,5 +1,6 @@
 import type { Configuration } from '../config/index.ts'
 import type { DatabaseTarget } from '../database/index.ts'
+import { lookup } from '../platform/runtime/index.ts'
 
 export const databaseTarget = (
   settings: Configuration,
@@ -7,7 +8,7 @@ export const databaseTarget = (
   onDiskFull: (isFull: boolean) => void = () => undefined,
 ): DatabaseTarget =>
   settings.databaseUrl
-    ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, onConnectionBroken }
+    ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, lookup, onConnectionBroken }
     : {
         kind: 'embedded',
         directory: settings.dataDirectory,

@@ -23,7 +23,11 @@ const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
 const systemErrors = new Set([...broken, ...unreachable])
 /** The `pg` pool throws this if no connection becomes free in time. */
 const poolExhausted = 'timeout exceeded when trying to connect'
-const driverMessages = [poolExhausted, 'Connection terminated', 'Query read timeout', 'Client has encountered']
+const noReply = 'Query read timeout'
+const driverMessages = [poolExhausted, 'Connection terminated', noReply, 'Client has encountered']
+
+/** The server did not even enforce `statement_timeout`. A firewall may have forgotten the connection. */
+export const isSilent = (error: unknown): boolean => error instanceof Error && error.message === noReply
 
 const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
 

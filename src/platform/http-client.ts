@@ -1,5 +1,5 @@
 import { globalAgent } from 'node:https'
-import { setDeadline } from './runtime/index.ts'
+import { lookup, setDeadline } from './runtime/index.ts'
 
 export interface FetchOptions {
   method?: 'POST'
@@ -15,10 +15,13 @@ export interface TextResponse {
   text: string
 }
 
+/** Follow moved names, although a busy connection would stay open. */
+const maxAgeMs = 60_000
+
 const loadUndici = async () => {
   const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
   // Aborting an HTTP/1 request closes a dead connection. HTTP/2 would close only the stream.
-  const options = { allowH2: false }
+  const options = { allowH2: false, clientTtl: maxAgeMs, connect: { lookup }, proxyTls: { lookup } }
   // Like Node's fetch, obeys NODE_USE_ENV_PROXY.
   const dispatcher = globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options)
   return { fetch, dispatcher }

@@ -91,6 +91,7 @@ const broken: [string, Source][] = [
   ['what a browser loads imports zod as a namespace', { path: 'contract/a.ts', text: "import { z } from 'zod'" }],
   ['no enum, no any, no switched-off check', { path: 'identity/a.ts', text: 'const x: any = 1' }],
   ['process.env is read in one file', { path: 'main.ts', text: 'const port = process.env.PORT' }],
+  ['only the shared resolver looks up names', { path: 'backends/a.ts', text: "import dns from 'node:dns'" }],
   ['the clock is handed in', { path: 'identity/a.ts', text: 'const now = Date.now()' }],
   ['randomness is handed in', { path: 'identity/a.ts', text: 'const x = Math.random()' }],
   [

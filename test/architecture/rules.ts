@@ -114,6 +114,12 @@ export const textRules: TextRule[] = [
     in: /^(kernel|contract|client)\/|(^|\/)contract\.ts$/,
     forbids: /^import \{ z \} from 'zod'/m,
   },
+  {
+    name: 'only the shared resolver looks up names',
+    in: /./,
+    except: /^platform\/runtime\/resolver\.ts$/,
+    forbids: /from 'node:dns(\/promises)?'/,
+  },
   { name: 'process.env is read in one file', in: /./, except: /^config\/env\.ts$/, forbids: /\bprocess\.env\b/ },
   {
     name: 'the clock is handed in',

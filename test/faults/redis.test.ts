@@ -3,13 +3,16 @@ import { needsPostgres, needsRedis } from '../harness/needs.ts'
 import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { fillRedis, startRedis } from '../harness/redis.ts'
+import { startRelay } from '../harness/relay.ts'
 import { codeIn } from '../harness/sign-in.ts'
 import { type Attempt, createClient, sendRequest, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const postgres = await seededPostgres()
 const redis = await startRedis()
+const relay = redis && (await startRelay(Number(new URL(redis.url).port)))
 afterAll(async () => {
+  await relay?.close()
   await redis?.stop()
   await postgres?.stop()
 })
@@ -31,7 +34,7 @@ describe('Redis fails', { ...needsPostgres(postgres), ...needsRedis(redis) }, ()
   beforeAll(async () => {
     gateway = await startProcess({
       DATABASE_URL: postgres?.url ?? '',
-      REDIS_URL: redis?.url ?? '',
+      REDIS_URL: relay ? `redis://127.0.0.1:${relay.port}` : '',
       PORTICO_RATE_LIMIT_SCALE: '1000',
       LOG_LEVEL: 'error',
     })
@@ -72,6 +75,16 @@ describe('Redis fails', { ...needsPostgres(postgres), ...needsRedis(redis) }, ()
     expect(Math.min(...returns)).toBeLessThan(2_000)
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
     await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
+  })
+
+  test('a firewall forgets the connections: credential and money routes work again after one command timeout', async () => {
+    const user = await signedIn(client)
+    relay?.silence()
+    const start = performance.now()
+    expect((await initiate()).status).toBe(503)
+    await expect.poll(async () => (await initiate()).status, { interval: 50 }).toBe(200)
+    expect(performance.now() - start).toBeLessThan(2_500)
+    expect(await tried(user)).toBe(200)
   })
 
   test('full: credential and money routes are 503 without effect, and recover once memory is free', async () => {

@@ -1,11 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Agent as HttpsAgent } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { createSecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../../config/index.ts'
 import { errorCode, Refusal } from '../../kernel/index.ts'
-import { Agent as HttpAgent } from '../../platform/runtime/index.ts'
+import { Agent as HttpAgent, lookupInTurn as lookup, systemRandomness } from '../../platform/runtime/index.ts'
 import { brokenReply, UnreachableRefusal } from './reply.ts'
 
 type Tls = NonNullable<UpstreamConfiguration['tls']>
@@ -44,26 +45,59 @@ const idleMs = 4_000
 /** Stop reusing a connection this long before the announced timeout. */
 const idleMarginMs = 2_000
 
+/**
+ * A connection closes after its first reply past this age, so that a moved name and new replicas are noticed within a
+ * minute. The jitter spreads the reconnections of connections that opened together.
+ */
+const maxAgeMs = 30_000
+const maxJitterMs = 15_000
+
+const jitter = (): number => systemRandomness.integer(maxJitterMs)
+
+/** undici starts the age at `ttl`, and has no option for a jitter. */
+const spreadAges = (pool: Pool): Pool =>
+  pool.on('connect', (_origin, targets) => {
+    for (const target of targets)
+      if ('ttl' in target && typeof target.ttl === 'number') Object.assign(target, { ttl: target.ttl + jitter() })
+  })
+
+/** Node's agent has no maximum age. It emits `free` after a reply, and then does not reuse a destroyed socket. */
+const limitAge = <A extends HttpAgent>(agent: A): A => {
+  const closesAt = new WeakMap<Duplex, number>()
+  agent.prependListener('free', (socket: Duplex) => {
+    const now = performance.now()
+    const at = closesAt.get(socket)
+    if (at === undefined) closesAt.set(socket, now + maxAgeMs + jitter())
+    else if (now >= at) socket.destroy()
+  })
+  return agent
+}
+
 /** client.ts sets the deadline of each request. */
 export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
-  new Pool(new URL(url).origin, {
-    connections,
-    pipelining: 1,
-    keepAliveTimeout: idleMs,
-    keepAliveTimeoutThreshold: idleMarginMs,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Over HTTP/1.1, aborting a request closes its connection. Over HTTP/2, it would close only the stream, and later
-    // requests would use the same dead connection.
-    allowH2: false,
-    ...(tls && { connect: readTlsOptions(url, tls) }),
-  })
+  spreadAges(
+    new Pool(new URL(url).origin, {
+      connections,
+      clientTtl: maxAgeMs,
+      pipelining: 1,
+      keepAliveTimeout: idleMs,
+      keepAliveTimeoutThreshold: idleMarginMs,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Over HTTP/1.1, aborting a request closes its connection. Over HTTP/2, it would close only the stream, and later
+      // requests would use the same dead connection.
+      allowH2: false,
+      connect: { lookup, ...(tls && readTlsOptions(url, tls)) },
+    }),
+  )
 
 /** Node's agent, as http-proxy-middleware requires. Its timeout applies only to idle connections. */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
   const idle = { timeout: idleMs, agentKeepAliveTimeoutBuffer: idleMarginMs }
-  const options = { keepAlive: true, maxSockets: connections, ...idle }
-  return isHttps(url) ? new HttpsAgent({ ...options, ...(tls && readTlsOptions(url, tls)) }) : new HttpAgent(options)
+  const options = { keepAlive: true, maxSockets: connections, lookup, ...idle }
+  return limitAge(
+    isHttps(url) ? new HttpsAgent({ ...options, ...(tls && readTlsOptions(url, tls)) }) : new HttpAgent(options),
+  )
 }
 
 const unreachableCodes = new Set([

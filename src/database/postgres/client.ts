@@ -1,4 +1,21 @@
+import { type LookupFunction, Socket } from 'node:net'
 import { Client } from 'pg'
+
+/** `pg` passes no resolver to its sockets. */
+export class ResolvingSocket extends Socket {
+  readonly #lookup: LookupFunction | undefined
+
+  constructor(lookup: LookupFunction | undefined) {
+    super()
+    this.#lookup = lookup
+  }
+
+  /** `pg` connects to a port and a host, or to the path of a Unix socket. */
+  override connect(target: unknown, host?: unknown): this {
+    if (typeof target === 'string') return super.connect(target)
+    return super.connect({ port: Number(target), host: String(host), lookup: this.#lookup })
+  }
+}
 
 /**
  * If `connect` fails, the `pg` pool discards the client but leaves its socket open. A server that waits for a password

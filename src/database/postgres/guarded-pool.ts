@@ -1,6 +1,6 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
-import { isReadOnly, NoConnection, sqlState } from '../errors.ts'
+import { isReadOnly, isSilent, NoConnection, sqlState } from '../errors.ts'
 import { isListQuery } from '../queries.ts'
 import { PipeliningClient } from './client.ts'
 import { Failover } from './failover.ts'
@@ -92,7 +92,7 @@ class GuardedClient implements PostgresPoolClient {
     return sent.catch((error: unknown) => {
       const state = sqlState(error)
       if (state === undefined || state === outdatedPlan || isReadOnly(error)) this.#isBroken = true
-      if (isReadOnly(error)) this.#shared.failover.retireConnections()
+      if (isReadOnly(error) || isSilent(error)) this.#shared.failover.retireConnections()
       throw error
     }) as Promise<PostgresQueryResult<R>>
   }

@@ -1,8 +1,10 @@
+import type { LookupFunction } from 'node:net'
 import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from '../errors.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
 import { valueParsers } from '../tables.ts'
+import { ResolvingSocket } from './client.ts'
 import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
@@ -14,6 +16,8 @@ export interface PostgresTarget {
   connectTimeoutMs: number
   statementTimeoutMs: number
   lockTimeoutMs: number
+  /** Default: that of Node. */
+  lookup?: LookupFunction
   onConnectionBroken(error: Error): void
 }
 
@@ -50,12 +54,13 @@ const assertEncoding = async (pool: Pool): Promise<void> => {
 
 /** The URL can name the server or a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
-  const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
+  const { statementTimeoutMs, lockTimeoutMs, lookup, onConnectionBroken } = target
   const base = {
     connectionString: target.url,
     application_name: 'portico',
     connectionTimeoutMillis: target.connectTimeoutMs,
     keepAlive: true,
+    stream: () => new ResolvingSocket(lookup),
     types: { getTypeParser: (oid, format) => valueParsers[oid] ?? types.getTypeParser(oid, format) },
   } satisfies ClientConfig
   const timeouts = {
@@ -80,7 +85,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     throw error
   }
   const withoutTimeouts: WithoutTimeouts = (work, signal) =>
-    runWithoutTimeouts({ config: base, onConnectionBroken }, work, signal)
+    runWithoutTimeouts({ config: base, lookup, onConnectionBroken }, work, signal)
   return {
     database,
     named,

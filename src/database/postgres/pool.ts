@@ -1,8 +1,8 @@
-import { Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { Kysely } from 'kysely'
 import { type ClientConfig, Pool } from 'pg'
 import type { Database, Tables } from '../tables.ts'
-import { PipeliningClient } from './client.ts'
+import { PipeliningClient, ResolvingSocket } from './client.ts'
 import { createGuardedPool } from './guarded-pool.ts'
 import { PipeliningAdapter, PipeliningDialect } from './pipelining.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
@@ -30,19 +30,20 @@ const keepAliveInitialDelayMillis = 10_000
 
 interface Server {
   config: ClientConfig
+  lookup: LookupFunction | undefined
   onConnectionBroken(error: Error): void
 }
 
 /** Uses a dedicated connection. An aborted signal closes its socket. */
 export const runWithoutTimeouts = async <T>(
-  { config, onConnectionBroken }: Server,
+  { config, lookup, onConnectionBroken }: Server,
   work: (database: Database) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> => {
   signal?.throwIfAborted()
   let socket: Socket | undefined
   const stream = () => {
-    socket = new Socket()
+    socket = new ResolvingSocket(lookup)
     return socket
   }
   const cut = () => void socket?.destroy()

@@ -1,5 +1,7 @@
+import type { LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
+import { ResolvingSocket } from './client.ts'
 import { defaultBegin, maxIdleMs as defaultIdleMs, setIdleTimeout, withoutTimeoutsPreamble } from './session.ts'
 
 /** An arbitrary number that no other lock uses. */
@@ -17,6 +19,8 @@ export interface SingletonLock {
 interface Options {
   url: string
   connectTimeoutMs: number
+  /** Default: that of Node. */
+  lookup?: LookupFunction
   /** After this idle time, the server ends the transaction and releases the lock. */
   maxIdleMs?: number
   /** `lost`: the connection broke. `held`: this process has the lock again. `taken`: another process has it. */
@@ -25,24 +29,25 @@ interface Options {
 
 /** Acquires the lock again after the connection breaks. */
 class AdvisoryLock implements SingletonLock {
-  readonly #options: Required<Options>
+  readonly #options: Options & { maxIdleMs: number }
   #holder: Client | undefined
   #isReleased = false
   #reacquiring: Promise<void> = Promise.resolve()
   #heartbeat: NodeJS.Timeout | undefined
 
-  constructor(options: Required<Options>) {
+  constructor(options: Options & { maxIdleMs: number }) {
     this.#options = options
   }
 
   async tryAcquire(): Promise<boolean> {
-    const { url, connectTimeoutMs, maxIdleMs } = this.#options
+    const { url, connectTimeoutMs, maxIdleMs, lookup } = this.#options
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
       // Detect a lost connection well before the server releases the lock.
       query_timeout: maxIdleMs / 3,
       keepAlive: true,
+      stream: () => new ResolvingSocket(lookup),
       application_name: 'portico-singleton',
     })
     client.on('error', () => undefined)

@@ -2,6 +2,7 @@ import { PassThrough, pipeline, Readable } from 'node:stream'
 import { DeleteObjectCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { isRecord } from '../../kernel/index.ts'
+import { lookup } from '../runtime/index.ts'
 import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 
 export interface S3Settings {
@@ -24,7 +25,7 @@ export interface S3Settings {
 const partSize = 5 * 1024 * 1024
 
 /** With the default limit of 50, fifty slow downloads would block all other requests. */
-const unbounded = { maxSockets: Number.POSITIVE_INFINITY }
+const agent = { maxSockets: Number.POSITIVE_INFINITY, lookup }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
 
@@ -54,8 +55,8 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       connectionTimeout: timeoutMs,
       requestTimeout: timeoutMs,
       throwOnRequestTimeout: true,
-      httpAgent: unbounded,
-      httpsAgent: unbounded,
+      httpAgent: agent,
+      httpsAgent: agent,
     },
     ...(endpoint !== undefined && { endpoint }),
     requestChecksumCalculation: 'WHEN_REQUIRED',

@@ -1,5 +1,8 @@
+import { connect, type Socket } from 'node:net'
 import type { SendMailOptions } from 'nodemailer'
+import type { Options as PoolOptions } from 'nodemailer/lib/smtp-pool/index.js'
 import { createConcurrencyLimiter, parseMailbox, parseSender, Refusal } from '../../kernel/index.ts'
+import { lookup } from '../runtime/index.ts'
 import type { Mailer, MailTemplate } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'
@@ -33,6 +36,22 @@ const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
   return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
 }
 
+/** nodemailer has its own resolver, which caches addresses for five minutes. Uses its default ports. */
+const openSocket = (
+  { host = 'localhost', port, secure = false, connectionTimeout }: PoolOptions,
+  done: (error: Error | null, options: { connection: Socket }) => void,
+): void => {
+  const connection = connect({ host, port: Number(port ?? (secure ? 465 : 587)), lookup })
+  const settle = (error: Error | null): void => {
+    clearTimeout(timer)
+    connection.removeListener('error', settle).removeListener('connect', onConnect)
+    done(error, { connection })
+  }
+  const onConnect = (): void => settle(null)
+  const timer = setTimeout(() => connection.destroy(new Error('connection timeout')), connectionTimeout)
+  connection.once('connect', onConnect).once('error', settle)
+}
+
 interface Lane {
   send(mail: SendMailOptions, deadline: AbortSignal): Promise<void>
   close(): void
@@ -47,7 +66,7 @@ const openLane = async ({ url, timeoutMs }: SmtpSettings): Promise<Lane> => {
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
+    getSocket: openSocket,
     disableFileAccess: true,
     disableUrlAccess: true,
   })

@@ -1,5 +1,8 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { AbstractConnector, Cluster, Redis, type RedisOptions, type StandaloneConnectionOptions } from 'ioredis'
 import { maxTimerMs } from '../../kernel/index.ts'
+import { lookup } from '../runtime/index.ts'
 
 /** Times are in milliseconds. */
 export interface RedisTarget {
@@ -16,7 +19,10 @@ export interface RedisTarget {
   onEvicting(policy: string): void
 }
 
-/** Reconnect if Redis sends no data within this time after a command. */
+/**
+ * Reconnect if Redis sends no data within this time after a command. After the first timeout of a command, a silent
+ * connection is replaced earlier, but only once within this time: a busy Redis is silent, too.
+ */
 const maxSilenceMs = 4_000
 const maxRetryMs = 250
 
@@ -31,6 +37,50 @@ const refusesToWrite = /^(ERR Error running script.* -)?(READONLY|NOREPLICAS|MAS
 
 const retryDelay = (times: number): number => Math.min(times * 50, maxRetryMs)
 
+/** When each connection opened or received data. */
+const receivedAt = new WeakMap<Socket, number>()
+const replacedAt = new WeakMap<Redis, number>()
+
+/** ioredis passes no resolver to its sockets. */
+class ResolvingConnector extends AbstractConnector {
+  readonly #options: StandaloneConnectionOptions
+
+  /** ioredis passes its own options, but does not declare their type. */
+  constructor(options: unknown) {
+    const known = options as StandaloneConnectionOptions & { disconnectTimeout: number }
+    super(known.disconnectTimeout)
+    this.#options = known
+  }
+
+  override async connect(): Promise<Socket> {
+    const { host = 'localhost', port = 6379, family, path, tls } = this.#options
+    const options = path == null ? { host, port, lookup, ...(family && { family }) } : { path }
+    const stream = tls ? connectTls({ ...options, ...tls }) : connectTcp(options)
+    this.connecting = true
+    this.stream = stream
+    const onData = () => void receivedAt.set(stream, performance.now())
+    onData()
+    stream.on('data', onData).once('error', (error) => {
+      this.firstError = error
+    })
+    return stream
+  }
+}
+
+/**
+ * Replaces the connections that have received nothing since `sentAt`, although a command is pending. A firewall may have
+ * forgotten them.
+ */
+export const replaceSilentConnections = (client: Redis | Cluster, sentAt: number): void => {
+  const now = performance.now()
+  for (const node of 'nodes' in client ? client.nodes('all') : [client]) {
+    const isSilent = node.commandQueue.length > 0 && (receivedAt.get(node.stream) ?? now) < sentAt
+    if (!isSilent || now - (replacedAt.get(node) ?? Number.NEGATIVE_INFINITY) < maxSilenceMs) continue
+    replacedAt.set(node, now)
+    node.stream.destroy(new Error('a command timed out on a silent connection'))
+  }
+}
+
 /**
  * A command is sent over an open connection or fails. After a break, it is not sent again, because a counter would
  * count twice.
@@ -42,6 +92,7 @@ const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
+    Connector: ResolvingConnector,
     socketTimeout: maxSilenceMs,
     // After a failover, the old master rejects writes.
     reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
@@ -60,13 +111,13 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
     // Otherwise, ioredis drops a node whose connection breaks and sends its pending commands again to another node.
     clusterNodeRetryStrategy: retryDelay,
     maxRedirections,
-    // ioredis would resolve host names and check the certificate against the address.
-    ...(protocol === 'rediss:' && { dnsLookup: (name, callback) => callback(null, name) }),
+    // ioredis would check the certificate against the address. The connector resolves the name.
+    dnsLookup: (name, callback) => callback(null, name),
     redisOptions: {
       ...options,
       ...(username && { username: decodeURIComponent(username) }),
       ...(password && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
+      ...(protocol === 'rediss:' && { tls: { lookup } }),
     },
   })
 }

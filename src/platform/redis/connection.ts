@@ -78,14 +78,24 @@ const unavailable = (cause: unknown): never => {
   throw new RedisUnavailable(withoutArguments(cause))
 }
 
+/** A subscriber receives nothing for hours. Without a heartbeat, it would not notice a dead connection. */
+const heartbeatMs = 15_000
+/** A busy Redis is silent, too. */
+const minCheckIntervalMs = 4_000
+
 /** Opens two connections, because a subscribed one cannot run other commands. */
 export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
-  const { connectOnce, createClient } = await import('./client.ts')
+  const { connectOnce, createClient, replaceSilentConnections } = await import('./client.ts')
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
-  const send = (...[name, ...values]: CommandParts): Promise<unknown> =>
-    withTimeout(client.call(name, ...values), target.commandTimeoutMs)
+  const send = (...[name, ...values]: CommandParts): Promise<unknown> => {
+    const sentAt = performance.now()
+    return withTimeout(client.call(name, ...values), target.commandTimeoutMs, () => {
+      replaceSilentConnections(client, sentAt)
+      checkSubscriber()
+    })
+  }
   const command = (...parts: CommandParts): Promise<unknown> => send(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(send, text, keys, values).catch(unavailable)
@@ -109,8 +119,20 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
     if (subscriber.status === 'ready' && channels.length > 0) subscriber.subscribe(...channels).catch(onError)
   }
   subscriber.on('ready', subscribeAll)
+  let checkedAt = Number.NEGATIVE_INFINITY
+  // Subscribing again changes nothing, and needs no permission that Portico does not have.
+  const checkSubscriber = () => {
+    const channels = [...listeners.keys()]
+    const now = performance.now()
+    if (subscriber.status !== 'ready' || channels.length === 0 || now - checkedAt < minCheckIntervalMs) return
+    checkedAt = now
+    const reply = subscriber.subscribe(...channels)
+    withTimeout(reply, target.commandTimeoutMs, () => subscriber.disconnect(true)).catch(() => undefined)
+  }
+  const heartbeat = setInterval(checkSubscriber, heartbeatMs).unref()
 
   const close = async (): Promise<void> => {
+    clearInterval(heartbeat)
     client.disconnect()
     subscriber.disconnect()
   }

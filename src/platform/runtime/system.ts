@@ -6,9 +6,16 @@ import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../k
 export const setDeadline = (onExpired: () => void, milliseconds: number): NodeJS.Timeout =>
   setTimeout(() => setImmediate(onExpired), milliseconds)
 
-export const withTimeout = (response: Promise<unknown>, milliseconds: number): Promise<unknown> =>
+export const withTimeout = (
+  response: Promise<unknown>,
+  milliseconds: number,
+  onExpired = (): void => undefined,
+): Promise<unknown> =>
   new Promise((resolve, reject) => {
-    const expire = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
+    const expire = (): void => {
+      reject(new Error(`no answer within ${milliseconds} ms`))
+      onExpired()
+    }
     const timer = setDeadline(expire, milliseconds)
     response.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { isDatabaseUnavailable, sqlState } from '../../../src/database/errors.ts'
 import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
 import { openPool } from '../../../src/database/postgres/pool.ts'
@@ -54,6 +54,50 @@ test(
     await relay.close()
   },
 )
+
+test('silent connections: one timeout replaces all of them', needsPostgres(server), async () => {
+  const url = new URL(server?.url ?? '')
+  const relay = await startRelay(Number(url.port))
+  url.host = `127.0.0.1:${relay.port}`
+  const store = await open(url.href, 4)
+  const query = () => sql<{ n: number }>`SELECT 1 AS n, pg_sleep(0.05)`.execute(store.database)
+  const queries = () => Promise.all([query(), query(), query(), query()])
+  await queries()
+  relay.silence()
+  // Other load can delay the failover's time stamp of the connections.
+  await pause(1)
+  expect(isDatabaseUnavailable(await failure(query()))).toBe(true)
+  await queries()
+  await store.close()
+  await relay.close()
+})
+
+test('connections: replaced after their maximum age, at different times', needsPostgres(server), async () => {
+  // Sockets and timeouts run in real time.
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const store = await open(server?.url ?? '', 4, 20_000, 20_000)
+  const query = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)`.execute(store.database)
+  const pids = async () => {
+    const all = await Promise.all([query(), query(), query(), query()])
+    return all.flatMap(({ rows }) => rows.map(({ pid }) => pid)).toSorted()
+  }
+  try {
+    const first = await pids()
+    expect(await pids()).toEqual(first)
+    vi.advanceTimersByTime(90_000)
+    await pids()
+    const later = await pids()
+    const kept = later.filter((pid) => first.includes(pid))
+    expect(kept.length).toBeGreaterThan(0)
+    expect(kept.length).toBeLessThan(4)
+    vi.advanceTimersByTime(60_000)
+    await pids()
+    expect((await pids()).filter((pid) => first.includes(pid))).toEqual([])
+  } finally {
+    vi.useRealTimers()
+    await store.close()
+  }
+})
 
 test('concurrent queries: share poolSize connections and all succeed', needsPostgres(server), async () => {
   const store = await open(server?.url ?? '', 3)

@@ -99,6 +99,56 @@ test('a silent connection: replaced', needsRedis(probe), async () => {
   await server.stop()
 })
 
+test.each([
+  ['one server', false],
+  ['a cluster', true],
+])('a silent connection to %s: replaced after one command timeout', needsRedis(probe), async (_, cluster) => {
+  const server = cluster ? (await startRedisCluster(1))[0] : await startServer()
+  if (!server) throw new Error('no Redis')
+  const relay = await startRelay(Number(new URL(server.url).port))
+  // The nodes of a cluster announce this address.
+  if (cluster) await server.sendRequest(`CONFIG SET cluster-announce-port ${relay.port}`)
+  const commandTimeoutMs = 300
+  const redis = await open(`redis://127.0.0.1:${relay.port}`, undefined, cluster, 20_000, commandTimeoutMs)
+  const received: string[] = []
+  redis.subscribe('portico:test', (text) => void received.push(text))
+  await redis.check()
+  relay.silence()
+  const start = performance.now()
+  expect(await failsUnavailable(redis.check())).toBe(true)
+  await expect.poll(() => failsUnavailable(redis.check()), { interval: 20 }).toBe(false)
+  // 4 seconds of silence would also close it.
+  expect(performance.now() - start).toBeLessThan(2_500)
+  await expect
+    .poll(async () => {
+      await redis.command('PUBLISH', 'portico:test', 'x').catch(() => undefined)
+      return received.length
+    })
+    .toBeGreaterThan(0)
+  await redis.close()
+  await relay.close()
+  await server.stop()
+})
+
+test('a busy Redis: its connection is replaced at most once in four seconds', needsRedis(probe), async () => {
+  const server = await startServer()
+  const redis = await open(server.url, undefined, false, 20_000, 100)
+  redis.subscribe('portico:test', () => undefined)
+  const received = async () =>
+    Number(/total_connections_received:(\d+)/.exec(await server.query('INFO stats'))?.[1] ?? 0)
+  const before = await received()
+  for (let round = 0; round < 5; round++) {
+    server.child.kill('SIGSTOP')
+    for (let time = 0; time < 3; time++) await redis.check().catch(() => undefined)
+    server.child.kill('SIGCONT')
+    await expect.poll(() => failsUnavailable(redis.check()), { interval: 20 }).toBe(false)
+  }
+  // Two connections, and this query's. On a slow machine, the rounds take longer than four seconds.
+  expect((await received()) - before).toBeLessThanOrEqual(6)
+  await redis.close()
+  await server.stop()
+})
+
 /** Blocks until Redis has responded to all earlier commands. */
 const blockProcess = (url: string): void => {
   const script = `const socket = require('node:net').connect(${new URL(url).port}, '127.0.0.1', () => socket.write('PING\\r\\n'))
