@@ -150,7 +150,7 @@ describe('policies', () => {
       forgot: ['password.forgot'],
       login: ['auth.loginInitiate', 'mfa.otpRevoke', 'mfa.otpVerify', 'mfa.stepUp'],
       mfaSend: ['auth.mfaSend', 'mfa.stepUpSend'],
-      password: ['password.change', 'password.init', 'password.reset'],
+      password: ['password.change', 'password.init', 'password.reset', 'password.undoFactors'],
       refresh: ['auth.refresh'],
       registration: ['registration.initiate'],
       reveal: ['withdrawalChannels.reveal'],
@@ -211,9 +211,11 @@ describe('policies', () => {
       'mfa.generateBackupCodes',
       'mfa.otpSetup',
       'operators.approveAccount',
+      'operators.freezeWorkspace',
       'operators.reactivateAccount',
       'operators.rejectAccount',
       'operators.suspendAccount',
+      'operators.terminateAccountSessions',
       'operators.unfreezeWorkspace',
       'password.change',
       'proposals.confirm',
@@ -229,6 +231,7 @@ describe('policies', () => {
       'transfers.approve',
       'transfers.reject',
       'wallets.close',
+      'wallets.freeze',
       'wallets.unfreeze',
       'withdrawalChannels.create',
       'withdrawalChannels.reactivate',
@@ -241,6 +244,12 @@ describe('policies', () => {
       'withdrawals.reject',
       'workspaces.limitMember',
     ])
+  })
+
+  it('every command of operators requires step-up, because it gives or takes what belongs to others', () => {
+    const commands = catalogue.filter(({ chains, method }) => method !== 'GET' && chains[0] === 'system')
+    expect(commands.filter(({ policy }) => !policy.stepUp).map(({ id }) => id)).toEqual([])
+    expect(commands.map(({ id }) => id)).toContain('operators.terminateAccountSessions')
   })
 
   it('operations that change permissions or the default workspace invalidate cached access', () => {

@@ -12,7 +12,7 @@ import {
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { type ApiKeySettings, accessOf, isAllowedFrom, statusAt } from './rules.ts'
+import { type ApiKeySettings, accessOf, isAllowedFrom, replacesWhitelist, statusAt } from './rules.ts'
 import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse, replaceDigest } from './store.ts'
 
 /** The first part identifies the key and is public. The second part is 32 random bytes. */
@@ -111,14 +111,12 @@ const toCaller = (key: KeyWithCreator): Caller => ({
   permissions: new Set(),
 })
 
-/** A key's own allowlist replaces its creator's IP whitelist. */
 const assertAddress = async (ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> => {
-  if (key.ipAllowlist.length === 0) {
-    const { creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
-    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp)
-  }
-  if (!isAllowedFrom(key.ipAllowlist, clientIp))
+  const { ipAllowlist, creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
+  if (ipAllowlist.length > 0 && !isAllowedFrom(ipAllowlist, clientIp))
     throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'not on the allowlist of the API key' })
+  if (!replacesWhitelist(key, ports.settings))
+    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp)
 }
 
 const readValidKey = async (

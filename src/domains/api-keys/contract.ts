@@ -54,7 +54,10 @@ const ApiKey = z.object({
 const ApiKeyRequest = z.strictObject({
   apiKeyName: line(64),
   permissionCodes: permissionCodes('apiKeyPermissions', 1),
-  ipAllowlist: uniqueList(addressRange, 64).optional(),
+  ipAllowlist: uniqueList(addressRange, 64).optional().meta({
+    description:
+      'Addresses from which the key works. With `access.apiKeys.addressList: replace`, they replace the IP whitelist of the account.',
+  }),
   expiresAt: instant.optional(),
 })
 
@@ -75,7 +78,7 @@ const command = {
   policy: managing,
   body: z.strictObject({ apiKeyBizId: id }),
   reply: ApiKey,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.STEP_UP_REQUIRED'],
 } as const
 
 export const listApiKeys = operation({
@@ -114,7 +117,13 @@ export const createApiKey = operation({
   summary: 'Create an API key and return its secret once',
   policy: { ...managing, workspace: 'optional', stepUp: true },
   body: ApiKeyRequest,
-  reply: ApiKey.extend({ secret: z.string() }),
+  reply: ApiKey.extend({
+    secret: z.string(),
+    replacesIpWhitelist: z.boolean().meta({
+      description:
+        'Whether the key works from its own addresses, even if the IP whitelist of the account excludes them',
+    }),
+  }),
   refuses: ['STATE.CONFLICT'],
 })
 
@@ -123,7 +132,6 @@ export const enableApiKey = operation({
   id: 'apiKeys.enable',
   path: '/api-keys/enable',
   summary: 'Enable a disabled or suspended API key',
-  refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 export const disableApiKey = operation({

@@ -18,7 +18,7 @@ import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { apiKeyStatus } from './contract.ts'
 import { type ApiKeyEnding, type EndingPorts, endApiKey } from './operator-commands.ts'
-import { type ApiKeyCommand, endOfLife, statusAt } from './rules.ts'
+import { type ApiKeyCommand, endOfLife, replacesWhitelist, statusAt } from './rules.ts'
 import {
   type ApiKeyServicePorts,
   changeApiKeyStatus,
@@ -116,7 +116,7 @@ export const createHandlers = (ports: HandlerPorts): HandlerTable => {
       const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
       const context = { caller: request.caller, auditContext: auditContextOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
-      return { ...toView(row, request), secret: key }
+      return { ...toView(row, request), secret: key, replacesIpWhitelist: replacesWhitelist(row, ports.settings) }
     },
     enableApiKey: (request) => changeStatus(request, 'enable'),
     disableApiKey: (request) => changeStatus(request, 'disable'),

@@ -51,6 +51,12 @@ export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): voi
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
   allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
 
+/** Whether requests with the key need not come from an address on its creator's IP whitelist. */
+export const replacesWhitelist = (
+  { ipAllowlist }: { ipAllowlist: readonly string[] },
+  { addressList }: ApiKeySettings,
+): boolean => addressList === 'replace' && ipAllowlist.length > 0
+
 export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {
   const held: ReadonlySet<string> = access.permissions
   const lacking = permissionCodes.find((code) => !held.has(code))

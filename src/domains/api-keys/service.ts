@@ -26,6 +26,7 @@ import {
   assertMayGrant,
   assertStatus,
   expiryOf,
+  replacesWhitelist,
   statusAt,
   statusChanges,
 } from './rules.ts'
@@ -119,7 +120,8 @@ export const createApiKey = async (
     const owner = { id: ids.next<'apiKey'>(), workspaceId: access.id, createdBy: auditContext.accountId }
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, auditContext.at)
     if (!row) throw conflict('another API key has this name')
-    const detail = { permissions: input.permissionCodes.join(',') }
+    const addresses = replacesWhitelist(row, settings) ? { replacesIpWhitelist: true } : {}
+    const detail = { permissions: input.permissionCodes.join(','), ...addresses }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.id, detail })
     const notice = { kind: 'API_KEY_CREATED', workspaceId: access.id, actorId: auditContext.accountId } as const
     await notices.queue(tx, { ...notice, about: row.prefix, at: auditContext.at })
@@ -132,8 +134,8 @@ export const suspendApiKeys = (tx: Tx, { accountId, at }: RecoveredAccount): Pro
   suspendKeysOf(tx, accountId, at)
 
 /**
- * Throws STATE.CONFLICT if the status does not allow the command, and ACCESS.STEP_UP_REQUIRED to enable a suspended key
- * without a step-up.
+ * Throws STATE.CONFLICT if the status does not allow the command. Without a step-up, throws ACCESS.STEP_UP_REQUIRED to
+ * enable a suspended key, and to disable or delete a key of another member.
  */
 export const changeApiKeyStatus = (
   { transaction, members, settings, assertSessionOpen }: ApiKeyServicePorts,
@@ -150,6 +152,8 @@ export const changeApiKeyStatus = (
     const status = statusAt(key, auditContext.at, settings)
     assertStatus(status, command)
     if (command === 'enable' && status === 'SUSPENDED') assertSteppedUp()
+    // A stolen session must not end what other people use.
+    if (command !== 'enable' && key.createdBy !== auditContext.accountId) assertSteppedUp()
     const changed = await setStatus(tx, key, statusChanges[command].to, auditContext.at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed

@@ -98,7 +98,7 @@ export const terminateAccountSessions = operation({
   id: 'operators.terminateAccountSessions',
   path: '/accounts/{account_id}/sessions/terminate',
   summary: 'End an account’s sessions and suspend its credentials',
-  policy: { ...operator, permission: 'session:terminate' },
+  policy: { ...operator, permission: 'session:terminate', stepUp: true },
   body: 'none',
   reply: z.object({
     success: z.boolean(),

@@ -113,7 +113,7 @@ export const listFlows = operation({
 const freezing = {
   method: 'POST',
   chains: ['system'],
-  policy: { ...operator, permission: 'wallet:freeze' },
+  policy: { ...operator, permission: 'wallet:freeze', stepUp: true },
   body: z.strictObject({ reason }),
   reply: Wallet,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
@@ -131,7 +131,7 @@ export const closeWallet = operation({
   id: 'wallets.close',
   path: '/wallets/{wallet_id}/close',
   summary: 'Close a frozen, empty wallet permanently',
-  policy: { ...operator, permission: 'wallet:close', stepUp: true },
+  policy: { ...freezing.policy, permission: 'wallet:close' },
 })
 
 export const unfreezeWallet = operation({
@@ -139,5 +139,4 @@ export const unfreezeWallet = operation({
   id: 'wallets.unfreeze',
   path: '/wallets/{wallet_id}/unfreeze',
   summary: 'Unfreeze a wallet',
-  policy: { ...freezing.policy, stepUp: true },
 })

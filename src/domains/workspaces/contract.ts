@@ -99,7 +99,7 @@ export const listWorkspaces = operation({
 const freezing = {
   method: 'POST',
   chains: ['system'],
-  policy: { ...operator, permission: 'workspace:freeze', changesRights: true },
+  policy: { ...operator, permission: 'workspace:freeze', stepUp: true, changesRights: true },
   body: z.strictObject({ reason }),
   reply: Workspace,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
@@ -121,5 +121,4 @@ export const unfreezeWorkspace = operation({
   id: 'operators.unfreezeWorkspace',
   path: '/workspaces/{workspace_id}/unfreeze',
   summary: 'Unfreeze a workspace',
-  policy: { ...freezing.policy, stepUp: true },
 })

@@ -85,7 +85,8 @@ describe('API key', () => {
     })
     expect(created.secret.startsWith(`${created.keyPrefix}_`)).toBe(true)
     expect(created.secret.endsWith(created.keyLast4)).toBe(true)
-    const { secret, ...visible } = created
+    const { secret, replacesIpWhitelist, ...visible } = created
+    expect(replacesIpWhitelist).toBe(false)
     expect(await read(created.bizId)).toEqual(visible)
     expect(await storedInPlainText(world.database, secret.slice(-43))).toEqual([])
 
