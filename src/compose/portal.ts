@@ -18,6 +18,7 @@ import {
   createSocketLog,
   type FinishedRequest,
   type OpenStreams,
+  type PageOptions,
   type Tracing,
 } from '../gateway/index.ts'
 import type { Call } from '../gateway/pipeline/call.ts'
@@ -105,11 +106,10 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
   }
 }
 
-const referencePages = ({
-  catalogue,
-  settings,
-  infrastructure,
-}: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure'>) => {
+const referencePages = (
+  { catalogue, settings, infrastructure }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure'>,
+  admit: NonNullable<PageOptions['admit']>,
+) => {
   const { enabled, portal } = settings.reference
   if (!enabled) return null
   const isDevelopment = settings.profile === 'development'
@@ -117,6 +117,7 @@ const referencePages = ({
   const build = (isSealed: boolean) =>
     buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment })
   return createReferencePages(build, {
+    admit,
     redirectsRoot: isDevelopment,
     demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
   })
@@ -154,7 +155,7 @@ export function portalApp(
   }
   const isUnavailable = (error: unknown): boolean =>
     isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
-  const { upgrades, ...requestHandler } = createRequestHandler({
+  const { upgrades, admitToPage, ...requestHandler } = createRequestHandler({
     router,
     stages,
     // The gateway has already counted the requests of a domain service.
@@ -168,7 +169,7 @@ export function portalApp(
     log,
     isUnavailable,
   })
-  const pages = isGateway ? referencePages({ catalogue, settings, infrastructure }) : null
+  const pages = isGateway ? referencePages({ catalogue, settings, infrastructure }, admitToPage) : null
   const app = createApp({
     ...requestHandler,
     pageLog: createPageLog(logger),

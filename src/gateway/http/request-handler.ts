@@ -95,11 +95,11 @@ const toUnmatchedFacts = ({ method = '' }: IncomingMessage, { clientIp, headers 
 })
 
 /** The refusal of the address limit takes precedence. */
-const limitRefusal = async (
+const limitRefusal = async <R extends Refusal | null>(
   { limitUnmatched, isUnavailable }: RequestHandlerPorts,
   unmatched: UnmatchedRequest,
-  refusal: Refusal,
-): Promise<Refusal> => {
+  refusal: R,
+): Promise<R | Refusal> => {
   // A reset socket has no address, so no limit applies.
   if (unmatched.peer === '') return refusal
   try {
@@ -136,6 +136,14 @@ const sendRefusal = (
     responses.write(response, requestId, responses.renderRefusal(fault, context))
     return fault
   }
+}
+
+/** Pages share the address limit of operations. Returns false after a refusal. */
+const admitToPage = async (ports: RequestHandlerPorts, request: IncomingMessage, response: ServerResponse) => {
+  const context = toUnmatched(request)
+  const refusal = await limitRefusal(ports, context, null)
+  if (refusal) sendRefusal(ports, request, response, { context, requestId: requestIdOf(request, ports.ids), refusal })
+  return refusal === null
 }
 
 interface Upgrade {
@@ -248,6 +256,7 @@ export function createRequestHandler(ports: RequestHandlerPorts) {
   return {
     chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
       isChainUrl(request.url) ? handle(request, response) : next(),
+    admitToPage: (request: HttpRequest, response: HttpResponse) => admitToPage(ports, request, response),
     notFoundHandler: handle,
     upgrades,
   }

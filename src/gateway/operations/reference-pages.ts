@@ -30,11 +30,14 @@ const toJsonFile = (path: string, value: object): PageFile => ({
 /** Builds the document of the request. `isSealed`: it describes the sealed bodies of the secure channel, too. */
 export type BuildDocument = (isSealed: boolean) => Promise<JsonObject>
 
-/** Additions of the development profile. */
-export interface DevelopmentPages {
-  /** Whether `/` leads to the reference page. */
+type Send = (request: Request, response: Response) => void | Promise<void>
+
+export interface PageOptions {
+  /** Returns false if it has refused the request. */
+  admit?: (request: Request, response: Response) => Promise<boolean>
+  /** Whether `/` leads to the reference page, in development. */
   redirectsRoot?: boolean
-  /** Null if emails are sent, because the page cannot read their codes. */
+  /** In development. Null if emails are sent, because the page cannot read their codes. */
   demo?: DemoSignIn | null
 }
 
@@ -108,40 +111,39 @@ const retryable = <T>(build: () => Promise<T>): (() => Promise<T>) => {
 /** The first request builds the pages in memory, so express.static, which reads files, cannot serve them. */
 export function createReferencePages(
   build: BuildDocument,
-  { redirectsRoot = false, demo = null }: DevelopmentPages = {},
+  { admit = async () => true, redirectsRoot = false, demo = null }: PageOptions = {},
 ): RequestHandler {
   const headers = pageHeaders()
   const serveDemoCodes = demo && createDemoCodes(demo)
   const pages = retryable(() => buildPages(build, demo))
   const sealedPage = retryable(() => buildSealedPage(build))
-  const servePage = async (path: string, request: Request, response: Response): Promise<boolean> => {
-    const page = (await (path === sealedPath ? sealedPage() : pages())).get(path)
-    if (!page) return false
+  const redirect: Send = (_request, response) => {
+    response.writeHead(302, { ...headers, location: '/docs', 'content-length': 0 }).end()
+  }
+  const refuseChannel: Send = (_request, response) => {
+    response.writeHead(400, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
+    response.end('channel: must be sealed\n')
+  }
+  const findResponse = async ({ method, url }: Request): Promise<Send | null> => {
+    const [path = '', query] = url.split('?', 2)
+    if (method !== 'GET' && method !== 'HEAD') return null
+    if (redirectsRoot && path === '/') return redirect
+    if (!isPagePath(path)) return null
+    if (serveDemoCodes && path === demoCodesPath) return serveDemoCodes
+    const name = pageOf(path, query)
+    if (name === null) return refuseChannel
+    const page = (await (name === sealedPath ? sealedPage() : pages())).get(name)
+    return page ? (request, response) => sendPage(page, headers, request, response) : null
+  }
+  const serve = async (request: Request, response: Response): Promise<boolean> => {
+    const send = await findResponse(request)
+    if (send === null) return false
+    if (!(await admit(request, response))) return true
     closeIfBodyUnread(request, response)
-    await sendPage(page, headers, request, response)
+    await send(request, response)
     return true
   }
   return (request, response, next) => {
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
-    const [path = '', query] = request.url.split('?', 2)
-    if (isRead && redirectsRoot && path === '/') {
-      closeIfBodyUnread(request, response)
-      response.writeHead(302, { ...headers, location: '/docs', 'content-length': 0 }).end()
-      return
-    }
-    if (!isRead || !isPagePath(path)) return next()
-    if (serveDemoCodes && path === demoCodesPath) {
-      closeIfBodyUnread(request, response)
-      serveDemoCodes(request, response).catch(next)
-      return
-    }
-    const page = pageOf(path, query)
-    if (page === null) {
-      closeIfBodyUnread(request, response)
-      response.writeHead(400, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
-      response.end('channel: must be sealed\n')
-      return
-    }
-    servePage(page, request, response).then((isServed) => (isServed ? undefined : next()), next)
+    serve(request, response).then((isServed) => (isServed ? undefined : next()), next)
   }
 }
