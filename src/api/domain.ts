@@ -54,7 +54,10 @@ export interface IdempotentRequest extends RequestContext {
 
 /** Ends and checks sessions of accounts. */
 export interface SessionsPort {
-  /** Returns the ids of the sessions that were active. The caller must have locked the account's row. */
+  /**
+   * Ends all sessions of an account and forgets its known devices. Returns the ids of the sessions that were active. The
+   * caller must have locked the account's row.
+   */
   end(
     tx: Tx,
     account: { portal: Portal; id: AccountId },
@@ -100,7 +103,10 @@ export interface AccountsPort {
 export interface FactorsPort {
   /** Whether an account has an authenticator or unused backup codes. */
   areSet(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<boolean>
-  /** Whether an account has used its authenticator or a backup code since an instant. */
+  /**
+   * Whether an account has used its authenticator or a backup code since an instant. Ignores factors that were younger
+   * than `passwords.suspendChannelsYoungerThanMs` then.
+   */
   areUsedSince(tx: Tx, account: { portal: Portal; id: AccountId }, since: Instant): Promise<boolean>
   /**
    * Removes the factors and ends the sessions of an account. Returns the ended sessions. The caller must have locked

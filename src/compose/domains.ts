@@ -218,7 +218,12 @@ class DomainBuilder {
           return identity.assertAddressAllowed(account, clientIp)
         },
       },
-      factors: { areSet: areFactorsSet, areUsedSince: areFactorsUsedSince, reset: resetFactors },
+      factors: {
+        areSet: areFactorsSet,
+        areUsedSince: (tx, account, since) =>
+          areFactorsUsedSince(tx, account, since, configuration.passwords.suspendChannelsYoungerThanMs),
+        reset: resetFactors,
+      },
       workspaces: {
         lock: (tx, id) => this.requireService('workspaces').lock(tx, id),
         exists: async (id) => {

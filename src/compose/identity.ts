@@ -31,8 +31,8 @@ export const linksOf = (
   portal: Portal,
 ): PortalConfiguration['links'] => {
   const whole = (page: string) => (page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page)
-  const { signIn, passwordReset } = portals[portal].links
-  return { signIn: whole(signIn), passwordReset: whole(passwordReset) }
+  const { signIn, passwordReset, factorUndo } = portals[portal].links
+  return { signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) }
 }
 
 const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
@@ -67,6 +67,7 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
     mfa: settings.mfa,
     notices: settings.notices,
     passwords,
+    suspicionMs: passwords.suspendChannelsYoungerThanMs,
     login: { ...login, failures: scaled(login.failures, limits.scale) },
   }
 }

@@ -23,6 +23,11 @@ const apiKeys = z.strictObject({
   maxPerWorkspace: positive.describe(
     'Maximum number of API keys per workspace, not counting deleted keys. Creating a further key gets 409.',
   ),
+  addressList: z
+    .enum(['replace', 'narrow'])
+    .describe(
+      'How the `ipAllowlist` of an API key relates to the IP whitelist of the account that created it. With `replace`, the key works from its own addresses only, even if the whitelist excludes them. With `narrow`, an address must be on both lists. The setting also applies to existing keys.',
+    ),
   // A null in a configuration file means the default.
   maxLifeMs: z
     .union([lifetimeMs(60_000), z.literal('off').transform(() => null)])
@@ -91,6 +96,9 @@ export const links = z.strictObject({
   signIn: page.describe('Sign-in page to which emails link: a path below `publicUrl`, or a URL.'),
   passwordReset: page.describe(
     'Page for setting a new password, to which emails link: a path below `publicUrl`, or a URL. The token is appended as the fragment of the URL.',
+  ),
+  factorUndo: page.describe(
+    'Page for removing second factors that somebody else added, to which emails link: a path below `publicUrl`, or a URL. The token is appended as the fragment of the URL.',
   ),
 })
 

@@ -35,7 +35,7 @@ const deleteBatch = async (database: Database, { table, column, before, where }:
 }
 
 /**
- * Keeps the login history and the audit log. Replicas can run it concurrently. Throws the signal's reason before the
+ * Keeps the login history, former factors and the audit log. Replicas can run it concurrently. Throws the signal's reason before the
  * next statement.
  */
 export const deleteExpired = async (

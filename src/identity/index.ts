@@ -20,6 +20,7 @@ import { createLoginConcurrency } from './login/service.ts'
 import { mfaHandlers } from './mfa/handlers.ts'
 import { noticeMailJob } from './notices/service.ts'
 import { passwordHandlers } from './passwords/handlers.ts'
+import { createUndoLink } from './passwords/undo.ts'
 import type { GuardedAccount, IdentityPorts } from './ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
 import { createSecureChannel } from './secure-channel/index.ts'
@@ -37,11 +38,10 @@ export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
 export { keyedColumns as identityColumns } from './keyed-columns.ts'
 export { type EnrolledFactors, enrollAuthenticator } from './mfa/enroll.ts'
 export type { PurposeDetails, PurposePorts } from './mfa/purpose.ts'
-export { areFactorsSet, areFactorsUsedSince, resetFactors } from './mfa/reset.ts'
+export { areFactorsSet, areFactorsUsedSince, resetFactors } from './mfa/recovery/reset.ts'
 export { assertPasswordAllowed } from './passwords/policy.ts'
 export type { IdentityHooks, IdentityPorts } from './ports.ts'
-export { assertSessionOpen } from './sessions/service.ts'
-export { endSessions } from './sessions/store.ts'
+export { assertSessionOpen, endSessions } from './sessions/service.ts'
 export { fixedSettings, type IdentitySettings } from './settings.ts'
 export { createAssertionSigner } from './tokens/jwt.ts'
 export { accessTokenType, assertionType } from './tokens/rules.ts'
@@ -113,7 +113,14 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
       'login-begin': concurrency.firstStep.waiting,
       'login-complete': concurrency.laterSteps.waiting,
     },
-    jobs: [noticeMailJob({ ...ports, ...settings.notices, portals: settings.portals })],
+    jobs: [
+      noticeMailJob({
+        ...ports,
+        ...settings.notices,
+        portals: settings.portals,
+        createUndoLink: (account, enrolledAt) => createUndoLink(services, account, enrolledAt),
+      }),
+    ],
     deleteExpired: (store, signal) => deleteExpired(store, clock.now(), settings.login, signal),
   }
 }

@@ -5,8 +5,8 @@ import { codes } from './codes/schema.ts'
 import { devices } from './devices/schema.ts'
 import { ipWhitelist } from './ip-whitelist/schema.ts'
 import { lockout } from './lockout/schema.ts'
-import { mfa } from './mfa/schema.ts'
-import { passwords } from './passwords/schema.ts'
+import { formerFactors, mfa } from './mfa/schema.ts'
+import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { loginHistory, sessions } from './sessions/schema.ts'
 import { tokens } from './tokens/schema.ts'
@@ -28,4 +28,5 @@ export const migrations = [
     ...passwords,
   ]),
   sqlMigration('002-account-lists', accountLists),
+  sqlMigration('003-suspicious-factors', [...formerFactors, ...undoLinks]),
 ]

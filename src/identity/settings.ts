@@ -37,5 +37,7 @@ export interface IdentitySettings extends Pick<Configuration, 'login' | 'mfa' | 
   sessions: Configuration['sessions'] & typeof fixedSettings.sessions
   portals: Record<Portal, PortalIdentity>
   passwords: Pick<Configuration['passwords'], 'minimumScore' | 'blocklist' | 'resetTtlMs' | 'initTtlMs'>
+  /** A thief may have added what is younger. */
+  suspicionMs: number
   secureChannel: Configuration['secureChannel'] & typeof fixedSettings.secureChannel
 }

@@ -161,6 +161,7 @@ export const secondChain = rows(
 export const additions = [
   'POST /web/v1/consumer/auth/register/verify-email',
   'POST /web/v1/consumer/auth/register/complete',
+  'POST /web/v1/consumer/auth/factors/undo',
   'POST /web/v1/consumer/security/step-up/send',
   'POST /web/v1/consumer/security/step-up',
   'POST /web/v1/consumer/invitations/confirm',

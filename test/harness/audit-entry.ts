@@ -26,7 +26,7 @@ export interface ExpectedAudit {
 }
 
 /** A mailed link authorizes these, without an access token. */
-const bySecret = new Set(['password.reset', 'password.init'])
+const bySecret = new Set(['password.reset', 'password.init', 'password.undoFactors'])
 
 const idIn = (path: string): string | null => /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
 

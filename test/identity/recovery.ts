@@ -1,6 +1,7 @@
 import type { IdentityPorts } from '../../src/identity/index.ts'
 import { forgotPassword } from '../../src/identity/passwords/contract.ts'
 import { initiateRegistration } from '../../src/identity/registration/contract.ts'
+import type { RequestContext } from '../../src/kernel/index.ts'
 import { call, createRequestContext, type Harness, harness, mailedCode } from './harness.ts'
 
 export const newPassword = 'violet-Anchor-Tundra-58'
@@ -12,11 +13,19 @@ export const recoveryHarness = (changePorts: (ports: IdentityPorts) => void): Pr
     settings.portals.CONSUMER.codeSends.limit = 3
   }, changePorts)
 
-export const callAnonymously = <O extends Parameters<typeof call>[1]>(at: Harness, operation: O, body: unknown) =>
-  call(at.identity, operation, createRequestContext(at.clock), body)
+export const callAnonymously = <O extends Parameters<typeof call>[1]>(
+  at: Harness,
+  operation: O,
+  body: unknown,
+  more: Partial<RequestContext> = {},
+) => call(at.identity, operation, createRequestContext(at.clock, more), body)
 
-export const requestResetLink = async (at: Harness, email: string): Promise<void> => {
-  await callAnonymously(at, forgotPassword, { email, turnstileToken: '' })
+export const requestResetLink = async (
+  at: Harness,
+  email: string,
+  more: Partial<RequestContext> = {},
+): Promise<void> => {
+  await callAnonymously(at, forgotPassword, { email, turnstileToken: '' }, more)
   await at.background.idle()
 }
 

@@ -64,6 +64,17 @@ export const deleteOldestDevices = async (tx: Tx, accountId: AccountId, max: num
     .execute()
 }
 
+/** After a theft, the thief's device must count as new. `except` stays known. */
+export const deleteDevices = async (
+  tx: Tx,
+  accountId: AccountId,
+  except: readonly Uint8Array[] = [],
+): Promise<void> => {
+  let devices = tx.deleteFrom('known_devices').where('account_biz_id', '=', accountId)
+  if (except.length > 0) devices = devices.where('client_digest', 'not in', except)
+  await devices.execute()
+}
+
 /** Returns whether the client is new. */
 export const recordDevice = async (
   tx: Tx,

@@ -7,6 +7,7 @@ import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { readLastStepUp } from '../sessions/activity-store.ts'
 import { assertSession } from '../sessions/rules.ts'
+import { keepFormerAuthenticator } from './recovery/young.ts'
 import { allowsMailCodes } from './rules.ts'
 import type { MfaPorts } from './service.ts'
 import { activatePendingSecret, lockOtp, putPendingSecret, readOtp, removeOtp } from './store.ts'
@@ -45,6 +46,7 @@ const activate = async (
   const step = timeStepOf(openSecret(secretBox, portal, id, pending), code, now)
   if (step === undefined) return undefined
   if (Math.abs(now - pendingAt) >= settings.mfa.setupTtlMs) throw conflict('the setup has expired')
+  await keepFormerAuthenticator({ settings }, tx, account, now)
   if (!(await activatePendingSecret(tx, portal, id, pending, step, now))) throw conflict('concurrent setup')
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: id })
   await queueNotice(tx, ids, account, 'OTP_ENABLED', context, now)
@@ -66,9 +68,11 @@ const remove = async (
 ): Promise<true> => {
   // Otherwise, the account could not sign in again.
   if (!allowsMailCodes(settings, account, false)) throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED')
+  const now = clock.now()
+  await keepFormerAuthenticator({ settings }, tx, account, now)
   if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is active')
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
-  await queueNotice(tx, ids, account, 'OTP_REMOVED', context, clock.now())
+  await queueNotice(tx, ids, account, 'OTP_REMOVED', context, now)
   return true
 }
 

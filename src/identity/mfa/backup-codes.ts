@@ -6,6 +6,7 @@ import { lockOwnAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
+import { keepUsedBackupCodes } from './recovery/former-store.ts'
 import { replaceBackupCodes } from './store.ts'
 
 /** Crockford's Base32 (crockford.com/base32.html) omits letters that people confuse with digits. */
@@ -44,11 +45,13 @@ export const backupCodeCandidates = (
 export const storeNewBackupCodes = async (
   { digest, randomness }: Pick<IdentityPorts, 'digest' | 'randomness'>,
   tx: Tx,
-  { portal, id }: Pick<Account, 'portal' | 'id'>,
+  account: Pick<Account, 'portal' | 'id'>,
   at: Instant,
 ): Promise<string[]> => {
+  const { portal, id } = account
   const codes = mintBackupCodes(randomness)
   const digests = codes.map((code) => backupCodeDigest(digest, portal, id, code))
+  await keepUsedBackupCodes(tx, account, at)
   await replaceBackupCodes(tx, portal, id, digests, at)
   return codes
 }

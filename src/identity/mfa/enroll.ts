@@ -3,6 +3,7 @@ import type { Instant } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { storeNewBackupCodes } from './backup-codes.ts'
+import { insertFormerAuthenticator } from './recovery/former-store.ts'
 import { insertActiveSecret } from './store.ts'
 import { otpauthUri, sealSecret, secretBytes, secretText } from './totp.ts'
 
@@ -24,6 +25,8 @@ export const enrollAuthenticator = async (
   const { portal, id, email } = account
   const secret = ports.randomness.bytes(secretBytes)
   await insertActiveSecret(tx, portal, id, sealSecret(ports.secretBox, portal, id, secret), at)
+  // No thief can have enrolled it, so that it protects the account from the beginning.
+  await insertFormerAuthenticator(tx, account, { enrolledAt: at, endedAt: at, lastUsedAt: null })
   const backupCodes = await storeNewBackupCodes(ports, tx, account, at)
   return { secret: secretText(secret), uri: otpauthUri(issuer, email, secret), backupCodes }
 }

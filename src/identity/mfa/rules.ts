@@ -1,4 +1,4 @@
-import type { Permission } from '../../kernel/index.ts'
+import { addMs, type Instant, type Permission } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { IdentitySettings } from '../settings.ts'
 
@@ -15,3 +15,19 @@ export const allowsMailCodes = (
   if (mailCodes === 'never' && (portal === 'CONSUMER' || operatorPermissions.some(decides))) return false
   return !hasAuthenticator
 }
+
+/** A thief may have enrolled a factor that is younger than the suspicion window. */
+export const isYoung = (enrolledAt: Instant, at: Instant, suspicionMs: number): boolean =>
+  enrolledAt > addMs(at, -suspicionMs)
+
+/**
+ * Whether an authenticator protects the account against a person who has only its mailbox. A young one does so if it
+ * continues an older one: otherwise, replacing an authenticator would leave the account without protection.
+ */
+export const isProtective = (
+  verifiedAt: Instant,
+  formerEnd: Instant | null,
+  at: Instant,
+  suspicionMs: number,
+): boolean =>
+  !isYoung(verifiedAt, at, suspicionMs) || (formerEnd !== null && isYoung(formerEnd, verifiedAt, suspicionMs))

@@ -23,10 +23,21 @@ interface BackupCodesTable {
   used_at: NullableTimestamp
 }
 
+/** Factors that were replaced or removed, so that a new one does not hide an old one. */
+interface FormerFactorsTable {
+  account_biz_id: AccountId
+  portal: Portal
+  method: 'OTP' | 'BACKUP_CODE'
+  enrolled_at: Timestamp
+  ended_at: Timestamp
+  last_used_at: NullableTimestamp
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
     otp_factors: OtpFactorsTable
     backup_codes: BackupCodesTable
+    former_factors: FormerFactorsTable
   }
 }
 
@@ -54,4 +65,16 @@ export const mfa = [
     used_at timestamptz,
     PRIMARY KEY (account_biz_id, code_digest)
   )`,
+]
+
+export const formerFactors = [
+  `CREATE TABLE former_factors (
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    portal text NOT NULL,
+    method text NOT NULL CHECK (method IN ('OTP', 'BACKUP_CODE')),
+    enrolled_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    last_used_at timestamptz
+  )`,
+  `CREATE INDEX former_factors_account ON former_factors (account_biz_id)`,
 ]

@@ -121,6 +121,23 @@ export const spendTimeStep = async (
   return spent !== undefined
 }
 
+/** The account must have an authenticator. */
+export const replaceSecret = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('otp_factors')
+    .set({ secret: sealed, verified_at: toDate(at), pending_secret: null, pending_at: null })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('secret', 'is not', null)
+    .execute()
+}
+
 export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<boolean> => {
   const removed = await tx
     .deleteFrom('otp_factors')
@@ -166,7 +183,7 @@ export const replaceBackupCodes = async (
   digests: Uint8Array[],
   at: Instant,
 ): Promise<void> => {
-  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+  await removeBackupCodes(tx, portal, accountId)
   const rows = digests.map((code_digest) => ({
     account_biz_id: accountId,
     code_digest,
@@ -207,27 +224,29 @@ export const readUsedTimeStep = async (tx: Tx, portal: Portal, accountId: Accoun
   return factor?.step ?? 0
 }
 
-/** Also true if the codes were replaced, which removes used ones. */
 export const isBackupCodeUsedSince = async (
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
-  since: Instant,
+  { since, enrolledBy }: { since: Instant; enrolledBy: Instant },
 ): Promise<boolean> => {
   const used = await tx
     .selectFrom('backup_codes')
     .select('code_digest')
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
-    .where((where) =>
-      where.or([where('used_at', '>', timestamptz(since)), where('generated_at', '>', timestamptz(since))]),
-    )
+    .where('generated_at', '<=', timestamptz(enrolledBy))
+    .where('used_at', '>', timestamptz(since))
     .limit(1)
     .executeTakeFirst()
   return used !== undefined
 }
 
+export const removeBackupCodes = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<void> => {
+  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+}
+
 export const removeFactors = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<void> => {
   await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
-  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+  await removeBackupCodes(tx, portal, accountId)
 }

@@ -1,5 +1,5 @@
 import { generateURI, ScureBase32Plugin, verifySync } from 'otplib'
-import type { AccountId, Instant, Portal } from '../../kernel/index.ts'
+import { type AccountId, type Instant, type Portal, toInstant } from '../../kernel/index.ts'
 import type { SecretBox } from '../../platform/crypto/index.ts'
 
 /** RFC 6238 with the parameters that authenticator apps support. */
@@ -23,6 +23,9 @@ export const timeStepOf = (secret: Uint8Array, code: string, now: Instant): numb
 }
 
 export const stepAt = (at: Instant): number => Math.floor(at / 1_000 / stepSeconds)
+
+/** The codes of a step are valid from here. */
+export const stepStart = (step: number): Instant => toInstant(step * stepSeconds * 1_000)
 
 /** Binds a secret to its account. */
 export const otpContext = (portal: string, accountId: string): string => `${portal}:${accountId}`

@@ -24,13 +24,18 @@ const credentialChanges = [
   'PASSWORD_RESET',
   'OTP_ENABLED',
   'OTP_REMOVED',
+  'OTP_LOCKED',
   'BACKUP_CODES_GENERATED',
+  'BACKUP_CODES_REMOVED',
   'BACKUP_CODE_USED',
   'IP_WHITELIST_CHANGED',
   'IP_WHITELIST_ENABLED',
   'IP_WHITELIST_DISABLED',
 ] as const
 export type CredentialChange = (typeof credentialChanges)[number]
+
+/** A thief could have caused them. Their mails contain a link that undoes them. */
+const enrollments: ReadonlySet<string> = new Set<CredentialChange>(['OTP_ENABLED', 'BACKUP_CODES_GENERATED'])
 
 const noticeJob = 'identity.notice'
 
@@ -63,6 +68,11 @@ interface NoticeMailPorts extends Pick<IdentityPorts, 'cache' | 'database' | 'ma
   /** Limits notices about failed password confirmations, per account. */
   maxPerDay: number
   portals: IdentitySettings['portals']
+  /** Null if the enrollment is too old to undo it. */
+  createUndoLink(
+    account: { portal: Portal; id: AccountId },
+    enrolledAt: Instant,
+  ): Promise<{ url: string; expiresAt: Instant } | null>
 }
 
 /** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
@@ -97,6 +107,12 @@ const sendNotice = async (
     return mailer.send({ ...to, template: 'confirmation-failed', values: event })
   }
   const values = { ...event, change: words.text(`notice.change.${about}`, locale) }
+  // The payload of a job is stored in plain text, so the job itself creates the token.
+  const undo = enrollments.has(about) ? await ports.createUndoLink({ portal, id: accountId }, at) : null
+  if (undo) {
+    const until = toMinutesUtc(undo.expiresAt)
+    return mailer.send({ ...to, template: 'factor-added', values: { ...values, url: undo.url, until } })
+  }
   return mailer.send({ ...to, template: 'security-change', values })
 }
 

@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { email, newPassword, oneTimeCode, password, suspendedCredentials } from '../../contract/account-fields.ts'
-import { codeOf, opaque, timestamp } from '../../contract/fields.ts'
+import { coded, codeOf, opaque, timestamp } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { mfaMethod } from '../mfa/contract.ts'
 
-export const summary = 'Password recovery and change.'
+export const summary = 'Recovery by mailed links, and password change.'
 
 /** Empty if the deployment does not use Turnstile. */
 export const turnstileToken = z.string().max(4_096)
 
 const NewPassword = z.strictObject({ token: opaque(512), newPassword })
 
-/** Accounts with an authenticator need a second factor. */
+/** Accounts with an older authenticator need a second factor. */
 const ResetPassword = NewPassword.extend({
   mfaMethod: codeOf(mfaMethod).exclude(['EMAIL']).meta({ title: 'RecoveryMfaMethod' }).optional(),
   code: oneTimeCode.optional(),
@@ -53,6 +53,23 @@ export const initPassword = operation({
   policy: { ...anonymous, rate: 'password' },
   body: NewPassword,
   reply: PasswordSet,
+  refuses: ['AUTH.SESSION_NOT_FOUND'],
+})
+
+/** The token is in the email about a new factor. */
+export const undoFactors = operation({
+  ...post,
+  id: 'password.undoFactors',
+  path: '/auth/factors/undo',
+  summary: 'Remove new second factors and end all sessions',
+  policy: { ...anonymous, rate: 'password' },
+  body: z.strictObject({ token: opaque(512) }),
+  reply: SessionsEnded.extend({
+    removedFactors: z
+      .array(coded(mfaMethod))
+      .meta({ description: 'The removed factors: those that the account got within the last days.' }),
+    suspendedCredentials,
+  }),
   refuses: ['AUTH.SESSION_NOT_FOUND'],
 })
 

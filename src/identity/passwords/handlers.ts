@@ -1,7 +1,10 @@
 import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index.ts'
+import { factorMethod } from '../mfa/recovery/young.ts'
+import { toMethodView } from '../mfa/view.ts'
 import * as contract from './contract.ts'
 import { setPasswordByToken } from './reset.ts'
 import { changePassword, type PasswordPorts, requestPasswordReset } from './service.ts'
+import { undoFactors } from './undo.ts'
 
 export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
   createHandlerTable(contract, {
@@ -18,6 +21,15 @@ export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
     initPassword: async (request) => {
       await setPasswordByToken(ports, { purpose: 'INIT', ...request.body, factor: null }, request)
       return { success: true }
+    },
+    undoFactors: async (request) => {
+      const { ended, removed, suspended } = await undoFactors(ports, request.body.token, request)
+      return {
+        success: true,
+        terminatedSessions: ended.length,
+        removedFactors: removed.map((factor) => toMethodView(ports.words, factorMethod[factor], request.locale)),
+        suspendedCredentials: suspended,
+      }
     },
     changePassword: async (request) => {
       const { suspendCredentials = false, ...body } = request.body

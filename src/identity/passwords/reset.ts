@@ -1,77 +1,80 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Instant, Refusal, type RequestContext, suspendedDetail } from '../../kernel/index.ts'
+import { type Instant, Refusal, type RequestContext, type SessionId, suspendedDetail } from '../../kernel/index.ts'
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
-import { firstOf } from '../../platform/crypto/index.ts'
-import { type Account, accountById, lockAccount } from '../accounts/store.ts'
-import { cancelLoginAttempts } from '../attempts/store.ts'
+import type { Account } from '../accounts/store.ts'
+import type { MfaMethod } from '../mfa/contract.ts'
+import { bindsRecovery } from '../mfa/recovery/young.ts'
 import { readOtp } from '../mfa/store.ts'
 import { type StrongFactor, verifyStrongFactor } from '../mfa/verify.ts'
 import { queueNotice } from '../notices/service.ts'
-import { endSessions } from '../sessions/store.ts'
-import { assertOpaqueToken, sessionNotFound } from '../tokens/rules.ts'
+import { sessionNotFound } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
-import type { PasswordTokenPurpose } from './schema.ts'
+import {
+  endAccess,
+  findMailedToken,
+  type Recovery,
+  recoverAccount,
+  removedDetail,
+  spendMailedToken,
+} from './recovery.ts'
 import type { PasswordPorts } from './service.ts'
-import { cancelPasswordTokens, findTokenAccount, setPassword, spendPasswordToken, type TokenKey } from './store.ts'
-
-const accountOfToken = async ({ database, clock }: PasswordPorts, key: TokenKey): Promise<Account | undefined> => {
-  const id = await findTokenAccount(database, key, clock.now())
-  return id && accountById(database, key.portal, id)
-}
+import { cancelPasswordTokens, setPassword, type TokenKey } from './store.ts'
 
 export interface TokenPassword {
-  purpose: PasswordTokenPurpose
+  purpose: 'INIT' | 'RESET'
   token: string
   newPassword: string
   factor: StrongFactor | null
 }
 
 /**
- * The token only proves access to the mailbox. Throws ACCESS.STEP_UP_REQUIRED without a factor, and AUTH.CODE_INVALID
- * for a wrong code.
+ * The token only proves access to the mailbox. Returns the method of the verified factor. Throws
+ * ACCESS.STEP_UP_REQUIRED without a factor, unless the authenticator is suspicious, and AUTH.CODE_INVALID for a wrong
+ * code.
  */
-const assertStrongFactor = async (
+const verifyResetFactor = async (
   ports: PasswordPorts,
   tx: Tx,
   account: Account,
   factor: StrongFactor | null,
   context: RequestContext,
   now: Instant,
-): Promise<void> => {
-  if (!(await readOtp(tx, account.portal, account.id))?.secret) return
-  if (!factor) throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has an authenticator' })
+): Promise<MfaMethod | null> => {
+  if (!(await readOtp(tx, account.portal, account.id))?.secret) return null
+  if (!factor) {
+    if (!(await bindsRecovery(ports, tx, account, now))) return null
+    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has an authenticator' })
+  }
   if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
   await ports.lockout.clear(tx, ports.lockout.resetSubject(account.portal, account.id))
+  return factor.method
 }
 
-/** Locks the account before the token. Every password change uses this order, which prevents deadlocks. */
 const spendTokenAndSetPassword = async (
   ports: PasswordPorts,
   tx: Tx,
   key: TokenKey,
-  { portal, id }: Account,
-  { hash, factor }: { hash: string; factor: StrongFactor | null },
+  { hash, factor, found }: { hash: string; factor: StrongFactor | null; found: Account },
   context: RequestContext,
-) => {
-  const { clock, ids, lockout, suspendCredentials } = ports
+): Promise<SessionId[]> => {
+  const { clock, ids, lockout } = ports
   const now = clock.now()
-  const account = await lockAccount(tx, portal, id)
-  if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
-    throw sessionNotFound('the account is suspended or rejected')
-  if (!(await spendPasswordToken(tx, key, now))) throw sessionNotFound('the token is spent')
-  await assertStrongFactor(ports, tx, account, factor, context, now)
+  const account = await spendMailedToken(tx, key, found, now)
+  const { portal, id } = account
+  const proven = await verifyResetFactor(ports, tx, account, factor, context, now)
   if (!(await setPassword(tx, account, hash, now))) throw sessionNotFound('the password was set concurrently')
   await cancelPasswordTokens(tx, portal, id, now)
-  await cancelLoginAttempts(tx, portal, id, now)
   // The token proves access to the mailbox, so end a lockout.
   await lockout.clearLogins(tx, portal, account.email)
-  const ended = await endSessions(tx, account, 'PASSWORD_CHANGED', now)
-  // A thief with the old password may have created them.
-  const suspended = key.purpose === 'RESET' ? await suspendCredentials(tx, { accountId: id, at: now }) : {}
-  const detail = { sessions: ended.length, ...suspendedDetail(suspended) }
+  const isReset = key.purpose === 'RESET'
+  const reason = 'PASSWORD_CHANGED'
+  const { ended, removed, suspended }: Recovery = isReset
+    ? await recoverAccount(ports, tx, account, { proven, reason }, context, now)
+    : { ended: await endAccess(tx, account, reason, now), removed: [], suspended: {} }
+  const detail = { sessions: ended.length, ...removedDetail(removed), ...suspendedDetail(suspended) }
   const target = { workspaceId: null, targetId: id, detail }
   await recordSuccess(tx, unauthenticatedAuditContext(id, context, now), target)
-  await queueNotice(tx, ids, account, key.purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', context, now)
+  await queueNotice(tx, ids, account, isReset ? 'PASSWORD_RESET' : 'PASSWORD_SET', context, now)
   return ended
 }
 
@@ -96,28 +99,21 @@ const countWrongFactor = async <T>(
 }
 
 /**
- * Ends all sessions and returns their number. A reset also suspends credentials in the domains. Keeps the second
- * factors. A refusal does not use up the token. Throws VALIDATION.INVALID_PARAMETER, AUTH.SESSION_NOT_FOUND for an
- * invalid token, and the refusals of `assertStrongFactor`.
+ * Ends all sessions and returns their number. A reset recovers the account, too: it keeps second factors that are
+ * older or verified. A refusal does not use up the token. Throws VALIDATION.INVALID_PARAMETER, AUTH.SESSION_NOT_FOUND
+ * for an invalid token, and the refusals of `verifyResetFactor`.
  */
 export const setPasswordByToken = async (
   ports: PasswordPorts,
   { purpose, token, newPassword, factor }: TokenPassword,
   context: RequestContext,
 ): Promise<number> => {
-  const { database, digest, passwords, sessionCache } = ports
-  assertOpaqueToken(token)
-  const found = await firstOf(digest.candidates('password-token', token), async (each) => {
-    const key = { portal: context.portal, purpose, digest: each }
-    const account = await accountOfToken(ports, key)
-    return account && { key, account }
-  })
-  if (!found) throw sessionNotFound('unknown password token')
-  const { key, account } = found
-  await assertPasswordAllowed(ports, newPassword, account)
+  const { database, passwords, sessionCache } = ports
+  const { key, account: found } = await findMailedToken(ports, { portal: context.portal, purpose, token })
+  await assertPasswordAllowed(ports, newPassword, found)
   const hash = await passwords.hash(newPassword)
-  const ended = await countWrongFactor(ports, account, factor, context, () =>
-    inTransaction(database, (tx) => spendTokenAndSetPassword(ports, tx, key, account, { hash, factor }, context)),
+  const ended = await countWrongFactor(ports, found, factor, context, () =>
+    inTransaction(database, (tx) => spendTokenAndSetPassword(ports, tx, key, { hash, factor, found }, context)),
   )
   for (const id of ended) sessionCache.invalidate(id)
   return ended.length

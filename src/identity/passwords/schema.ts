@@ -1,7 +1,8 @@
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal } from '../../kernel/index.ts'
 
-export type PasswordTokenPurpose = 'INIT' | 'RESET'
+/** UNDO removes second factors that the account did not have before. */
+export type PasswordTokenPurpose = 'INIT' | 'RESET' | 'UNDO'
 
 interface PasswordTokensTable {
   token_digest: Uint8Array
@@ -31,4 +32,9 @@ export const passwords = [
   )`,
   `CREATE INDEX password_tokens_account ON password_tokens (account_biz_id)`,
   `CREATE INDEX password_tokens_expiry ON password_tokens (expires_at)`,
+]
+
+export const undoLinks = [
+  `ALTER TABLE password_tokens DROP CONSTRAINT password_tokens_purpose_check,
+    ADD CONSTRAINT password_tokens_purpose_check CHECK (purpose IN ('INIT', 'RESET', 'UNDO'))`,
 ]

@@ -19,6 +19,7 @@ import { ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { addressSubject, countMail } from '../codes/service.ts'
+import { deleteDevices } from '../devices/store.ts'
 import type { Lockout } from '../lockout/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
@@ -81,7 +82,7 @@ export const requestPasswordReset = async (
 const wrongPassword = (internal: string): Refusal => new Refusal('AUTH.INVALID_CREDENTIALS', { internal })
 
 const replacePassword = async (
-  { ids, suspendCredentials }: PasswordPorts,
+  { digest, ids, suspendCredentials }: PasswordPorts,
   tx: Tx,
   account: Account,
   { hash, suspends }: { hash: string; suspends: boolean },
@@ -96,6 +97,7 @@ const replacePassword = async (
   await cancelLoginAttempts(tx, portal, accountId, at)
   const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
+  if (suspends) await deleteDevices(tx, accountId, digest.candidates('client-hash', context.clientHash))
   const suspended = suspends ? await suspendCredentials(tx, { accountId, at }) : undefined
   const detail = { sessions: ended.length, ...suspendedDetail(suspended ?? {}) }
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })

@@ -99,17 +99,20 @@ export const spendPasswordToken = async (
   return spent !== undefined
 }
 
+/** By default, links that undo factors stay valid: a thief could otherwise cancel them with a new password. */
 export const cancelPasswordTokens = async (
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   now: Instant,
+  purposes: readonly PasswordTokenPurpose[] = ['INIT', 'RESET'],
 ): Promise<void> => {
   await tx
     .updateTable('password_tokens')
     .set({ used_at: toDate(now) })
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
+    .where('purpose', 'in', purposes)
     .where('used_at', 'is', null)
     .execute()
 }

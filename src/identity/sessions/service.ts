@@ -1,22 +1,26 @@
 import { allInOrder, inTransaction, type Tx } from '../../database/index.ts'
 import {
+  type AccountId,
   addMs,
   bizId,
   type Caller,
   type Instant,
   isBizId,
   notFound,
+  type Portal,
   Refusal,
   type RequestContext,
   type SessionId,
 } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { type Account, lockAccount } from '../accounts/store.ts'
+import { deleteDevices } from '../devices/store.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/rules.ts'
 import { insertRefreshToken } from '../tokens/store.ts'
 import { assertSession } from './rules.ts'
+import type { SessionEndReason } from './schema.ts'
 import type { SessionCache } from './session-cache.ts'
 import {
   endOldestSessions,
@@ -52,6 +56,17 @@ export const assertSessionOpen = async (tx: Tx, caller: Caller): Promise<void> =
   await lockAccount(tx, portal, accountId)
   if (!(await readOpenSession(tx, portal, sessionId)))
     throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the session has just ended' })
+}
+
+/** Also forgets the account's devices, so that a thief's device counts as new. Returns the sessions that were active. */
+export const endSessions = async (
+  tx: Tx,
+  { portal, id: accountId }: { portal: Portal; id: AccountId },
+  reason: SessionEndReason,
+  at: Instant,
+): Promise<SessionId[]> => {
+  await deleteDevices(tx, accountId)
+  return endOldestSessions(tx, { portal, accountId, maxRemaining: 0, except: null, reason }, at)
 }
 
 /** Never ends the caller's session. */

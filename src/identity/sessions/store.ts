@@ -264,11 +264,3 @@ export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Insta
   const ended = await updateOldest.all(tx, { ...ending, now: toDate(at) })
   return ended.filter((row) => row.wasActive).map((row) => row.biz_id)
 }
-
-/** Returns the ended sessions that were active. */
-export const endSessions = (
-  tx: Tx,
-  { portal, id }: { portal: Portal; id: AccountId },
-  reason: SessionEndReason,
-  at: Instant,
-): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, maxRemaining: 0, except: null, reason }, at)

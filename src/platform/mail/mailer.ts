@@ -9,6 +9,7 @@ export const mailTemplates = {
   'password-reset': ['url', 'minutes'],
   'new-device': ['time', 'address', 'device', 'url'],
   'security-change': ['change', 'time', 'address', 'url'],
+  'factor-added': ['change', 'time', 'address', 'url', 'until'],
   'confirmation-failed': ['time', 'address', 'url'],
   'workspace-notice': ['event', 'about', 'workspace', 'actor', 'time', 'advice', 'url'],
   'account-decision': ['decision', 'reason', 'url'],

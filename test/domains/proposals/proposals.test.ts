@@ -3,7 +3,7 @@ import { operatorPermissions } from '../../../src/contract/index.ts'
 import * as contract from '../../../src/domains/proposals/contract.ts'
 import { createProposals, type Proposals } from '../../../src/domains/proposals/index.ts'
 import { areFactorsSet, areFactorsUsedSince, resetFactors } from '../../../src/identity/index.ts'
-import { type AccountId, hours, minutes, type Permission, toDate } from '../../../src/kernel/index.ts'
+import { type AccountId, addMs, hours, minutes, type Permission, toDate } from '../../../src/kernel/index.ts'
 import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
@@ -15,6 +15,7 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const reason = 'Needs it for the night shift'
 const lifetimeMs = hours(24)
 const factorResetDelayMs = hours(24)
+const suspicionMs = hours(72)
 
 describe.each(stores)('proposals on $name', (store) => {
   let world: World
@@ -31,7 +32,11 @@ describe.each(stores)('proposals on $name', (store) => {
       words,
       ids: systemIds,
       members: members.memberships,
-      factors: { areSet: areFactorsSet, areUsedSince: areFactorsUsedSince, reset: resetFactors },
+      factors: {
+        areSet: areFactorsSet,
+        areUsedSince: (tx, account, since) => areFactorsUsedSince(tx, account, since, suspicionMs),
+        reset: resetFactors,
+      },
       permissions: operatorPermissions,
       settings: { lifetimeMs, factorResetDelayMs },
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
@@ -232,8 +237,12 @@ describe.each(stores)('proposals on $name', (store) => {
         params: { account_id: subject },
         body: { reason },
       })
-    const withFactor = async (account: AccountId, portal: 'CONSUMER' | 'SYSTEM' = 'CONSUMER') => {
-      const verified_at = toDate(world.clock.now())
+    const withFactor = async (
+      account: AccountId,
+      portal: 'CONSUMER' | 'SYSTEM' = 'CONSUMER',
+      factorAgeMs = suspicionMs,
+    ) => {
+      const verified_at = toDate(addMs(world.clock.now(), -factorAgeMs))
       const secret = { secret: new Uint8Array(8), verified_at, pending_secret: null, pending_at: null }
       await world.database
         .insertInto('otp_factors')
@@ -247,7 +256,8 @@ describe.each(stores)('proposals on $name', (store) => {
       const facts = { jobId: systemIds.next(), attempt: 1, signal: new AbortController().signal, drop: () => undefined }
       return Promise.all(proposals.jobs.map((job) => job.work({}, facts)))
     }
-    const consumer = async () => withFactor(await world.account(`c${++serial}@x.test`))
+    const consumer = async (factorAgeMs?: number) =>
+      withFactor(await world.account(`c${++serial}@x.test`), 'CONSUMER', factorAgeMs)
 
     test('proposals.resetFactor 200: takes effect after the delay, on one replica, and ends the sessions', async () => {
       const [first, account] = [await operator(), await consumer()]
@@ -268,8 +278,11 @@ describe.each(stores)('proposals on $name', (store) => {
       expect(await refusalOf(reset(first, account))).toBe('STATE.CONFLICT')
     })
 
-    test('proposals.execute: the use of a factor since the request cancels the reset', async () => {
-      const account = await consumer()
+    test.each([
+      ['an old factor since the request cancels', suspicionMs, 'CANCELLED'],
+      ['a young factor, which a thief may have enrolled, does not cancel', suspicionMs - 1, 'DONE'],
+    ])('proposals.execute: the use of %s the reset', async (_name, factorAgeMs, status) => {
+      const account = await consumer(factorAgeMs)
       const { bizId: id } = await reset(await operator(), account)
       world.clock.advance(minutes(1))
       const last_used_step = Math.floor(world.clock.now() / 30_000)
@@ -280,10 +293,10 @@ describe.each(stores)('proposals on $name', (store) => {
         .execute()
       world.clock.advance(factorResetDelayMs)
       await runJob()
-      expect([await statusOf(id), await hasFactor(account)]).toEqual(['CANCELLED', true])
+      expect([await statusOf(id), await hasFactor(account)]).toEqual([status, status === 'CANCELLED'])
     })
 
-    test('proposals.execute: new backup codes since the request cancel the reset', async () => {
+    test('proposals.execute: new backup codes since the request do not cancel the reset', async () => {
       const account = await consumer()
       const { bizId: id } = await reset(await operator(), account)
       world.clock.advance(minutes(1))
@@ -299,7 +312,7 @@ describe.each(stores)('proposals on $name', (store) => {
         .execute()
       world.clock.advance(factorResetDelayMs)
       await runJob()
-      expect([await statusOf(id), await hasFactor(account)]).toEqual(['CANCELLED', true])
+      expect([await statusOf(id), await hasFactor(account)]).toEqual(['DONE', false])
     })
 
     test('proposals.execute: the suspension of the operator cancels the reset', async () => {

@@ -1,0 +1,39 @@
+import type { Tx } from '../../../database/index.ts'
+import { type AccountId, addMs, type Instant, type Portal, type SessionId } from '../../../kernel/index.ts'
+import { endSessions } from '../../sessions/service.ts'
+import { isBackupCodeUsedSince, readBackupCodeCounts, readOtp, readUsedTimeStep, removeFactors } from '../store.ts'
+import { stepAt } from '../totp.ts'
+import { deleteFormerFactors, isFormerFactorUsedSince } from './former-store.ts'
+
+interface FactorOwner {
+  portal: Portal
+  id: AccountId
+}
+
+export const areFactorsSet = async (tx: Tx, { portal, id }: FactorOwner): Promise<boolean> =>
+  Boolean((await readOtp(tx, portal, id))?.secret) || (await readBackupCodeCounts(tx, portal, id)).remainingCount > 0
+
+/** Ignores factors that were enrolled less than `suspicionMs` before `since`, because a thief may have enrolled them. */
+export const areFactorsUsedSince = async (
+  tx: Tx,
+  account: FactorOwner,
+  since: Instant,
+  suspicionMs: number,
+): Promise<boolean> => {
+  const { portal, id } = account
+  const enrolledBy = addMs(since, -suspicionMs)
+  const verifiedAt = (await readOtp(tx, portal, id))?.verifiedAt ?? null
+  const isOld = verifiedAt !== null && verifiedAt <= enrolledBy
+  return (
+    (isOld && (await readUsedTimeStep(tx, portal, id)) > stepAt(since)) ||
+    (await isBackupCodeUsedSince(tx, portal, id, { since, enrolledBy })) ||
+    (await isFormerFactorUsedSince(tx, account, { since, enrolledBy }))
+  )
+}
+
+/** Ends all sessions, because their device may be lost. The caller must have locked the account's row. */
+export const resetFactors = async (tx: Tx, account: FactorOwner, at: Instant): Promise<SessionId[]> => {
+  await removeFactors(tx, account.portal, account.id)
+  await deleteFormerFactors(tx, account)
+  return endSessions(tx, account, 'TERMINATED', at)
+}

@@ -1,0 +1,105 @@
+import type { Tx } from '../../../database/index.ts'
+import type { AccountId, Instant, Portal, Randomness } from '../../../kernel/index.ts'
+import type { SecretBox } from '../../../platform/crypto/index.ts'
+import type { IdentitySettings } from '../../settings.ts'
+import type { MfaMethod } from '../contract.ts'
+import { isProtective, isYoung } from '../rules.ts'
+import {
+  lockOtp,
+  readBackupCodeCounts,
+  readUsedTimeStep,
+  removeBackupCodes,
+  removeOtp,
+  replaceSecret,
+} from '../store.ts'
+import { sealSecret, secretBytes, stepStart } from '../totp.ts'
+import { formerAuthenticatorEnd, insertFormerAuthenticator } from './former-store.ts'
+
+interface FactorOwner {
+  portal: Portal
+  id: AccountId
+}
+
+export interface SuspicionPorts {
+  settings: Pick<IdentitySettings, 'suspicionMs'>
+}
+
+const isProtected = async (
+  { settings: { suspicionMs } }: SuspicionPorts,
+  tx: Tx,
+  account: FactorOwner,
+  verifiedAt: Instant,
+  at: Instant,
+): Promise<boolean> => isProtective(verifiedAt, await formerAuthenticatorEnd(tx, account), at, suspicionMs)
+
+const verificationOf = async (tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> =>
+  (await lockOtp(tx, portal, id))?.verifiedAt ?? null
+
+/** Whether a person needs more than the account's mailbox to recover it. */
+export const bindsRecovery = async (
+  ports: SuspicionPorts,
+  tx: Tx,
+  account: FactorOwner,
+  at: Instant,
+): Promise<boolean> => {
+  const verifiedAt = await verificationOf(tx, account)
+  return verifiedAt !== null && isProtected(ports, tx, account, verifiedAt, at)
+}
+
+/** Call before an authenticator is replaced or removed. */
+export const keepFormerAuthenticator = async (
+  ports: SuspicionPorts,
+  tx: Tx,
+  account: FactorOwner,
+  at: Instant,
+): Promise<void> => {
+  const enrolledAt = await verificationOf(tx, account)
+  if (enrolledAt === null || !(await isProtected(ports, tx, account, enrolledAt, at))) return
+  const lastUsedAt = stepStart(await readUsedTimeStep(tx, account.portal, account.id))
+  await insertFormerAuthenticator(tx, account, { enrolledAt, endedAt: at, lastUsedAt })
+}
+
+export interface RemovalPorts extends SuspicionPorts {
+  randomness: Randomness
+  secretBox: SecretBox
+}
+
+/** The methods of removed factors. OTP_LOCKED: the account has an authenticator whose secret nobody knows. */
+export const factorMethod = { OTP: 'OTP', OTP_LOCKED: 'OTP', BACKUP_CODE: 'BACKUP_CODE' } as const satisfies Record<
+  string,
+  MfaMethod
+>
+export type RemovedFactor = keyof typeof factorMethod
+
+/**
+ * Removes the factors that a thief may have enrolled, except `proven`. If the authenticator replaced an older one, it
+ * gets a secret that nobody knows: without an authenticator, the mailbox alone would open the account. The caller must
+ * have locked the account's row.
+ */
+export const removeYoungFactors = async (
+  ports: RemovalPorts,
+  tx: Tx,
+  account: FactorOwner,
+  { proven, at }: { proven: MfaMethod | null; at: Instant },
+): Promise<RemovedFactor[]> => {
+  const { randomness, secretBox, settings } = ports
+  const { portal, id } = account
+  const isSuspicious = (enrolledAt: Instant | null): enrolledAt is Instant =>
+    enrolledAt !== null && isYoung(enrolledAt, at, settings.suspicionMs)
+  const removed: RemovedFactor[] = []
+  const verifiedAt = await verificationOf(tx, account)
+  if (proven !== 'OTP' && isSuspicious(verifiedAt)) {
+    const isLocked = await isProtected(ports, tx, account, verifiedAt, at)
+    await keepFormerAuthenticator(ports, tx, account, at)
+    if (isLocked)
+      await replaceSecret(tx, portal, id, sealSecret(secretBox, portal, id, randomness.bytes(secretBytes)), at)
+    else await removeOtp(tx, portal, id)
+    removed.push(isLocked ? 'OTP_LOCKED' : 'OTP')
+  }
+  const { generatedAt } = await readBackupCodeCounts(tx, portal, id)
+  if (proven !== 'BACKUP_CODE' && isSuspicious(generatedAt)) {
+    await removeBackupCodes(tx, portal, id)
+    removed.push('BACKUP_CODE')
+  }
+  return removed
+}

@@ -1,0 +1,90 @@
+import type { Tx } from '../../database/index.ts'
+import type { Instant, RequestContext, SessionId, SuspendedCredentials } from '../../kernel/index.ts'
+import { firstOf } from '../../platform/crypto/index.ts'
+import { type Account, accountById, lockAccount } from '../accounts/store.ts'
+import { cancelLoginAttempts } from '../attempts/store.ts'
+import type { MfaMethod } from '../mfa/contract.ts'
+import { type RemovedFactor, removeYoungFactors } from '../mfa/recovery/young.ts'
+import { queueNotice } from '../notices/service.ts'
+import type { SessionEndReason } from '../sessions/schema.ts'
+import { endSessions } from '../sessions/service.ts'
+import { assertOpaqueToken, sessionNotFound } from '../tokens/rules.ts'
+import type { PasswordPorts } from './service.ts'
+import { cancelPasswordTokens, findTokenAccount, spendPasswordToken, type TokenKey } from './store.ts'
+
+/** Throws AUTH.SESSION_NOT_FOUND for an unknown, used or expired token. */
+export const findMailedToken = async (
+  { clock, database, digest }: PasswordPorts,
+  { token, ...kind }: Pick<TokenKey, 'portal' | 'purpose'> & { token: string },
+): Promise<{ key: TokenKey; account: Account }> => {
+  assertOpaqueToken(token)
+  const found = await firstOf(digest.candidates('password-token', token), async (each) => {
+    const key = { ...kind, digest: each }
+    const id = await findTokenAccount(database, key, clock.now())
+    const account = id && (await accountById(database, kind.portal, id))
+    return account && { key, account }
+  })
+  if (!found) throw sessionNotFound('unknown password token')
+  return found
+}
+
+/** Locks the account before the token. Every password change uses this order, which prevents deadlocks. */
+export const spendMailedToken = async (
+  tx: Tx,
+  key: TokenKey,
+  { portal, id }: Account,
+  now: Instant,
+): Promise<Account> => {
+  const account = await lockAccount(tx, portal, id)
+  if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
+    throw sessionNotFound('the account is suspended or rejected')
+  if (!(await spendPasswordToken(tx, key, now))) throw sessionNotFound('the token is spent')
+  return account
+}
+
+/** Ends sessions and pending sign-ins. */
+export const endAccess = async (
+  tx: Tx,
+  account: Account,
+  reason: SessionEndReason,
+  at: Instant,
+): Promise<SessionId[]> => {
+  await cancelLoginAttempts(tx, account.portal, account.id, at)
+  return endSessions(tx, account, reason, at)
+}
+
+export interface Recovery {
+  ended: SessionId[]
+  removed: RemovedFactor[]
+  suspended: SuspendedCredentials
+}
+
+const removalNotices = {
+  OTP: 'OTP_REMOVED',
+  OTP_LOCKED: 'OTP_LOCKED',
+  BACKUP_CODE: 'BACKUP_CODES_REMOVED',
+} as const satisfies Record<RemovedFactor, string>
+
+/**
+ * Takes from a thief what the account's sessions have given them: sessions, pending sign-ins, known devices, young
+ * factors except `proven`, and credentials in the domains. The caller must have locked the account.
+ */
+export const recoverAccount = async (
+  ports: PasswordPorts,
+  tx: Tx,
+  account: Account,
+  { proven, reason }: { proven: MfaMethod | null; reason: SessionEndReason },
+  context: RequestContext,
+  at: Instant,
+): Promise<Recovery> => {
+  const { portal, id } = account
+  const ended = await endAccess(tx, account, reason, at)
+  await cancelPasswordTokens(tx, portal, id, at, ['UNDO'])
+  const removed = await removeYoungFactors(ports, tx, account, { proven, at })
+  for (const factor of removed) await queueNotice(tx, ports.ids, account, removalNotices[factor], context, at)
+  return { ended, removed, suspended: await ports.suspendCredentials(tx, { accountId: id, at }) }
+}
+
+/** For the audit log. */
+export const removedDetail = (removed: readonly RemovedFactor[]): Record<string, string> =>
+  removed.length === 0 ? {} : { removedFactors: removed.join(',') }
