@@ -41,6 +41,7 @@ import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
 import { passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
+import { reportWeakenedRules } from './weakened-rules.ts'
 
 const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -189,8 +190,10 @@ export const compose = async (
   const parts = await composeParts(loaded, configured, role, { logger, clock }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
-  if (settings.profile === 'production') await assertNoSeededAccounts(infrastructure)
-  else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
+  if (settings.profile === 'production') {
+    await assertNoSeededAccounts(infrastructure)
+    if (isGateway) await reportWeakenedRules(settings, infrastructure, logger)
+  } else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
   const backends = await buildBackends(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null

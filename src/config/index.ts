@@ -11,7 +11,7 @@ export {
 } from './backends.ts'
 export { settingName } from './env.ts'
 export { tlsFileErrors } from './environment/tls-files.ts'
-export { ConfigurationError, loadConfiguration } from './load.ts'
+export { ConfigurationError, compareWithProduction, loadConfiguration } from './load.ts'
 export type { TariffSettings } from './money.ts'
 export {
   type LimitRule,

@@ -15,6 +15,7 @@ import {
 import { secretKeysOf } from './environment/secret-keys.ts'
 import { serverUrl } from './environment/server-urls.ts'
 import { missingProfileErrors, productionErrors } from './production.ts'
+import { type ProductionRule, productionRules } from './production-rules.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './values.ts'
 
@@ -110,6 +111,14 @@ export const loadConfiguration = (given: Variables): Configuration => {
   errors.push(...missingProfileErrors(profile, tree, variables), ...productionErrors(tree, variables))
   if (!parsed.success || errors.length > 0) throw new ConfigurationError(errors)
   return { ...parsed.data, ...environment }
+}
+
+/** The rules that production has by default, compared with `settings`. */
+export const compareWithProduction = (settings: Configuration): ProductionRule[] => {
+  const errors: string[] = []
+  const layers = ['default', 'production'].map((name) => readYaml(inPackage(`config/${name}.yaml`), errors))
+  if (errors.length > 0) throw new ConfigurationError(errors)
+  return productionRules(settings, layers.reduce<unknown>(mergeSettings, {}))
 }
 
 type Issue = z.core.$ZodIssue

@@ -43,6 +43,24 @@ describe('production', () => {
     expect(errorsOf(accepting, { PORTICO_SECRET_KEY, SMTP_URL })).toEqual([])
   })
 
+  test('accepts own exchange rates, and has none by default', () => {
+    const rates = [{ source: 'USD', target: 'EUR', rate: '0.9216' }]
+    expect(errorsOf({ ...settings, money: { exchange: { rates } } }, variables)).toEqual([])
+    expect(load(settings, variables).money.exchange.rates).toEqual([])
+  })
+
+  test('refuses the sample exchange rates of the development profile, except the peg of BHD', () => {
+    const { rates } = load({}).money.exchange
+    const samples = rates.filter(({ target }) => target !== 'BHD')
+    expect(errorsOf({ ...settings, money: { exchange: { rates } } }, variables)).toEqual(
+      samples.map(
+        ({ source, target, rate }) =>
+          `money.exchange.rates: ${source}/${target} ${rate} is the sample rate of the development profile`,
+      ),
+    )
+    expect(samples).toHaveLength(rates.length - 1)
+  })
+
   test('accepts limits that are scaled down', () => {
     expect(errorsOf(settings, { ...variables, PORTICO_RATE_LIMIT_SCALE: '0.5' })).toEqual([])
   })
