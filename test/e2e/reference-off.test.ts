@@ -17,6 +17,26 @@ describe('the reference pages', needsStore(), () => {
     expect([await statusOf('/docs'), await statusOf('/openapi.json')]).toEqual([404, 404])
   })
 
+  test('429 ACCESS.RATE_LIMITED: pages count towards the address limit, each once', async () => {
+    portico = await startPortico({
+      adjust: ({ limits }) => {
+        limits.scale = 1
+        limits.address = { limit: 6, windowMs: 3_600_000 }
+      },
+    })
+    const paths = ['/docs', '/openapi.json', '/openapi.json?channel=sealed', '/', '/docs/demo-codes.json', '/nowhere']
+    for (const path of paths) {
+      const response = await fetch(`${portico?.url}${path}`, { redirect: 'manual' })
+      expect([path, response.status]).not.toEqual([path, 429])
+    }
+    for (const path of paths) {
+      const response = await fetch(`${portico?.url}${path}`, { redirect: 'manual' })
+      expect([path, response.status]).toEqual([path, 429])
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(await response.json()).toMatchObject({ success: false, code: 'ACCESS.RATE_LIMITED' })
+    }
+  })
+
   test('reference.portal CONSUMER: the document has no path of operators', async () => {
     portico = await startPortico({
       adjust: (settings) => {

@@ -106,6 +106,8 @@ export const newcomer = async (portico: Portico, by = client(portico), enter = s
 
 export const toldOf = async (portico: Portico, email: string, text: string): Promise<void> => {
   const texts = async () =>
-    (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change').map((mail) => mail.text)
+    (await portico.mailsTo(email))
+      .filter(({ template }) => template === 'security-change' || template === 'factor-added')
+      .map((mail) => mail.text)
   await expect.poll(texts).toContainEqual(expect.stringContaining(text))
 }
