@@ -30,18 +30,21 @@ import {
   type Stage,
   secureChannelStage,
   skipReauthorization,
+  spendStepUpBy,
+  stepUpStage,
   type Tracing,
   transferLimitStage,
   validateStage,
   workspaceStage,
 } from './gateway/index.ts'
-import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/pipeline/ports.ts'
+import type { AuthenticationPort, ChannelPort, LimitPort, StepUpPort } from './gateway/pipeline/ports.ts'
 
 export interface PipelineParts {
   settings: Configuration
   limits: LimitPort
   channel: ChannelPort
   authentication: AuthenticationPort
+  stepUps: StepUpPort
   access: AccessCache
   backends: Backends
   streams: OpenStreams
@@ -56,7 +59,7 @@ export type Pipeline = Record<string, Stage>
 
 /** Every stage in order (docs/decisions/0002). */
 export function gatewayPipeline(parts: PipelineParts): Pipeline {
-  const { settings, limits, channel, authentication, access, backends, streams, onSocketClosed, tracing } = parts
+  const { settings, limits, channel, authentication, stepUps, access, backends, streams, tracing } = parts
   const resolveClient = createClientResolver(settings.portals)
   const authenticate = authenticateStage(authentication, resolveClient)
   const workspace = workspaceStage(access)
@@ -64,10 +67,13 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs)
   const checkCaller = checkCallerBy([authenticate, workspace, permission])
   const { maxBufferedBytes } = settings.streams
-  const findStepUp = findStepUpBy(authenticateStage(authentication, resolveClient, 'store'))
+  const isBoundToPurpose = settings.mfa.binding === 'purpose'
+  const findStepUp = isBoundToPurpose
+    ? spendStepUpBy(stepUps)
+    : findStepUpBy(authenticateStage(authentication, resolveClient, 'store'))
   const serve = dispatchStage(backends.backendOf, findStepUp)
   const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes }, serve)
-  const relaySockets = relaySocketsStage({ streams, checkCaller, onClosed: onSocketClosed }, relayEvents)
+  const relaySockets = relaySocketsStage({ streams, checkCaller, onClosed: parts.onSocketClosed }, relayEvents)
   const dispatch = invalidateAccess(access, relaySockets)
   return {
     edge: edgeStage(resolveClient),
@@ -89,6 +95,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     secureChannel: secureChannelStage(channel, settings),
     validate: validateStage(settings),
     idempotency: idempotencyStage,
+    ...(isBoundToPurpose && { stepUp: stepUpStage(findStepUp) }),
     serve: tracing ? tracing.withSpan(dispatch) : dispatch,
   }
 }
@@ -109,7 +116,7 @@ export function servicePipeline({ settings, backends, tracing, callAssertion }: 
     ...(tracing && { trace: tracing.traceStage(() => true) }),
     // A call assertion names no operation: an assertion for a read must not authorize a command. The gateway checks the
     // age of the step-up. Here, the second factor only has to exist.
-    permission: permissionStage({ stepUpMs: Number.POSITIVE_INFINITY }),
+    permission: permissionStage({ stepUpMs: Number.POSITIVE_INFINITY, binding: 'session' }),
     body: bodyStage(settings.requests, skipReauthorization),
     validate: validateStage(settings),
     idempotency: idempotencyStage,

@@ -7,17 +7,27 @@ import {
   limitsOf,
   type PortalConfiguration,
 } from '../config/index.ts'
-import type { Catalogue } from '../contract/index.ts'
+import { type Database, inTransaction } from '../database/index.ts'
 import {
+  accountById,
   createIdentity,
   fixedSettings,
   type Identity,
   type IdentityHooks,
   type IdentitySettings,
+  maskEmail,
   type PurposeDetails,
   type PurposePorts,
 } from '../identity/index.ts'
-import { money, type OrderId, type Portal, type RateGroup } from '../kernel/index.ts'
+import {
+  type AccountId,
+  money,
+  type Operation,
+  type OrderId,
+  type Portal,
+  type RateGroup,
+  type WorkspaceId,
+} from '../kernel/index.ts'
 import type { Ledger, Order } from '../ledger/index.ts'
 import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
@@ -103,12 +113,34 @@ interface PurposeSources {
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
 }
 
+/** An operator's mail names only part of the address, because the operator may not be allowed to read accounts. */
+const emailFor = (email: string | undefined, workspace: WorkspaceId | null): string | undefined =>
+  email !== undefined && workspace === null ? maskEmail(email) : email
+
 /** Calls `domains` only after they are built. */
-export const purposePorts = ({ operations }: Catalogue, domains: () => PurposeSources): PurposePorts => {
+export const purposePorts = (
+  operations: readonly Operation[],
+  database: Database,
+  domains: () => PurposeSources,
+): PurposePorts => {
   const byId = new Map(operations.map((operation) => [operation.id, operation]))
+  const isMember = (account: AccountId, workspace: WorkspaceId): Promise<boolean> =>
+    inTransaction(database, async (tx) =>
+      Boolean(await domains().requireService('members').memberships.find(tx, account, workspace)),
+    )
   const ports: PurposePorts = {
     findOperation: (id) => byId.get(id),
-    enter: (caller, workspace) => domains().requireService('members').enter(caller, workspace),
+    enter: (caller, workspace, { withoutEntry }) => {
+      const members = domains().requireService('members')
+      return withoutEntry && workspace !== null ? members.identify(caller, workspace) : members.enter(caller, workspace)
+    },
+    memberEmail: async (workspace, account) => {
+      if (workspace !== null && !(await isMember(account, workspace))) return undefined
+      const found =
+        (await accountById(database, 'CONSUMER', account)) ??
+        (workspace === null ? await accountById(database, 'SYSTEM', account) : undefined)
+      return emailFor(found?.email, workspace)
+    },
     readWallet: (wallet) => domains().ledger.readWallet({ wallet, workspace: null }),
     readOrder: (id) => readPurposeOfOrder(domains().ledger, id, ports),
     maskedAccountOf: async (workspace, channel) =>

@@ -160,10 +160,11 @@ const composeParts = async (
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
+  const operations = [...catalogue.operations, ...passThrough.map(({ route }) => route.operation)]
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, {
     openWorkspace: (tx, opening) => domains.requireService('workspaces').openWithWallets(tx, opening),
-    purposes: purposePorts(catalogue, () => domains),
+    purposes: purposePorts(operations, infrastructure.database, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
   })
   const domains = await composeDomains(loaded.domains, {

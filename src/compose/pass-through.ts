@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { type Configuration, ConfigurationError, type PassThroughPrefix } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { PrefixRoute } from '../gateway/index.ts'
@@ -38,6 +39,8 @@ const toOperation = ({ prefix, name, policy }: PassThroughPrefix, chainId: Chain
     chains: [chainId],
     summary: `Requests below ${prefix}`,
     policy,
+    params: { method: z.string().max(10), target: z.string().max(2_048) },
+    confirms: ['method', 'target'],
     body: 'raw',
     reply: 'raw',
     refuses: [],

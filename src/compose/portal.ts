@@ -77,6 +77,7 @@ export const buildPipeline = (
           ...identity.authentication,
           apiKey: domains.service('apiKeys')?.authenticate ?? refuseApiKeys,
         },
+        stepUps: identity.stepUps,
         access: createAccessCache(domains.requireService('members'), infrastructure.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,

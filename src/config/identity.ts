@@ -243,6 +243,11 @@ export const mfa = z.strictObject({
   stepUpMs: lifetimeMs(100).describe(
     'Time in milliseconds for which a verified second factor allows operations that require step-up. When it expires, the user must verify a second factor again.',
   ),
+  binding: z
+    .enum(['purpose', 'session'])
+    .describe(
+      'Binding of step-ups. With `purpose`, a step-up allows one command: the operation with the amount, payee, role or member that the user confirmed. With `session`, it allows every operation of the session until it expires.',
+    ),
 })
 
 const secret = z

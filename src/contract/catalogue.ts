@@ -25,6 +25,7 @@ import {
   type PermissionRow,
   type ReportError,
 } from './permissions.ts'
+import { confirmsErrors } from './step-up-purpose.ts'
 
 /** By owner, such as a domain. */
 export type Contracts = Readonly<Record<string, object>>
@@ -176,10 +177,15 @@ const assertPassThrough = (operations: Catalogue['namedOperations'], report: Rep
       report(`operations.${name}.${field}: ${message}`, operation)
 }
 
+const assertConfirmed = (operations: Catalogue['namedOperations'], report: ReportError): void => {
+  for (const [name, operation] of operations)
+    for (const message of confirmsErrors(operation)) report(`operations.${name}.confirms: ${message}`, operation)
+}
+
 /**
  * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a CatalogueError
- * with every duplicate declaration, undeclared code, permission or rate group, and operation that cannot be passed
- * through.
+ * with every duplicate declaration, undeclared code, permission or rate group, operation that cannot be passed through,
+ * and field that a step-up must confirm.
  */
 export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue => {
   const errors: DeclarationError[] = []
@@ -215,6 +221,7 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
   const codedFamilies = collectFamilies(owners, ledgerTypes, report)
   assertDistinctOperations(domains, report)
   assertPassThrough(namedOperations, report)
+  assertConfirmed(namedOperations, report)
   assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
   assertKnownRefusals(domains, isCode, report)
   assertKnownRateGroups(domains, declaredRateGroups, report)

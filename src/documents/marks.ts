@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import { PolicyShape, RateGroupsShape } from '../contract/policy-shape.ts'
+import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
 import {
   chainIds,
   isPassThrough,
@@ -26,6 +27,8 @@ export const OperationMarks = z.strictObject({
   machineParams: z.record(z.string(), z.string()).optional(),
   withoutEntry: z.literal(true).optional(),
   auditsRefusals: z.literal(true).optional(),
+  /** The fields that a step-up confirms. Default: the path parameters. */
+  confirms: z.array(z.string()).optional(),
   /** Default: the responses determine it. */
   reply: z.enum(passThroughReplies).optional(),
 })
@@ -66,6 +69,7 @@ export const operationMarks = (operation: Operation, name: string) => {
     ...(machineParams && { machineParams: { ...machineParams } }),
     ...(withoutEntry && { withoutEntry }),
     ...(auditsRefusals && { auditsRefusals }),
+    ...(canDemandStepUp(operation) && { confirms: [...confirmedNames(operation)] }),
     ...(isPassThrough(operation) && typeof reply === 'string' && { reply }),
   }
 }

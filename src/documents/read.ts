@@ -145,6 +145,7 @@ const toOperation = (document: Json, { method, path, marks, source }: Documented
     policy: marks.policy,
     ...(marks.withoutEntry && { withoutEntry: marks.withoutEntry }),
     ...(marks.auditsRefusals && { auditsRefusals: marks.auditsRefusals }),
+    ...(marks.confirms && { confirms: marks.confirms }),
     ...(params && { params }),
     ...(marks.machineParams && { machineParams: marks.machineParams }),
     ...(query && { query }),

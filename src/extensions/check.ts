@@ -51,6 +51,7 @@ const OperationShape = z.strictObject({
   }),
   withoutEntry: z.literal(true).optional(),
   auditsRefusals: z.literal(true).optional(),
+  confirms: z.array(z.string()).optional(),
   malformedBody: code.optional(),
   machineParams: z.record(z.string(), z.string().regex(/^\w+$/, 'must be a name such as loanBizId')).optional(),
   reply: z.union([zodSchema, z.enum(passThroughReplies)], {

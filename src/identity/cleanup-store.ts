@@ -18,6 +18,7 @@ interface ExpiredRows {
     | 'refresh_tokens'
     | 'sessions'
     | 'known_devices'
+    | 'step_ups'
   /** An indexed column. Rows whose value is earlier than `before` are deleted. */
   column: 'expires_at' | 'window_started_at' | 'last_seen_at'
   before: Instant
@@ -52,6 +53,7 @@ export const deleteExpired = async (
     { table: 'login_sessions', column: 'expires_at', before: recently },
     { table: 'login_failures', column: 'window_started_at', before: failuresBefore, where: noWait },
     { table: 'password_tokens', column: 'expires_at', before: recently },
+    { table: 'step_ups', column: 'expires_at', before: recently },
     { table: 'refresh_tokens', column: 'expires_at', before: recently },
     { table: 'sessions', column: 'expires_at', before: addMs(now, -sessionRetentionMs) },
     { table: 'known_devices', column: 'last_seen_at', before: addMs(now, -knownDevices.retentionMs) },

@@ -1,13 +1,13 @@
 /*
  * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
  * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
- * codes, devices, lockout, attempts, sessions, mfa, passwords, ip-whitelist, login, registration. The secure channel
+ * codes, devices, lockout, attempts, sessions, step-ups, mfa, passwords, ip-whitelist, login, registration. The secure channel
  * imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
  * `service.ts`.
  */
 import type { JSONWebKeySet } from 'jose'
 import type { Database, Tx } from '../database/index.ts'
-import type { AuthenticationPort, ChannelPort } from '../gateway/pipeline/ports.ts'
+import type { AuthenticationPort, ChannelPort, StepUpPort } from '../gateway/pipeline/ports.ts'
 import type { AccountId, AssertionSigner, HandlerTable, SessionId } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
@@ -28,12 +28,14 @@ import { SessionAuthenticator } from './sessions/authenticate.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
+import { createStepUps } from './step-ups/service.ts'
 import { AccessTokens, createAssertionSigner } from './tokens/jwt.ts'
 import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
 export { provideAccount } from './accounts/service.ts'
 export { accountByEmail, accountById } from './accounts/store.ts'
+export { maskEmail } from './codes/service.ts'
 export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
 export { keyedColumns as identityColumns } from './keyed-columns.ts'
 export { type EnrolledFactors, enrollAuthenticator } from './mfa/enroll.ts'
@@ -52,6 +54,7 @@ export interface Identity {
   handlers: HandlerTable
   channel: ChannelPort
   authentication: Pick<AuthenticationPort, 'accessToken' | 'cachedAccount'>
+  stepUps: StepUpPort
   signer: AssertionSigner
   /** RFC 7517, section 5. */
   jwks(): Promise<JSONWebKeySet>
@@ -101,6 +104,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
       accessToken: (credential) => authenticator.authenticate(credential),
       cachedAccount: (token, at) => authenticator.cachedAccount(token, at),
     },
+    stepUps: createStepUps(ports),
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),
     jwks: () => keys.jwks(),
     rotateSigningKey: () => keys.rotate(),

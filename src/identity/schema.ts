@@ -9,6 +9,7 @@ import { formerFactors, mfa } from './mfa/schema.ts'
 import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { loginHistory, sessions } from './sessions/schema.ts'
+import { stepUps } from './step-ups/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
 /** Tables that others reference must come first. */
@@ -29,4 +30,5 @@ export const migrations = [
   ]),
   sqlMigration('002-account-lists', accountLists),
   sqlMigration('003-suspicious-factors', [...formerFactors, ...undoLinks]),
+  sqlMigration('004-step-ups', stepUps),
 ]

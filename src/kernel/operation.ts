@@ -108,6 +108,11 @@ export interface Operation {
    */
   auditsRefusals?: true
   /**
+   * The path parameters, query parameters and body fields that a step-up for this operation confirms. Secrets must not
+   * be among them. Default: the path parameters.
+   */
+  confirms?: readonly string[]
+  /**
    * Code for an invalid path parameter. Default: RESOURCE.NOT_FOUND if `refuses` lists it, otherwise
    * VALIDATION.INVALID_PARAMETER.
    */

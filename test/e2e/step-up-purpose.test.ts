@@ -44,6 +44,14 @@ describe('the purpose of a step-up', needsStore(), () => {
     })
   const send = (purpose?: object, headers?: Record<string, string>) =>
     web('/security/step-up/send', { mfaMethod: 'EMAIL', ...(purpose && { purpose }) }, headers)
+  /** The purpose of a withdrawal. Undefined removes a field. */
+  const withdrawal = (changed: object) => ({
+    operationId: 'withdrawals.create',
+    walletBizId: mainUsd,
+    withdrawalChannelBizId: channel,
+    amount: '250.00',
+    ...changed,
+  })
   const sendAsOperator = (purpose: object, token = tokens.operator) =>
     portico.call('POST', '/web/v1/system/security/step-up/send', { token, body: { mfaMethod: 'EMAIL', purpose } })
   const newestMail = async (email: string) => {
@@ -52,12 +60,7 @@ describe('the purpose of a step-up', needsStore(), () => {
   }
 
   test('mfa.stepUpSend 200: the mail names a withdrawal, its amount and its payee', async () => {
-    const purpose = {
-      operationId: 'withdrawals.create',
-      walletBizId: mainUsd,
-      withdrawalChannelBizId: channel,
-      amount: '250.00',
-    }
+    const purpose = withdrawal({})
     expect((await send(purpose)).status).toBe(200)
     const { text, html } = await newestMail(owner)
     expect(text).toContain('It confirms: Withdraw money (250.00 USD → ****3000)')
@@ -65,12 +68,12 @@ describe('the purpose of a step-up', needsStore(), () => {
   })
 
   test.each([
-    ['zh', '用于确认：提现 (250.00 USD)'],
-    ['zh-Hant', '用於確認：提領款項 (250.00 USD)'],
-    ['ja', '確認する操作：出金 (250.00 USD)'],
-    ['vi', 'Mã xác nhận thao tác: Rút tiền (250.00 USD)'],
+    ['zh', '用于确认：提现 (250.00 USD → ****3000)'],
+    ['zh-Hant', '用於確認：提領款項 (250.00 USD → ****3000)'],
+    ['ja', '確認する操作：出金 (250.00 USD → ****3000)'],
+    ['vi', 'Mã xác nhận thao tác: Rút tiền (250.00 USD → ****3000)'],
   ])('mfa.stepUpSend 200: the mail is in the language %s', async (language, expected) => {
-    const purpose = { operationId: 'withdrawals.create', walletBizId: mainUsd, amount: '250.00' }
+    const purpose = withdrawal({})
     expect((await send(purpose, { 'x-locale': language })).status).toBe(200)
     expect((await newestMail(owner)).text).toContain(expected)
   })
@@ -78,9 +81,10 @@ describe('the purpose of a step-up', needsStore(), () => {
   test('mfa.stepUpSend 200: names the target wallet of a transfer; a generic sentence without a purpose', async () => {
     const transfer = {
       operationId: 'transfers.create',
-      walletBizId: mainUsd,
+      sourceWalletBizId: mainUsd,
       targetWalletBizId: savingsUsd,
       amount: '5',
+      currency: 'USD',
     }
     expect((await send(transfer)).status).toBe(200)
     expect((await newestMail(owner)).text).toContain(`Transfer money (5.00 USD → ${savingsUsd})`)
@@ -89,57 +93,58 @@ describe('the purpose of a step-up', needsStore(), () => {
   })
 
   test('mfa.stepUpSend 200: an operator’s mail names the order’s amount and payee', async () => {
-    expect((await sendAsOperator({ operationId: 'withdrawals.approve', orderBizId: order })).status).toBe(200)
+    expect((await sendAsOperator({ operationId: 'withdrawals.approve', withdrawal_id: order })).status).toBe(200)
     expect((await newestMail(operator)).text).toContain('Approve a withdrawal (250.00 USD → ****3000)')
-    const verify = { operationId: 'withdrawalChannels.verify', withdrawalChannelBizId: channel }
+    const verify = { operationId: 'withdrawalChannels.verify', withdrawal_channel_id: channel }
     expect((await sendAsOperator(verify)).status).toBe(200)
     expect((await newestMail(operator)).text).toContain('Verify an account for payouts (****3000)')
   })
 
   const invalidParameter = [400, 'VALIDATION.INVALID_PARAMETER']
   test.each([
-    ['an unknown operation', { operationId: 'Send money to mallory.example' }, invalidParameter],
-    ['an operation of the other portal', { operationId: 'withdrawals.approve' }, invalidParameter],
-    ['free text', { operationId: 'withdrawals.create', payee: 'your own account' }, invalidParameter],
-    ['an amount without a wallet', { operationId: 'withdrawals.create', amount: '1.00' }, invalidParameter],
+    ['an unknown operation', () => ({ operationId: 'Send money to mallory.example' }), invalidParameter],
+    ['an operation of the other portal', () => ({ operationId: 'withdrawals.approve' }), invalidParameter],
+    ['an operation that needs no step-up', () => ({ operationId: 'profile.read' }), invalidParameter],
+    ['free text', () => withdrawal({ payee: 'your own account' }), invalidParameter],
+    ['a missing wallet', () => withdrawal({ walletBizId: undefined }), invalidParameter],
+    ['a missing amount', () => withdrawal({ amount: undefined }), invalidParameter],
+    ['an amount that is not one', () => withdrawal({ amount: '1e3' }), invalidParameter],
+    ['an amount that the currency does not have', () => withdrawal({ amount: '1.001' }), invalidParameter],
     [
-      'an amount that the currency does not have',
-      { operationId: 'withdrawals.create', walletBizId: mainUsd, amount: '1.001' },
+      'a workspace for an operation without one',
+      () => ({ operationId: 'mfa.otpSetup', workspaceBizId: workspace }),
       invalidParameter,
     ],
-    ['an unknown wallet', { operationId: 'withdrawals.create', walletBizId: unknownId }, [404, 'RESOURCE.NOT_FOUND']],
-    [
-      'an unknown payee',
-      { operationId: 'withdrawals.create', walletBizId: mainUsd, withdrawalChannelBizId: unknownId },
-      [404, 'RESOURCE.NOT_FOUND'],
-    ],
+    ['an unknown wallet', () => withdrawal({ walletBizId: unknownId }), [404, 'RESOURCE.NOT_FOUND']],
+    ['an unknown payee', () => withdrawal({ withdrawalChannelBizId: unknownId }), [404, 'RESOURCE.NOT_FOUND']],
+    ['a foreign workspace', () => withdrawal({ workspaceBizId: unknownId }), [403, 'ACCESS.PERMISSION_DENIED']],
   ])('mfa.stepUpSend refuses %s, and sends no mail', async (_name, purpose, expected) => {
     // Count only codes, because notices can arrive at any time.
     const codes = async () => (await portico.mailsTo(owner)).filter(({ template }) => template === 'step-up-code')
     const before = await codes()
-    const { status, body } = await send(purpose)
+    const { status, body } = await send(purpose())
     expect([status, body.code]).toEqual(expected)
     expect(await codes()).toEqual(before)
   })
 
   test('mfa.stepUpSend 404 for a wallet and a member’s order of strangers; 403 without the permission', async () => {
     const stranger = await newcomer(portico, client(portico))
-    const foreign = { operationId: 'withdrawals.create', walletBizId: mainUsd, amount: '250.00' }
+    const foreign = withdrawal({})
     const asStranger = await stranger.by.post(
       '/security/step-up/send',
       { mfaMethod: 'EMAIL', purpose: foreign },
       stranger.token,
     )
     expect([asStranger.status, asStranger.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
-    const byMember = await send({ operationId: 'withdrawals.create', orderBizId: order })
+    const byMember = await send(withdrawal({ orderBizId: order }))
     expect([byMember.status, byMember.body.code]).toEqual(invalidParameter)
     const { accessToken } = await signIn(portico, 'member@demo.test')
     const denied = await portico.call('POST', '/web/v1/consumer/security/step-up/send', {
       token: accessToken,
-      body: { mfaMethod: 'EMAIL', purpose: foreign },
+      body: { mfaMethod: 'EMAIL', purpose: { ...foreign, workspaceBizId: workspace } },
     })
     expect([denied.status, denied.body.code]).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
-    const unknown = await sendAsOperator({ operationId: 'withdrawals.approve', orderBizId: unknownId })
+    const unknown = await sendAsOperator({ operationId: 'withdrawals.approve', withdrawal_id: unknownId })
     expect([unknown.status, unknown.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 })

@@ -76,6 +76,7 @@ const command = {
   method: 'POST',
   chains: ['consumer'],
   policy: managing,
+  confirms: ['apiKeyBizId'],
   body: z.strictObject({ apiKeyBizId: id }),
   reply: ApiKey,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.STEP_UP_REQUIRED'],
@@ -116,6 +117,7 @@ export const createApiKey = operation({
   path: '/api-keys',
   summary: 'Create an API key and return its secret once',
   policy: { ...managing, workspace: 'optional', stepUp: true },
+  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt'],
   body: ApiKeyRequest,
   reply: ApiKey.extend({
     secret: z.string(),

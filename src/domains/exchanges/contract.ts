@@ -199,6 +199,7 @@ export const setExchangeRate = operation({
   ...change,
   id: 'exchanges.setRate',
   summary: 'Set the exchange rate of a pair of currencies',
+  confirms: ['sourceCurrency', 'targetCurrency', 'rate'],
   body: z.strictObject({ ...pair, rate }).refine(differs, { path: ['targetCurrency'] }),
 })
 
@@ -208,6 +209,7 @@ export const confirmExchangeRate = operation({
   id: 'exchanges.confirmRate',
   path: '/exchange-rates/confirm',
   summary: 'Confirm an exchange rate of another operator',
+  confirms: ['sourceCurrency', 'targetCurrency', 'rate'],
   body: z.strictObject({ ...pair, rate }).refine(differs, { path: ['targetCurrency'] }),
   refuses: ['STATE.CONFLICT'],
 })
@@ -217,6 +219,7 @@ export const unsetExchangeRate = operation({
   id: 'exchanges.unsetRate',
   path: '/exchange-rates/unset',
   summary: 'Remove the exchange rate that an operator set',
+  confirms: ['sourceCurrency', 'targetCurrency'],
   body: z.strictObject(pair).refine(differs, { path: ['targetCurrency'] }),
   refuses: ['RESOURCE.NOT_FOUND'],
 })

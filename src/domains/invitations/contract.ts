@@ -98,6 +98,7 @@ export const createInvitation = operation({
   path: '/invitations',
   summary: 'Invite a person to a workspace with a role',
   policy: managing,
+  confirms: ['email', 'roleBizId'],
   body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
   refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.OWNER_HOLD'],
 })
@@ -117,6 +118,7 @@ export const confirmInvitation = operation({
   path: '/invitations/confirm',
   summary: 'Confirm a suspended invitation',
   policy: { ...managing, stepUp: true },
+  confirms: ['invitationBizId'],
   body: z.strictObject({ invitationBizId: id }),
   refuses: [...command.refuses, 'ACCESS.OWNER_HOLD'],
 })

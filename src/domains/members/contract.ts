@@ -147,6 +147,7 @@ export const limitMember = operation({
   chains: ['system'],
   summary: 'Set or remove the limits of a membership',
   policy: { ...operator, permission: 'member:limit', stepUp: true, changesRights: true },
+  confirms: ['workspace_id', 'userBizId', 'policyConfig'],
   body: z.strictObject({ userBizId: id, policyConfig: PolicyConfig.nullable(), reason }),
   reply: Member,
   refuses: ['RESOURCE.NOT_FOUND'],

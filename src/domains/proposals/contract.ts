@@ -100,6 +100,7 @@ export const proposePermissions = operation({
   path: '/operators/{account_id}/permissions/propose',
   summary: 'Propose the new permissions of an operator',
   policy: managing,
+  confirms: ['account_id', 'permissionCodes'],
   body: z.strictObject({ permissionCodes: permissionCodes('operatorPermissions'), reason }),
 })
 
@@ -109,6 +110,7 @@ export const revokeOperatorPermissions = operation({
   path: '/operators/{account_id}/permissions/revoke',
   summary: 'Revoke permissions of an operator immediately',
   policy: managing,
+  confirms: ['account_id', 'permissionCodes'],
   body: z.strictObject({ permissionCodes: permissionCodes('operatorPermissions', 1), reason }),
 })
 
@@ -118,6 +120,7 @@ export const proposeOwner = operation({
   path: '/workspaces/{workspace_id}/owner/propose',
   summary: 'Propose an owner for a workspace without one',
   policy: recovering,
+  confirms: ['workspace_id', 'userBizId'],
   body: z.strictObject({ userBizId: id, reason }),
 })
 

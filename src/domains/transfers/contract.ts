@@ -77,6 +77,7 @@ export const createTransfer = operation({
   chains,
   summary: 'Transfer funds between two wallets',
   policy: { ...orders.create.policy, workspace: 'optional' },
+  confirms: ['sourceWalletBizId', 'targetWalletBizId', 'amount', 'currency'],
   body: TransferRequest,
   refuses: [
     'RESOURCE.NOT_FOUND',

@@ -117,6 +117,7 @@ export const createWithdrawalChannel = operation({
   chains: ['consumer'],
   summary: 'Register an account for payouts',
   policy: { ...money, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
+  confirms: ['channelType', 'currency', 'country', 'accountHolderName', 'accountNumber', 'bankCode', 'network'],
   body: WithdrawalChannelRequest,
   reply: WithdrawalChannel,
   refuses: ['STATE.CONFLICT', 'ACCESS.OWNER_HOLD'],

@@ -85,6 +85,7 @@ export const createWithdrawal = operation({
   path: '/withdrawals',
   summary: 'Request a payout and hold its funds',
   policy: { ...orders.create.policy, workspace: 'optional' },
+  confirms: ['walletBizId', 'withdrawalChannelBizId', 'amount'],
   body: WithdrawalRequest,
   refuses: [
     'RESOURCE.NOT_FOUND',

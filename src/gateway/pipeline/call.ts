@@ -144,6 +144,8 @@ export class Call implements IncomingRequest {
   sealReply: ((text: string) => string) | null = null
   /** Set by the `authenticate` stage. */
   caller: Caller | null = null
+  /** Set by the `stepUp` stage or dispatch: when the step-up that this call has spent was verified. */
+  steppedUpAt: Instant | null = null
   /** Set by the `workspace` stage, or by `authenticate` for an API key. */
   workspace: WorkspaceAccess | null = null
   /** Set by the `validate` stage. */

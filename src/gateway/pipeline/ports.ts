@@ -1,4 +1,14 @@
-import type { AccountId, Caller, Instant, MaybePromise, Portal, WorkspaceAccess } from '../../kernel/index.ts'
+import type {
+  AccountId,
+  Caller,
+  Idempotency,
+  Instant,
+  MaybePromise,
+  Portal,
+  WorkspaceAccess,
+  WorkspaceId,
+} from '../../kernel/index.ts'
+import type { AuditContext } from '../../platform/audit/index.ts'
 
 export interface OpenedChannel {
   plaintext: Uint8Array
@@ -50,6 +60,22 @@ export interface AuthenticationPort {
   cachedAccount(token: string, at: Instant): AccountId | undefined
   /** Undefined if the token is not an API key. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
+}
+
+/** A command that needs a step-up for its purpose. */
+export interface StepUpCommand {
+  caller: Caller
+  context: AuditContext
+  workspaceId: WorkspaceId | null
+  /** See `canonicalPurpose`. */
+  purpose: string
+  /** Lets a retry of the command use the step-up again. */
+  idempotency: Idempotency | null
+}
+
+/** Returns when the spent step-up was verified, or the reason why there is none, which only operators see. */
+export interface StepUpPort {
+  spend(command: StepUpCommand): Promise<{ verifiedAt: Instant } | { reason: string }>
 }
 
 /** Returns a caller's current rights in a workspace. A null `workspaceId` means the caller's default workspace. */

@@ -6,6 +6,7 @@ import {
   type Randomness,
   type Refusal,
   rateLimited,
+  type SessionId,
 } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
 import { type KeyedDigest, spendOneOf } from '../../platform/crypto/index.ts'
@@ -20,9 +21,17 @@ export const mintCode = (randomness: Randomness): string =>
     .toString()
     .padStart(digits, '0')
 
-/** Includes the owner, so that a code is valid for its owner only. */
-export const codeDigest = (digest: KeyedDigest, { portal, owner, purpose }: CodeOwner, code: string): Uint8Array =>
-  digest('one-time-code', portal, purpose, owner, code)
+/** Includes the owner and the command, so that a code is valid for these only. */
+const digestedParts = ({ portal, owner, purpose, confirms }: CodeOwner, code: string): string[] => [
+  portal,
+  purpose,
+  owner,
+  code,
+  ...(confirms === undefined ? [] : [confirms]),
+]
+
+export const codeDigest = (digest: KeyedDigest, owner: CodeOwner, code: string): Uint8Array =>
+  digest('one-time-code', ...digestedParts(owner, code))
 
 /** Accepts codes of previous secret keys, too. */
 export const spendPresentedCode = (
@@ -32,8 +41,7 @@ export const spendPresentedCode = (
   code: string,
   now: Instant,
 ): Promise<boolean> => {
-  const { portal, owner: name, purpose } = owner
-  const candidates = digest.candidates('one-time-code', portal, purpose, name, code)
+  const candidates = digest.candidates('one-time-code', ...digestedParts(owner, code))
   return spendOneOf(candidates, (candidate) => spendCode(tx, owner, candidate, now))
 }
 
@@ -75,6 +83,8 @@ export interface MailCount {
   limit: WindowLimit
   /** Part of the limit for known devices only. */
   reserve?: { size: number; mayUse: boolean }
+  /** Uses at most half of the limit, so that a stolen session leaves codes for the owner. */
+  session?: SessionId
 }
 
 /**
@@ -83,9 +93,19 @@ export interface MailCount {
  */
 export const countMail = async (
   cache: Cache,
-  { portal, subject, kind, limit: { limit, windowMs }, reserve }: MailCount,
+  { portal, subject, kind, limit: { limit, windowMs }, reserve, session }: MailCount,
 ): Promise<void> => {
   const key = `{mails:${portal}:${subject}}:${kind}`
+  if (session !== undefined) {
+    const share = Math.ceil(limit / 2)
+    const { count, remaining } = await cache.increment(`${key}:session:${session}`, windowMs)
+    if (count > share)
+      throw rateLimited(remaining, `too many mails of kind ${kind} for one session`, {
+        name: `${kind}-mails-session`,
+        limit: share,
+        windowMs,
+      })
+  }
   // At least one email stays available to unknown devices.
   const reserved = Math.min(reserve?.size ?? 0, limit - 1)
   if (reserve?.mayUse && reserved > 0 && (await cache.increment(`${key}:reserve`, windowMs)).count <= reserved) return

@@ -7,6 +7,8 @@ export interface CodeOwner {
   portal: Portal
   owner: string
   purpose: CodePurpose
+  /** Digest of the command that the code confirms. The code is wrong for any other command. */
+  confirms?: string
 }
 
 type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Date }

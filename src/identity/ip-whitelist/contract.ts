@@ -41,6 +41,7 @@ export const replaceIpWhitelist = operation({
   id: 'ipWhitelist.replace',
   path: '/security/ip-whitelist',
   summary: 'Replace the IP whitelist',
+  confirms: ['addresses'],
   body: z.strictObject({ addresses: uniqueList(addressRange, 256) }),
   reply: IpWhitelist,
   refuses: ['STATE.CONFLICT'],

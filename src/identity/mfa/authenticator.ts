@@ -93,7 +93,9 @@ const removeByCode = async (
 
 const removeByStepUp = async (ports: MfaPorts, context: CallerContext): Promise<void> => {
   const { database, clock, settings } = ports
-  const at = await readLastStepUp(database, assertSession(context.caller))
+  const isBoundToSession = settings.mfa.binding === 'session'
+  const session = assertSession(context.caller)
+  const at = isBoundToSession ? await readLastStepUp(database, session) : context.caller.steppedUpAt
   if (at === null || !areWithin(settings.mfa.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
   await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { oneTimeCode } from '../../contract/account-fields.ts'
-import { amount, coded, codeOf, id, timestamp } from '../../contract/fields.ts'
+import { coded, codeOf, id, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -36,17 +36,23 @@ const OtpSetup = z.object({
   accountName: z.string(),
 })
 
-/** The gateway reads currency and payee itself, so that the mail contains no free text. */
+const fieldName = /^\w{1,64}$/
+
+/**
+ * The command that a step-up confirms: the operation, its workspace, and the fields in the operation's `confirms` with
+ * the values of the command. The schemas of the operation check the fields.
+ */
 const StepUpPurpose = z
-  .strictObject({
-    operationId: z.string().max(100),
-    orderBizId: id.optional(),
-    walletBizId: id.optional(),
-    amount: amount.optional(),
-    withdrawalChannelBizId: id.optional(),
-    targetWalletBizId: id.optional(),
+  .object({ operationId: z.string().max(100), workspaceBizId: id.optional() })
+  .catchall(z.unknown())
+  .refine((purpose) => Object.keys(purpose).every((name) => fieldName.test(name)))
+  .meta({
+    propertyNames: { pattern: fieldName.source },
+    title: 'StepUpPurpose',
+    description:
+      'The command that the step-up confirms. Besides the operation and its workspace (default: the default workspace), ' +
+      'it has the fields in `confirms` of the operation’s `x-portico`, with the values of the command.',
   })
-  .refine((purpose) => purpose.amount === undefined || purpose.walletBizId !== undefined, { path: ['walletBizId'] })
 export type StepUpPurpose = z.output<typeof StepUpPurpose>
 
 const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
@@ -115,6 +121,9 @@ export const revokeOtp = operation({
   refuses: ['ACCESS.STEP_UP_REQUIRED', 'AUTH.AUTHENTICATOR_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
 })
 
+/** A purpose is refused like the command that it names. */
+const purposeRefusals = ['ACCESS.PERMISSION_DENIED', 'RESOURCE.NOT_FOUND', 'WORKSPACE.NOT_ACTIVE'] as const
+
 export const sendStepUpCode = operation({
   ...post,
   id: 'mfa.stepUpSend',
@@ -123,7 +132,7 @@ export const sendStepUpCode = operation({
   policy: { ...own, rate: 'mfaSend' },
   body: z.strictObject({ mfaMethod: DeliveredMethod, purpose: StepUpPurpose.optional() }),
   reply: CodeDelivery,
-  refuses: ['ACCESS.PERMISSION_DENIED', 'AUTH.MFA_METHOD_NOT_ALLOWED', 'RESOURCE.NOT_FOUND'],
+  refuses: [...purposeRefusals, 'AUTH.MFA_METHOD_NOT_ALLOWED'],
 })
 
 export const stepUp = operation({
@@ -132,7 +141,7 @@ export const stepUp = operation({
   path: '/security/step-up',
   summary: 'Verify a second factor again',
   policy: verification,
-  body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
+  body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode, purpose: StepUpPurpose.optional() }),
   reply: z.object({ success: z.boolean(), expiresIn: z.int() }),
-  refuses: ['AUTH.CODE_INVALID', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
+  refuses: [...purposeRefusals, 'AUTH.CODE_INVALID', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
 })

@@ -44,8 +44,8 @@ export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
       ...(await sendStepUpCode(ports, request.body.purpose, request)),
     }),
     stepUp: async (request) => {
-      const { mfaMethod: method, code } = request.body
-      await stepUp(ports, { method, code }, request)
+      const { mfaMethod: method, code, purpose } = request.body
+      await stepUp(ports, { method, code }, purpose, request)
       return { success: true, expiresIn: Math.floor(ports.settings.mfa.stepUpMs / 1_000) }
     },
   })

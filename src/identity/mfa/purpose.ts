@@ -1,9 +1,13 @@
+import { canDemandStepUp, canonicalPurpose, confirmedSchemas } from '../../contract/step-up-purpose.ts'
 import {
+  type AccountId,
   bizId,
   type Caller,
   chains,
+  domainOf,
   formatMoney,
   invalid,
+  isCurrency,
   type Locale,
   type Money,
   notFound,
@@ -17,16 +21,19 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
+import { digestOfPurpose } from '../step-ups/digest.ts'
 import type { StepUpPurpose } from './contract.ts'
 
 export interface PurposePorts {
   findOperation(id: string): Operation | undefined
-  /** Throws ACCESS.PERMISSION_DENIED for a stranger. */
-  enter(caller: Caller, workspace: WorkspaceId): Promise<WorkspaceAccess>
+  /** Null means the default workspace. Throws ACCESS.PERMISSION_DENIED for a stranger. */
+  enter(caller: Caller, workspace: WorkspaceId | null, operation: Operation): Promise<WorkspaceAccess>
   readWallet(wallet: WalletId): Promise<{ workspaceBizId: WorkspaceId; currency: string } | undefined>
   readOrder(order: OrderId): Promise<PurposeDetails | undefined>
   /** Null finds payout accounts of any workspace. */
   maskedAccountOf(workspace: WorkspaceId | null, channel: string): Promise<string | undefined>
+  /** Returns the email address. Null finds any account of the portal CONSUMER or SYSTEM, as operators do. */
+  memberEmail(workspace: WorkspaceId | null, account: AccountId): Promise<string | undefined>
 }
 
 export interface PurposeDetails {
@@ -34,62 +41,111 @@ export interface PurposeDetails {
   payee?: string | undefined
 }
 
+/** The command that a step-up confirms. */
+export interface Purpose {
+  operation: Operation
+  workspaceId: WorkspaceId | null
+  fields: Record<string, unknown>
+  /** Hex SHA-256 of the canonical form. */
+  digest: string
+}
+
 const found = <T>(value: T | undefined, what: string): T => {
   if (value === undefined) throw notFound(`unknown ${what}`)
   return value
 }
 
+/** Only operations that can demand a step-up. */
 const findOperation = ({ findOperation: find }: PurposePorts, id: string, { portal }: Caller): Operation => {
   const operation = find(id)
-  const isOffered = operation?.chains.map((chain) => portalOfChain(chains[chain])).includes(portal)
-  if (!operation || !isOffered) throw invalid('purpose')
+  const isOffered = operation?.chains.some((chain) => (portalOfChain(chains[chain]) ?? portal) === portal)
+  if (!operation || !isOffered || !canDemandStepUp(operation)) throw invalid('purpose', `not an operation: ${id}`)
   return operation
 }
 
-/** Operators name an order or payout account of any workspace. */
-const readOperatorDetails = async (
-  ports: PurposePorts,
-  { orderBizId, withdrawalChannelBizId, walletBizId, targetWalletBizId }: StepUpPurpose,
-): Promise<PurposeDetails> => {
-  if (walletBizId !== undefined || targetWalletBizId !== undefined) throw invalid('purpose')
-  if (orderBizId !== undefined) return found(await ports.readOrder(bizId<'order'>(orderBizId)), 'order')
-  if (withdrawalChannelBizId === undefined) return {}
-  return { payee: found(await ports.maskedAccountOf(null, withdrawalChannelBizId), 'withdrawal channel') }
+/** A purpose has exactly the confirmed fields. */
+const parseFields = (operation: Operation, given: Record<string, unknown>): Record<string, unknown> => {
+  const schemas = confirmedSchemas(operation)
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(schemas, name))
+  if (unknown !== undefined) throw invalid('purpose', `${operation.id} confirms no field ${unknown}`)
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      const { success, data } = schema.safeParse(given[name])
+      if (!success) throw invalid('purpose', `invalid or missing ${name}`)
+      return [name, data]
+    }),
+  )
 }
 
-/** A stranger's wallet is unknown. */
-const enterWorkspaceOf = async (ports: PurposePorts, caller: Caller, workspace: WorkspaceId) => {
-  try {
-    return await ports.enter(caller, workspace)
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'ACCESS.PERMISSION_DENIED') throw notFound('a foreign wallet')
-    throw error
-  }
+const assertPermission = ({ policy: { permission } }: Operation, rights: WorkspaceAccess['permissions']): void => {
+  if (permission !== null && !rights.has(permission))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${permission}` })
 }
 
-/** The payee is a payout account or another wallet. */
-const readMemberDetails = async (
+/**
+ * Checks a purpose like the command that it names. Throws VALIDATION.INVALID_PARAMETER, ACCESS.PERMISSION_DENIED or
+ * WORKSPACE.NOT_ACTIVE.
+ */
+export const parsePurpose = async (
   ports: PurposePorts,
-  { orderBizId, walletBizId, amount, withdrawalChannelBizId, targetWalletBizId }: StepUpPurpose,
-  { policy: { permission } }: Operation,
+  { operationId, workspaceBizId, ...given }: StepUpPurpose,
   caller: Caller,
-): Promise<PurposeDetails> => {
-  if (orderBizId !== undefined) throw invalid('purpose')
-  if (walletBizId === undefined) {
-    if (withdrawalChannelBizId !== undefined || targetWalletBizId !== undefined) throw invalid('purpose')
-    return {}
-  }
-  const wallet = found(await ports.readWallet(bizId<'wallet'>(walletBizId)), 'wallet')
-  const access = await enterWorkspaceOf(ports, caller, wallet.workspaceBizId)
-  if (permission !== null && !access.permissions.has(permission)) throw new Refusal('ACCESS.PERMISSION_DENIED')
-  const money = amount === undefined ? undefined : parseMoney(amount, wallet.currency)
-  if (amount !== undefined && !money) throw invalid('purpose')
-  if (withdrawalChannelBizId !== undefined) {
-    const account = await ports.maskedAccountOf(wallet.workspaceBizId, withdrawalChannelBizId)
-    return { amount: money, payee: found(account, 'withdrawal channel') }
-  }
-  if (targetWalletBizId !== undefined) found(await ports.readWallet(bizId<'wallet'>(targetWalletBizId)), 'wallet')
-  return { amount: money, payee: targetWalletBizId }
+): Promise<Purpose> => {
+  const operation = findOperation(ports, operationId, caller)
+  const isOfWorkspace = operation.policy.workspace !== 'none'
+  if (!isOfWorkspace && workspaceBizId !== undefined) throw invalid('purpose', 'the operation has no workspace')
+  const fields = parseFields(operation, given)
+  const named = workspaceBizId === undefined ? null : bizId<'workspace'>(workspaceBizId)
+  const access = isOfWorkspace ? await ports.enter(caller, named, operation) : null
+  assertPermission(operation, access?.permissions ?? caller.permissions)
+  const workspaceId = access?.id ?? null
+  return { operation, workspaceId, fields, digest: digestOfPurpose(canonicalPurpose(operation, workspaceId, fields)) }
+}
+
+/** The domains whose path parameters name orders of the ledger. In other domains, they may name something else. */
+const orderDomains: ReadonlySet<string> = new Set(['recharges', 'transfers', 'withdrawals'])
+
+const textOf = (fields: Record<string, unknown>, ...names: string[]): string | undefined =>
+  names.map((name) => fields[name]).find((value) => typeof value === 'string')
+
+const readWallet = async (
+  ports: PurposePorts,
+  workspace: WorkspaceId | null,
+  id: string,
+): Promise<{ currency: string }> => {
+  const wallet = found(await ports.readWallet(bizId<'wallet'>(id)), 'wallet')
+  if (workspace !== null && wallet.workspaceBizId !== workspace) throw notFound('a foreign wallet')
+  return wallet
+}
+
+const moneyIn = ({ amount, ...fields }: Record<string, unknown>, walletCurrency?: string): Money | undefined => {
+  const currency = walletCurrency ?? textOf(fields, 'currency')
+  if (typeof amount !== 'string' || currency === undefined || !isCurrency(currency)) return undefined
+  const money = parseMoney(amount, currency)
+  if (!money) throw invalid('purpose', 'an amount that the currency does not have')
+  return money
+}
+
+/** The account that gets the money or the power. */
+const readPayee = async (ports: PurposePorts, { workspaceId, fields }: Purpose): Promise<string | undefined> => {
+  const channel = textOf(fields, 'withdrawalChannelBizId', 'withdrawal_channel_id')
+  if (channel !== undefined) return found(await ports.maskedAccountOf(workspaceId, channel), 'withdrawal channel')
+  const target = textOf(fields, 'targetWalletBizId')
+  if (target !== undefined) return found(await ports.readWallet(bizId<'wallet'>(target)), 'wallet') && target
+  const person = textOf(fields, 'userBizId', 'account_id')
+  if (person !== undefined) return ports.memberEmail(workspaceId, bizId<'account'>(person))
+  return textOf(fields, 'email')
+}
+
+/** Reads names and amounts from the store, so that the mail contains no free text of the client. */
+const readDetails = async (ports: PurposePorts, purpose: Purpose): Promise<PurposeDetails> => {
+  const { operation, workspaceId, fields } = purpose
+  const order = textOf(fields, 'order_id', 'recharge_id', 'withdrawal_id')
+  if (order !== undefined && orderDomains.has(domainOf(operation.id)))
+    return found(await ports.readOrder(bizId<'order'>(order)), 'order')
+  const walletId = textOf(fields, 'sourceWalletBizId', 'walletBizId', 'wallet_id')
+  const wallet = walletId === undefined ? undefined : await readWallet(ports, workspaceId, walletId)
+  return { amount: moneyIn(fields, wallet?.currency), payee: await readPayee(ports, purpose) }
 }
 
 /** An extension's operation may have only a summary. */
@@ -100,25 +156,17 @@ const nameOf = ({ id, summary }: Operation, words: Words, locale: Locale): strin
 }
 
 /**
- * Returns what a step-up confirms, such as `Withdraw money (250.00 USD → DE89 **** 3000)`. Throws
- * VALIDATION.INVALID_PARAMETER, ACCESS.PERMISSION_DENIED or RESOURCE.NOT_FOUND.
+ * Returns a description for the mail, such as `Withdraw money (250.00 USD → DE89 **** 3000)`. Throws
+ * VALIDATION.INVALID_PARAMETER or RESOURCE.NOT_FOUND.
  */
 export const describePurpose = async (
   ports: PurposePorts & { words: Words },
-  purpose: StepUpPurpose | undefined,
-  caller: Caller,
+  purpose: Purpose | null,
   locale: Locale,
 ): Promise<string> => {
   if (!purpose) return ports.words.text('purpose.unspecified', locale)
-  const operation = findOperation(ports, purpose.operationId, caller)
-  const { permission } = operation.policy
-  const isOperator = caller.portal === 'SYSTEM'
-  if (isOperator && permission !== null && !caller.permissions.has(permission))
-    throw new Refusal('ACCESS.PERMISSION_DENIED')
-  const { amount, payee } = isOperator
-    ? await readOperatorDetails(ports, purpose)
-    : await readMemberDetails(ports, purpose, operation, caller)
+  const { amount, payee } = await readDetails(ports, purpose)
   const details = [amount && `${formatMoney(amount)} ${amount.currency}`, payee].filter((part) => part !== undefined)
-  const name = nameOf(operation, ports.words, locale)
+  const name = nameOf(purpose.operation, ports.words, locale)
   return details.length === 0 ? name : `${name} (${details.join(' → ')})`
 }

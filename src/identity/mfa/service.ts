@@ -1,5 +1,6 @@
+import { auditedFields } from '../../contract/step-up-purpose.ts'
 import { allInOrder, type Database, inOneRoundTrip } from '../../database/index.ts'
-import { addMs, type Instant, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, type Caller, type Instant, invalid, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
@@ -19,8 +20,9 @@ import { recordStepUp } from '../sessions/activity-store.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
+import { recordPurpose } from '../step-ups/service.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
-import { describePurpose } from './purpose.ts'
+import { describePurpose, type Purpose, parsePurpose } from './purpose.ts'
 import { allowsMailCodes } from './rules.ts'
 import { type BackupCodeCounts, type OtpFactor, readBackupCodeCounts, readOtp } from './store.ts'
 import { assertMailAllowed, type PresentedFactor, verifyCode, verifyFactor } from './verify.ts'
@@ -75,15 +77,32 @@ export const enabledMethods = (settings: IdentitySettings, account: Account, fac
     .filter(({ isEnabled }) => isEnabled)
     .map(({ method }) => method)
 
-const stepUpCodeOwner = ({ portal, sessionId }: OwnSession): CodeOwner => ({
+/** With `mfa.binding: session`, a code confirms any command, regardless of its mail. */
+const stepUpCodeOwner = (
+  { portal, sessionId }: OwnSession,
+  purpose: Purpose | null,
+  { binding }: IdentitySettings['mfa'],
+): CodeOwner => ({
   portal,
   owner: sessionId,
   purpose: 'STEP_UP',
+  ...(binding === 'purpose' && purpose && { confirms: purpose.digest }),
 })
+
+/** Returns null without a purpose. Throws VALIDATION.INVALID_PARAMETER if `mfa.binding` requires one. */
+const requestedPurpose = async (
+  { purposes, settings }: MfaPorts,
+  requested: StepUpPurpose | undefined,
+  caller: Caller,
+): Promise<Purpose | null> => {
+  if (requested) return parsePurpose(purposes, requested, caller)
+  if (settings.mfa.binding === 'purpose') throw invalid('purpose', 'a step-up needs a purpose')
+  return null
+}
 
 /**
  * Replaces the previous code. Throws ACCESS.RATE_LIMITED, AUTH.MFA_METHOD_NOT_ALLOWED if the account cannot use mailed
- * codes, and the refusals of `describePurpose`.
+ * codes, and the refusals of `parsePurpose` and `describePurpose`.
  */
 export const sendStepUpCode = async (
   ports: MfaPorts,
@@ -96,8 +115,9 @@ export const sendStepUpCode = async (
   const { portal, accountId } = session
   const account = await ownAccount(database, context.caller)
   assertMailAllowed(settings, account, await readOtp(database, portal, accountId))
-  const purpose = await describePurpose({ ...purposes, words }, requested, context.caller, context.locale)
-  const owner = stepUpCodeOwner(session)
+  const parsed = await requestedPurpose(ports, requested, context.caller)
+  const purpose = await describePurpose({ ...purposes, words }, parsed, context.locale)
+  const owner = stepUpCodeOwner(session, parsed, settings.mfa)
   const now = clock.now()
   const code = mintCode(randomness)
   const expiresAt = addMs(now, codeTtlMs)
@@ -106,7 +126,7 @@ export const sendStepUpCode = async (
   const limit = settings.portals[portal].codeSends
   // The session proves a known device.
   const reserve = { size: settings.login.knownDevices.reservedCodes, mayUse: true }
-  await countMail(cache, { portal, subject: accountId, kind: 'code', limit, reserve })
+  await countMail(cache, { portal, subject: accountId, kind: 'code', limit, reserve, session: session.sessionId })
   if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
     throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
   const values = { code, minutes: String(wholeMinutes(codeTtlMs)), purpose }
@@ -119,20 +139,39 @@ export const sendStepUpCode = async (
   }
 }
 
-/** Verifies a second factor and records that the session has stepped up. Throws the refusals of `verifyCode`. */
-export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: CallerContext): Promise<void> => {
+/**
+ * Verifies a second factor and records the step-up: for the purpose, or with `mfa.binding: session` for the session.
+ * Throws the refusals of `verifyCode` and `parsePurpose`.
+ */
+export const stepUp = async (
+  ports: MfaPorts,
+  factor: PresentedFactor,
+  requested: StepUpPurpose | undefined,
+  context: CallerContext,
+): Promise<void> => {
+  const { mfa } = ports.settings
   const session = assertSession(context.caller)
   const { sessionId } = session
+  const purpose = await requestedPurpose(ports, requested, context.caller)
   await verifyCode(ports, session, context, async (tx) => {
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
-    const owner = { portal: account.portal, id: account.id, account, code: stepUpCodeOwner(session) }
+    const code = stepUpCodeOwner(session, purpose, mfa)
+    const owner = { portal: account.portal, id: account.id, account, code }
     if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
-    await recordStepUp(tx, session, now)
+    if (mfa.binding === 'session') await recordStepUp(tx, session, now)
+    else if (purpose) await recordPurpose(tx, session, purpose.digest, mfa, now)
     await recordSuccess(tx, auditContextOf(context), {
-      workspaceId: null,
+      workspaceId: purpose?.workspaceId ?? null,
       targetId: sessionId,
-      detail: { method: factor.method },
+      detail: {
+        method: factor.method,
+        ...(purpose && {
+          ...auditedFields(purpose.fields),
+          operation: purpose.operation.id,
+          purposeDigest: purpose.digest,
+        }),
+      },
     })
     return true
   })

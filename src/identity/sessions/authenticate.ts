@@ -36,12 +36,13 @@ const noPermissions: ReadonlySet<Permission> = new Set()
 const isEqual = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
-const toCaller = (session: OpenSession): Caller => ({
+const toCaller = (session: OpenSession, { binding }: IdentitySettings['mfa']): Caller => ({
   accountId: session.accountId,
   portal: session.portal,
   sessionId: session.id,
   apiKeyId: null,
-  steppedUpAt: session.steppedUpAt,
+  // Otherwise, the gateway sets it once it has spent a step-up for the command.
+  steppedUpAt: binding === 'session' ? session.steppedUpAt : null,
   permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
 })
 
@@ -109,15 +110,16 @@ export class SessionAuthenticator {
   }
 
   #admit(session: OpenSession, clientIp: string, { bypassCache, isStreamOpen }: Credential): MaybePromise<Caller> {
-    const { addressGuard } = this.#ports
+    const { addressGuard, settings } = this.#ports
+    const { mfa } = settings
     if (bypassCache) addressGuard.invalidate(session.accountId)
     // Most requests write nothing. A check of an open stream does not count as activity.
     const isRecorded = isStreamOpen || !this.#isActivityDue(session)
-    if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session)
+    if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session, mfa)
     return addressGuard
       .assertAllowed(session, clientIp)
       .then(() => (isRecorded ? undefined : this.#recordActivity(session)))
-      .then(() => toCaller(session))
+      .then(() => toCaller(session, mfa))
   }
 
   async #recordActivity(session: OpenSession): Promise<void> {

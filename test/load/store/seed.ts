@@ -32,7 +32,7 @@ const unused = () => Promise.reject(new Error('no registration and no recovery h
 const identity = await composeIdentity(settings, beyond, logger, {
   openWorkspace: unused,
   suspendCredentials: unused,
-  purposes: purposePorts(bankingCatalogue, () => domains),
+  purposes: purposePorts(bankingCatalogue.operations, opened.database, () => domains),
 })
 const domains = await composeDomains(loadedDomains, {
   catalogue: bankingCatalogue,

@@ -1,3 +1,4 @@
+import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
 import {
   assertSteppedUp,
@@ -69,8 +70,9 @@ export function isCachedBy(
   }
 }
 
+/** A step-up that was spent for this call remains, however often the caller is checked. */
 const setCaller = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): void => {
-  call.caller = caller
+  call.caller = call.steppedUpAt === null ? caller : { ...caller, steppedUpAt: call.steppedUpAt }
   call.portal = caller.portal
   call.workspace = workspace
 }
@@ -124,24 +126,10 @@ const assertPermission = ({ operation: { policy }, workspace, caller }: Call): v
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
 }
 
-export function permissionStage({ stepUpMs }: { stepUpMs: number }): Stage {
+export function permissionStage({ stepUpMs, binding }: Pick<Configuration['mfa'], 'stepUpMs' | 'binding'>): Stage {
   return (call) => {
     assertPermission(call)
-    if (call.operation.policy.stepUp) assertSteppedUp(call.caller, call.receivedAt, stepUpMs)
-  }
-}
-
-/** Reads the caller again. Returns whether it has stepped up since, at another replica. */
-export type FindStepUp = (call: Call) => Promise<boolean>
-
-/** `authenticate` must read the session from the store. */
-export function findStepUpBy(authenticate: Stage): FindStepUp {
-  return async (call) => {
-    const { caller, workspace } = call
-    if (!caller || caller.apiKeyId !== null) return false
-    await authenticate(call)
-    call.workspace = workspace
-    return call.caller !== null && call.caller.steppedUpAt !== caller.steppedUpAt
+    if (binding === 'session' && call.operation.policy.stepUp) assertSteppedUp(call.caller, call.receivedAt, stepUpMs)
   }
 }
 

@@ -3,7 +3,7 @@ import { type Backend, replyText } from '../../../backends/index.ts'
 import { declaresRefusal } from '../../../contract/policies.ts'
 import { isFrozenReply, isRecord, type Operation, Refusal, SocketReply, StreamReply } from '../../../kernel/index.ts'
 import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
-import type { FindStepUp } from './access-control.ts'
+import type { FindStepUp } from './step-up.ts'
 
 /** A frozen reply is converted only once per schema. */
 class ReplySerializer {
@@ -28,16 +28,17 @@ const assertHandshake = ({ operation, handshake }: Call): void => {
 }
 
 /** A domain service cannot read sessions. */
-const findNoStepUp: FindStepUp = async () => false
+const findNoStepUp: FindStepUp = async () => ({ isFound: false })
 
-/** Operations of which only some requests need a step-up read the session from the cache, and once more if refused. */
+/** Operations of which only some requests need a step-up look for one only if refused, and are then handled again. */
 const handleAgainAfterStepUp = async (backend: Backend, call: Call, findStepUp: FindStepUp): Promise<unknown> => {
   try {
     return await backend.handle(call)
   } catch (error) {
-    const isRefused = error instanceof Refusal && error.code === 'ACCESS.STEP_UP_REQUIRED'
-    if (!isRefused || !(await findStepUp(call))) throw error
-    return backend.handle(call)
+    if (!(error instanceof Refusal) || error.code !== 'ACCESS.STEP_UP_REQUIRED') throw error
+    const { isFound, reason } = await findStepUp(call)
+    if (isFound) return backend.handle(call)
+    throw reason === undefined ? error : new Refusal(error.code, { ...error.detail, internal: reason, cause: error })
   }
 }
 

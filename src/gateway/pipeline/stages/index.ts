@@ -6,7 +6,6 @@ export { accessCodeStage } from './access-code.ts'
 export {
   authenticateStage,
   checkCallerBy,
-  findStepUpBy,
   isCachedBy,
   permissionStage,
   reauthorizeAfter,
@@ -26,4 +25,5 @@ export {
 } from './limits.ts'
 export { clientHashStage, edgeStage, requiredHeadersStage } from './request-headers.ts'
 export { secureChannelStage } from './secure-channel.ts'
+export { findStepUpBy, spendStepUpBy, stepUpStage } from './step-up.ts'
 export { transferLimitStage } from './transfers.ts'

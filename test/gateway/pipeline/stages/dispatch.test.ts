@@ -122,7 +122,7 @@ describe('ACCESS.STEP_UP_REQUIRED of a handler', () => {
     const backend = refuse(code)
     const stage = dispatchStage(
       () => backend,
-      async () => hasSteppedUp,
+      async () => ({ isFound: hasSteppedUp }),
     )
     return (await refused(() => stage(call))) ?? call.reply
   }

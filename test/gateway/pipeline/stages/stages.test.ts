@@ -50,6 +50,7 @@ test('stages run in order: authentication and permission precede the body', () =
     limits: { spendAll: never, sharesRoundTrip: false, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
     authentication: { accessToken: never, cachedAccount: never, apiKey: never },
+    stepUps: { spend: never },
     access: { enter: never, identify: never, isCached: never, invalidate: never },
     backends: { backendOf: never, replace: never, close: never },
     streams: new OpenStreams({

@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import { canonicalJson, isRecord, type Operation, pathParamNames } from '../kernel/index.ts'
+import { pathParameterSchema } from './fields.ts'
+
+/** Members of a purpose that are not fields of the operation. */
+const reserved: ReadonlySet<string> = new Set(['operationId', 'workspaceBizId'])
+
+/** Fields that decide who gets what. A step-up must confirm each of them. */
+const decisive = /(bizid|_id|amount|currency|email|permissioncodes)$/i
+
+/** Whether some or all requests need a step-up. An anonymous caller cannot step up. */
+export const canDemandStepUp = ({ policy, refuses }: Operation): boolean =>
+  policy.caller === 'account' && (policy.stepUp || refuses.includes('ACCESS.STEP_UP_REQUIRED'))
+
+/** Fields at the top level. Other schemas than objects have none. */
+const fieldsOf = (schema: unknown): Record<string, z.ZodType> => {
+  if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap())
+  return schema instanceof z.ZodObject ? schema.shape : {}
+}
+
+/** A prefix that is passed through declares its `params` without having them in its path. */
+const paramsOf = (operation: Operation): Record<string, z.ZodType> => ({
+  ...operation.params,
+  ...Object.fromEntries(pathParamNames(operation.path).map((name) => [name, pathParameterSchema(operation, name)])),
+})
+
+const schemasOf = (operation: Operation): Record<string, z.ZodType> => ({
+  ...fieldsOf(operation.query),
+  ...fieldsOf(operation.body),
+  ...paramsOf(operation),
+})
+
+export const confirmedNames = ({ confirms, path }: Pick<Operation, 'confirms' | 'path'>): readonly string[] =>
+  confirms ?? pathParamNames(path)
+
+/** The schemas of the fields that a step-up confirms, by name. */
+export const confirmedSchemas = (operation: Operation): Record<string, z.ZodType> => {
+  const schemas = schemasOf(operation)
+  return Object.fromEntries(confirmedNames(operation).flatMap((name) => (schemas[name] ? [[name, schemas[name]]] : [])))
+}
+
+/** Errors in `confirms`, and fields that it lacks. */
+export const confirmsErrors = (operation: Operation): string[] => {
+  const names = confirmedNames(operation)
+  const schemas = schemasOf(operation)
+  const places = [operation.query, operation.body].map(fieldsOf).concat(paramsOf(operation))
+  const isAmbiguous = (name: string): boolean => places.filter((place) => Object.hasOwn(place, name)).length > 1
+  const decides = canDemandStepUp(operation) ? Object.keys(schemas).filter((name) => decisive.test(name)) : []
+  return [
+    ...names
+      .filter((name) => !Object.hasOwn(schemas, name))
+      .map((name) => `${name} is neither a path parameter nor a field of the query or of an object body`),
+    ...names.filter(isAmbiguous).map((name) => `${name} is the name of two fields`),
+    ...names.filter((name) => reserved.has(name)).map((name) => `${name} has another meaning in a purpose`),
+    ...decides.filter((name) => !names.includes(name)).map((name) => `must list ${name}, which a step-up must confirm`),
+  ]
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+/** Selects the confirmed fields from `values`, which the schemas have parsed. */
+export const confirmedFields = (operation: Operation, ...values: readonly unknown[]): Record<string, unknown> => {
+  const all: Record<string, unknown> = Object.assign({}, ...values.filter(isRecord))
+  return Object.fromEntries(confirmedNames(operation).map((name) => [name, all[name]]))
+}
+
+/**
+ * The canonical form of what a step-up confirms (RFC 8785), documented in docs/concepts/sessions-and-tokens.md. Lists of
+ * texts are sorted, because their order has no meaning.
+ */
+export const canonicalPurpose = (
+  operation: Operation,
+  workspace: string | null,
+  fields: Record<string, unknown>,
+): string => {
+  const values = Object.entries(fields).map(([name, value]) => [name, isTexts(value) ? value.toSorted() : value])
+  return canonicalJson({ operation: operation.id, workspace, fields: Object.fromEntries(values) })
+}
+
+/** The confirmed ids, amounts and codes, for the audit log. Contains no addresses and no account numbers. */
+export const auditedFields = (fields: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => {
+      if (!decisive.test(name) || /email$/i.test(name)) return []
+      if (isTexts(value)) return [[name, value.toSorted().join(' ')]]
+      return typeof value === 'string' ? [[name, value]] : []
+    }),
+  )

@@ -1,0 +1,61 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import type { StepUpCommand, StepUpPort } from '../../gateway/pipeline/ports.ts'
+import { addMs, type Idempotency, type Instant } from '../../kernel/index.ts'
+import { recordSuccess } from '../../platform/audit/index.ts'
+import { stepUp } from '../mfa/contract.ts'
+import type { IdentityPorts } from '../ports.ts'
+import { assertSession, type OwnSession } from '../sessions/rules.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { digestOfPurpose } from './digest.ts'
+import { putStepUp, type RecentStepUp, recentStepUps, spendStepUp } from './store.ts'
+
+const toBytes = (digest: string): Uint8Array => Buffer.from(digest, 'hex')
+
+export const recordPurpose = (
+  tx: Tx,
+  session: OwnSession,
+  purposeDigest: string,
+  { stepUpMs }: IdentitySettings['mfa'],
+  now: Instant,
+): Promise<void> => putStepUp(tx, session, toBytes(purposeDigest), now, addMs(now, stepUpMs))
+
+/** A retry has the same key. Operation and workspace are part of the purpose. */
+const keyOf = ({ requestId, bodyHash }: Idempotency): string => `${requestId} ${bodyHash}`
+
+const reasonOf = (recent: readonly RecentStepUp[], own: RecentStepUp | undefined): string => {
+  if (own) return 'the step-up for this purpose is spent'
+  return recent.length === 0 ? 'no recent step-up' : 'the recent step-ups have other purposes'
+}
+
+const spend = async (
+  { ids }: Pick<IdentityPorts, 'ids'>,
+  tx: Tx,
+  { caller, context, workspaceId, purpose, idempotency }: StepUpCommand,
+  now: Instant,
+): ReturnType<StepUpPort['spend']> => {
+  const session = assertSession(caller)
+  const digest = digestOfPurpose(purpose)
+  const spentBy = idempotency ? keyOf(idempotency) : ids.next()
+  const verifiedAt = await spendStepUp(tx, session, toBytes(digest), spentBy, now)
+  if (verifiedAt !== undefined) {
+    // The command has a separate entry, which depends on its outcome.
+    const detail = { event: 'SPENT', operation: context.operationId, purposeDigest: digest }
+    await recordSuccess(
+      tx,
+      { ...context, operationId: stepUp.id },
+      { workspaceId, targetId: session.sessionId, detail },
+    )
+    return { verifiedAt }
+  }
+  const recent = await recentStepUps(tx, session, now)
+  const own = recent.find(({ purposeDigest }) => Buffer.from(purposeDigest).equals(toBytes(digest)))
+  return own?.spentBy === spentBy ? { verifiedAt: own.verifiedAt } : { reason: reasonOf(recent, own) }
+}
+
+/** Spends step-ups that are bound to a purpose, each one in one transaction with its audit entry. */
+export const createStepUps = (ports: Pick<IdentityPorts, 'clock' | 'database' | 'ids'>): StepUpPort => ({
+  spend: async (command) =>
+    command.caller.sessionId === null
+      ? { reason: 'an API key cannot step up' }
+      : inTransaction(ports.database, (tx) => spend(ports, tx, command, ports.clock.now())),
+})
