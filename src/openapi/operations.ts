@@ -1,4 +1,5 @@
 import { isSealable } from '../contract/policies.ts'
+import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
 import { operationMarks } from '../documents/marks.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { nullData } from './components.ts'
@@ -17,12 +18,20 @@ export interface OperationParts extends RequestParts {
   refusals: RefusalResponses
 }
 
+const confirmsSentence = (operation: Operation): string => {
+  const names = confirmedNames(operation).map((name) => `\`${name}\``)
+  return names.length === 0
+    ? 'A step-up confirms the operation.'
+    : `A step-up confirms the operation with ${names.join(', ')}.`
+}
+
 const describePolicy = (operation: Operation, chain: Chain): string => {
   const { policy, body, reply } = operation
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'Requires no token.'],
     [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
     [policy.stepUp, 'Requires a recent second factor (`security/step-up`), by default of the last five minutes.'],
+    [canDemandStepUp(operation), confirmsSentence(operation)],
     [reply === 'socket', 'Opens a WebSocket connection.'],
     [policy.idempotent, 'Happens once per X-Request-Id.'],
     [

@@ -6,6 +6,8 @@ export { type PromiseOptions, promises } from './promises.ts'
 export type { NodeTestFunctions, TestFunctions, VitestFunctions } from './runner.ts'
 export {
   type StartOptions,
+  type StepUpClient,
+  type StepUpPurpose,
   startPortico,
   type TestClock,
   type TestMail,

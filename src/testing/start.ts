@@ -31,6 +31,17 @@ export interface TestMail {
   text: string
 }
 
+/** The methods of a typed client that `stepUp` uses. */
+export type StepUpClient = Pick<Client<Portal>, 'sendStepUpCode' | 'stepUp'>
+
+/** The command that a step-up confirms. */
+export interface StepUpPurpose {
+  operationId: string
+  /** Default: the default workspace of the account. */
+  workspaceBizId?: string
+  [field: string]: unknown
+}
+
 /** The time of a gateway. It goes on like the time of the system, and tests can advance it. */
 export interface TestClock extends Clock {
   advance(milliseconds: number): void
@@ -52,9 +63,9 @@ export interface TestPortico<Added extends readonly object[] = []> {
   mailTo(address: string, matches?: RegExp): Promise<TestMail>
   /** Creates a typed client without a sign-in. */
   clientOf<const P extends Portal>(portal: P): Client<P, Added>
-  /** Signs in and steps up a consumer, such as `owner@demo.test`. */
+  /** Signs in a consumer, such as `owner@demo.test`. Steps up, unless `mfa.binding` is `purpose`. */
   signInConsumer(email: string): Promise<Client<'CONSUMER', Added>>
-  /** Signs in and steps up an operator, such as `operator@demo.test`. */
+  /** Signs in an operator, such as `operator@demo.test`. Steps up, unless `mfa.binding` is `purpose`. */
   signInOperator(email: string): Promise<Client<'SYSTEM', Added>>
   /**
    * Signs in and steps up an operator, such as `operator@demo.test`, on both portals. The first call registers the
@@ -67,6 +78,11 @@ export interface TestPortico<Added extends readonly object[] = []> {
    * unknown name.
    */
   runJob(name: string, payload?: object): Promise<void>
+  /**
+   * Steps up the person who has signed in with `client`, by a mailed code. The purpose names a command: `operationId`
+   * and the fields in `confirms` of the operation.
+   */
+  stepUp(client: StepUpClient, email: string, purpose?: StepUpPurpose): Promise<void>
   /** Stops the gateway and deletes its store. */
   stop(): Promise<void>
 }
@@ -153,10 +169,14 @@ export const startTestGateway = async <const Added extends readonly object[] = [
     const mail = await newestMail(({ to, template }) => to === email && template === wanted, `${wanted} to ${email}`)
     return /\b\d{6}\b/.exec(mail.text)?.[0] ?? ''
   }
-  const enter = async (client: Pick<Client<Portal>, 'signIn' | 'sendStepUpCode' | 'stepUp'>, email: string) => {
+  const stepUp = async (client: StepUpClient, email: string, purpose?: StepUpPurpose): Promise<void> => {
+    const named = purpose && { purpose }
+    await client.sendStepUpCode({ body: { mfaMethod: 'EMAIL', ...named } })
+    await client.stepUp({ body: { mfaMethod: 'EMAIL', code: await codeFor(email, 'step-up-code'), ...named } })
+  }
+  const enter = async (client: StepUpClient & Pick<Client<Portal>, 'signIn'>, email: string) => {
     await client.signIn({ email, password: developmentPassword, code: () => codeFor(email, 'login-code') })
-    await client.sendStepUpCode({ body: { mfaMethod: 'EMAIL' } })
-    await client.stepUp({ body: { mfaMethod: 'EMAIL', code: await codeFor(email, 'step-up-code') } })
+    if (configuration.mfa.binding === 'session') await stepUp(client, email)
   }
 
   const registered = new Set<string>()
@@ -195,6 +215,7 @@ export const startTestGateway = async <const Added extends readonly object[] = [
       await enter(consumer, email)
       return { consumer, operator }
     },
+    stepUp,
     stop: async () => {
       await running.stop()
       await rm(folder, { recursive: true, force: true })

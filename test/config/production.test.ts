@@ -3,6 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import { type Configuration, ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
@@ -30,6 +31,14 @@ test('config/production.example.yaml: valid in production, except for its publis
   expect(errorsOf(variables)).toEqual([
     'portals.CONSUMER.accessCodes: contains a code from an example',
     'portals.SYSTEM.accessCodes: contains a code from an example',
+  ])
+})
+
+test('step-ups: bound to the session in development, and to the command in production', () => {
+  const production = load(readFileSync(join(root, 'config/production.yaml'), 'utf8'))
+  expect([loadConfiguration({}).mfa.binding, production]).toEqual([
+    'session',
+    expect.objectContaining({ mfa: { binding: 'purpose' } }),
   ])
 })
 

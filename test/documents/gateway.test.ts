@@ -98,6 +98,15 @@ describe('a document that repeats what the gateway has', () => {
     return JSON.parse(JSON.stringify(first?.contract))
   }
 
+  test('names the fields that a step-up confirms; a document without them is of an earlier release', () => {
+    const path = '/web/v1/consumer/withdrawals'
+    const marks = (document: Printed) => marksOf(document, path, 'post')
+    expect(marks(printed)).toMatchObject({ confirms: ['walletBizId', 'withdrawalChannelBizId', 'amount'] })
+    domainsOf(readChanged((document) => void Reflect.deleteProperty(marks(document), 'confirms')))
+    const result = readChanged((document) => void Reflect.set(marks(document), 'confirms', ['amount']))
+    expect(result).toMatchObject({ errors: [expect.stringContaining('x-portico: confirms: differs')] })
+  })
+
   test('adds only the operations, codes, permissions and rate groups that the gateway lacks', () => {
     const result = read(printed)
     expect(domainsOf(result).flatMap(({ operations }) => Object.keys(operations))).toEqual(['convertCard'])

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { domain } from '../../src/api/index.ts'
@@ -10,10 +13,12 @@ import { send as sendDirectly } from '../harness/http.ts'
 import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { upstreamAt } from '../harness/settings.ts'
 import { codeIn, signInOnly } from '../harness/sign-in.ts'
 
 const { workspace, mainUsd } = developmentIds
 const owner = 'owner@demo.test'
+const legacy = '/web/v1/consumer/legacy'
 const required = [403, 'ACCESS.STEP_UP_REQUIRED']
 
 const gifts = domain({
@@ -42,13 +47,25 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
   let elsewhere: string
   let target: string
   let otherTarget: string
+  const service = createServer((request, response) => response.end(request.url))
   beforeAll(async () => {
+    await once(service.listen(0, '127.0.0.1'), 'listening')
     portico = await startPortico({
       domains: [gifts],
       adjust: (settings) => {
         settings.login.resendMs = 0
         settings.mfa.binding = 'purpose'
         settings.backends = { ...settings.backends, gifts: 'in-process' }
+        settings.passThrough = [
+          {
+            ...upstreamAt(`http://127.0.0.1:${(service.address() as AddressInfo).port}`, { audience: 'legacy' }),
+            prefix: legacy,
+            methods: ['GET'],
+            policy: { ...own, channel: 'none', stepUp: true },
+            requestHeaders: [],
+            responseHeaders: [],
+          },
+        ]
         settings.money.stepUpAbove = { transfers: { USD: '1.00' }, withdrawals: { USD: '1.00' }, apiKeys: 'refuse' }
       },
     })
@@ -57,7 +74,10 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
     target = await usdWalletOf(elsewhere)
     otherTarget = await usdWalletOf((await post('/workspaces', { workspaceName: 'Third' })).body.data.bizId)
   })
-  afterAll(() => portico?.stop())
+  afterAll(async () => {
+    await portico?.stop()
+    service.close()
+  })
 
   interface By {
     token?: string
@@ -229,6 +249,17 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
     expect(outcome(await give({ ...gift, amount: '13.00' }))).toEqual(required)
     expect(outcome(await give(gift))).toBe(200)
     expect(outcome(await give(gift))).toEqual(required)
+  })
+
+  test('a prefix that is passed through 403: for another target', async () => {
+    const read = async (target: string) => {
+      const { status, body, text } = await sendDirectly(portico.url, 'GET', `${legacy}${target}`, { token, workspace })
+      return status === 200 ? text : [status, body.code]
+    }
+    await confirm({ operationId: 'passThrough.legacy', method: 'GET', target: `${legacy}/statement?of=1` })
+    expect(await read('/statement?of=2')).toEqual(required)
+    expect(await read('/statement?of=1')).toBe('/statement?of=1')
+    expect(await read('/statement?of=1')).toEqual(required)
   })
 
   test('transfers.create 403: /explain names the reason, and the audit log both steps', async () => {

@@ -9,6 +9,7 @@ import {
   operatorPermissions,
   workspacePermissions,
 } from '../../src/contract/index.ts'
+import { canDemandStepUp } from '../../src/contract/step-up-purpose.ts'
 
 import { locales, roleType } from '../../src/kernel/index.ts'
 
@@ -31,7 +32,7 @@ const expected = [
     `permission.${code}.name`,
     `permission.${code}.description`,
   ]),
-  ...operations.filter(({ policy }) => policy.stepUp).map(({ id }) => `purpose.${id}`),
+  ...operations.filter(canDemandStepUp).map(({ id }) => `purpose.${id}`),
 ]
 
 /** The same in every language. */

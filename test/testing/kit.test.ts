@@ -32,6 +32,20 @@ const greetings = domain({
   create: () => ({ handlers: { greet: async () => ({ text: 'hello' }) } }),
 })
 
+test('stepUp: confirms one command with `mfa.binding: purpose`', async () => {
+  const strict = await startPortico({ settings: { mfa: { binding: 'purpose' } } })
+  try {
+    const email = 'owner@demo.test'
+    const owner = await strict.signInConsumer(email)
+    await expect(owner.setupOtp({})).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })
+    await strict.stepUp(owner, email, { operationId: 'mfa.otpSetup' })
+    expect((await owner.setupOtp({})).secret).not.toBe('')
+    await expect(owner.setupOtp({})).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })
+  } finally {
+    await strict.stop()
+  }
+})
+
 describe('startPortico', () => {
   let portico: TestPortico<[typeof contract]>
   beforeAll(async () => {

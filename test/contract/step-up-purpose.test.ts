@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { catalogue } from '../../src/contract/index.ts'
+import { member, own } from '../../src/contract/policies.ts'
+import {
+  auditedFields,
+  canDemandStepUp,
+  confirmedNames,
+  confirmedSchemas,
+  confirmsErrors,
+} from '../../src/contract/step-up-purpose.ts'
+import type { Operation } from '../../src/kernel/index.ts'
+
+const demanding = catalogue.filter(canDemandStepUp)
+
+describe('the fields that a step-up confirms', () => {
+  it('contain every id, amount, currency, address and permission list of the input', () => {
+    expect(demanding.length).toBeGreaterThan(40)
+    expect(demanding.flatMap(confirmsErrors)).toEqual([])
+    expect(demanding.map((operation) => Object.keys(confirmedSchemas(operation)))).toEqual(
+      demanding.map(confirmedNames),
+    )
+  })
+
+  it('contain no secret', () => {
+    const secret = /password|secret|token|code$|pin/i
+    expect(demanding.flatMap(confirmedNames).filter((name) => secret.test(name) && name !== 'bankCode')).toEqual([])
+  })
+
+  it('are the path parameters, or as declared', () => {
+    const declared = demanding.filter(({ confirms }) => confirms).map(({ id, confirms }) => [id, confirms?.join(' ')])
+    expect(Object.fromEntries(declared)).toEqual({
+      'apiKeys.create': 'apiKeyName permissionCodes ipAllowlist expiresAt',
+      'apiKeys.enable': 'apiKeyBizId',
+      'exchanges.confirmRate': 'sourceCurrency targetCurrency rate',
+      'exchanges.setRate': 'sourceCurrency targetCurrency rate',
+      'exchanges.unsetRate': 'sourceCurrency targetCurrency',
+      'invitations.confirm': 'invitationBizId',
+      'invitations.create': 'email roleBizId',
+      'ipWhitelist.replace': 'addresses',
+      'proposals.proposeOwner': 'workspace_id userBizId',
+      'proposals.proposePermissions': 'account_id permissionCodes',
+      'proposals.revokePermissions': 'account_id permissionCodes',
+      'roles.changeMember': 'userBizId roleBizId',
+      'roles.setPermissions': 'roleBizId permissionCodes',
+      'transfers.create': 'sourceWalletBizId targetWalletBizId amount currency',
+      'withdrawalChannels.create': 'channelType currency country accountHolderName accountNumber bankCode network',
+      'withdrawals.create': 'walletBizId withdrawalChannelBizId amount',
+      'workspaces.limitMember': 'workspace_id userBizId policyConfig',
+    })
+  })
+})
+
+const gift: Operation = {
+  id: 'gifts.send',
+  method: 'POST',
+  path: '/gifts/{gift_id}',
+  chains: ['consumer'],
+  summary: 'Send a gift',
+  policy: { ...own, stepUp: true },
+  confirms: ['gift_id', 'amount'],
+  query: z.strictObject({ tag: z.string() }),
+  body: z.strictObject({ amount: z.string(), note: z.string(), tag: z.string().optional() }).optional(),
+  reply: z.null(),
+  refuses: [],
+}
+
+describe('an operation whose `confirms` is wrong is refused at start', () => {
+  it.each<[string, Partial<Operation>, string]>([
+    ['an unknown field', { confirms: ['gift_id', 'amount', 'payee'] }, 'payee is neither a path parameter nor'],
+    [
+      'a field of a union',
+      { body: z.union([z.object({ note: z.string() }), z.null()]), confirms: ['gift_id', 'note'] },
+      'note is',
+    ],
+    ['two fields of one name', { confirms: ['gift_id', 'amount', 'tag'] }, 'tag is the name of two fields'],
+    [
+      'a member of every purpose',
+      { confirms: ['gift_id', 'operationId'], body: z.strictObject({ operationId: z.string() }) },
+      'operationId has another meaning',
+    ],
+    ['a missing path parameter', { confirms: ['amount'] }, 'must list gift_id'],
+    ['a missing amount', { confirms: ['gift_id'] }, 'must list amount'],
+    ['a missing id', { body: z.strictObject({ userBizId: z.string() }), confirms: ['gift_id'] }, 'must list userBizId'],
+    [
+      'a missing id of an operation that may demand a step-up',
+      {
+        policy: { ...member, workspace: 'required', permission: null },
+        refuses: ['ACCESS.STEP_UP_REQUIRED'],
+        confirms: [],
+      },
+      'must list amount',
+    ],
+  ])('%s', (_name, changed, expected) => {
+    expect(confirmsErrors(gift)).toEqual([])
+    expect(confirmsErrors({ ...gift, ...changed })[0]).toContain(expected)
+  })
+
+  it('an operation that cannot demand a step-up needs no `confirms`', () => {
+    expect(confirmsErrors({ ...gift, policy: own, confirms: [] })).toEqual([])
+  })
+})
+
+it('the audit log gets ids, amounts and codes, but no addresses, names and account numbers', () => {
+  const fields = {
+    amount: '5.00',
+    roleBizId: 'r',
+    permissionCodes: ['b', 'a'],
+    email: 'a@b.test',
+    accountNumber: 'DE1',
+  }
+  expect(auditedFields(fields)).toEqual({ amount: '5.00', roleBizId: 'r', permissionCodes: 'a b' })
+})
