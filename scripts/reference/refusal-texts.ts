@@ -66,7 +66,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   'ACCESS.STEP_UP_REQUIRED': {
     cause: 'The operation needs a second factor that was verified recently.',
     action:
-      'Call `security/step-up/send` and `security/step-up`, then repeat the request. Repeat a password reset with `mfaMethod` and `code`.',
+      'Call `security/step-up/send` and `security/step-up` with the purpose of the request, then repeat it. Repeat a password reset with `mfaMethod` and `code`.',
   },
   'ACCESS.OWNER_HOLD': {
     cause: 'The caller became OWNER less than `access.ownerHoldMs` ago, and would pay out or demote an older owner.',

@@ -66,7 +66,7 @@ export const confirmedFields = (operation: Operation, ...values: readonly unknow
 }
 
 /**
- * The canonical form of what a step-up confirms (RFC 8785), documented in docs/concepts/sessions-and-tokens.md. Lists of
+ * The canonical form of what a step-up confirms (RFC 8785), documented in docs/concepts/step-up.md. Lists of
  * texts are sorted, because their order has no meaning.
  */
 export const canonicalPurpose = (

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canonicalPurpose } from '../../../src/contract/step-up-purpose.ts'
@@ -6,6 +8,7 @@ import { logout } from '../../../src/identity/login/contract.ts'
 import { revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../../src/identity/mfa/contract.ts'
 import { digestOfPurpose } from '../../../src/identity/step-ups/digest.ts'
 import { bizId, type Caller, type Idempotency, type Instant, type Operation } from '../../../src/kernel/index.ts'
+import { root } from '../../harness/settings.ts'
 import {
   call,
   codeOf,
@@ -178,13 +181,9 @@ describe('a step-up that is bound to its purpose', () => {
 })
 
 describe('the canonical form of a purpose', () => {
-  /** The example of docs/concepts/sessions-and-tokens.md. */
-  const canonical =
-    '{"fields":{"amount":"250.00","currency":"USD",' +
-    '"sourceWalletBizId":"01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10",' +
-    '"targetWalletBizId":"01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a11"},' +
-    '"operation":"transfers.create","workspace":"01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a12"}'
-  const digest = 'ff3a4c561a2d3df5567cc44bc55953e938ac551ae0197ae07e9258a9cddfebaf'
+  const page = readFileSync(join(root, 'docs/concepts/step-up.md'), 'utf8')
+  const canonical = /```text\n([^`]+)```/.exec(page)?.[1]?.replaceAll('\n', '') ?? ''
+  const digest = /`([0-9a-f]{64})`/.exec(page)?.[1]
 
   test('is the documented one', () => {
     const workspace = bizId<'workspace'>('01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a12')
