@@ -31,6 +31,8 @@ describe('the fields that a step-up confirms', () => {
     const declared = demanding.filter(({ confirms }) => confirms).map(({ id, confirms }) => [id, confirms?.join(' ')])
     expect(Object.fromEntries(declared)).toEqual({
       'apiKeys.create': 'apiKeyName permissionCodes ipAllowlist expiresAt',
+      'apiKeys.delete': 'apiKeyBizId',
+      'apiKeys.disable': 'apiKeyBizId',
       'apiKeys.enable': 'apiKeyBizId',
       'exchanges.confirmRate': 'sourceCurrency targetCurrency rate',
       'exchanges.setRate': 'sourceCurrency targetCurrency rate',
