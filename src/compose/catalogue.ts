@@ -4,7 +4,7 @@ import type { LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, ConfigurationError, placeOf } from '../config/index.ts'
-import type { Catalogue } from '../contract/index.ts'
+import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
 import type { Permissions } from '../contract/permissions.ts'
 import { foreignTexts } from '../documents/index.ts'
 import {
@@ -18,7 +18,15 @@ import {
   portalOfChain,
   type Words,
 } from '../kernel/index.ts'
-import { type JsonObject, openApiDocument, readExamples, serviceDocument, withValues } from '../openapi/index.ts'
+import {
+  type Examples,
+  type JsonObject,
+  openApiDocument,
+  readExamples,
+  serviceDocument,
+  withoutTexts,
+  withValues,
+} from '../openapi/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
 import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { developmentIds, developmentValues } from '../seed/development.ts'
@@ -97,6 +105,19 @@ export const catalogueOfPortal = (catalogue: Catalogue, portal: Portal): Catalog
   }
 }
 
+const codesAndPermissions = ({ codedFamilies, workspacePermissions, operatorPermissions }: Catalogue): string[] => [
+  ...[...codedFamilies.values()].flatMap(({ codes }) => codes),
+  ...workspacePermissions,
+  ...operatorPermissions,
+]
+
+/** The recorded examples without the codes and permissions of domains that are off. */
+const readExamplesFor = (catalogue: Catalogue): Examples => {
+  const kept = new Set(codesAndPermissions(catalogue))
+  const missing = new Set(codesAndPermissions(bankingCatalogue).filter((each) => !kept.has(each)))
+  return withoutTexts(readExamples(inPackage('docs/examples.json')), missing)
+}
+
 /**
  * With `isSealed`, the document describes the sealed bodies of the secure channel, too. With `isDevelopment`, the
  * examples have the ids and the password of the development seed.
@@ -106,7 +127,7 @@ export const buildOpenApiDocument = (
   words: Words,
   { isSealed = false, isDevelopment = false }: { isSealed?: boolean; isDevelopment?: boolean } = {},
 ): Promise<JsonObject> => {
-  const recorded = readExamples(inPackage('docs/examples.json'))
+  const recorded = readExamplesFor(catalogue)
   return openApiDocument(catalogue, {
     isSealed,
     version: packageVersion(),
@@ -128,7 +149,7 @@ export const buildServiceDocument = (
     ...service,
     version: packageVersion(),
     claims: z.toJSONSchema(AssertionClaims, { io: 'input' }),
-    examples: readExamples(inPackage('docs/examples.json')),
+    examples: readExamplesFor(catalogue),
     sentence: (code) => words.refusal(code, fallbackLocale),
   })
 

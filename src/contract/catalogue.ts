@@ -63,6 +63,10 @@ const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
 export const rateGroupsOf = (contract: object): RateGroups =>
   'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}
+/** The domain without which a coded value does not exist, by family and code. */
+export type CodeDomains = Readonly<Record<string, Readonly<Record<string, string>>>>
+const codeDomainsOf = (contract: object): CodeDomains =>
+  'codeDomains' in contract ? (contract.codeDomains as CodeDomains) : {}
 export const codesOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
 /** Compares complete paths, because a path may begin with the prefix of another chain. */
@@ -92,7 +96,10 @@ const assertDistinctOperations = (domains: Contracts, report: ReportError): void
   )
 }
 
-/** Returns every family of coded values. The family `flowType` has the flow types of all owners. */
+/**
+ * Returns every family of coded values. The family `flowType` has the flow types of all owners. `codes` omits the values
+ * of domains that are off. `values` has them, because stored records keep them.
+ */
 const collectFamilies = (
   owners: Contracts,
   { flowTypes }: LedgerTypeTable,
@@ -108,8 +115,16 @@ const collectFamilies = (
     report,
   )
   const numbers = Object.fromEntries([...flowTypes].map(([name, { value }]) => [name, value]))
+  const codeDomains: CodeDomains = Object.assign({}, ...Object.values(owners).map(codeDomainsOf))
   return new Map(
-    [...declared].map(([name, family]) => [name, name === 'flowType' ? codedFamily(name, numbers) : family]),
+    [...declared].map(([name, own]) => {
+      const family = name === 'flowType' ? codedFamily(name, numbers) : own
+      const isOffered = (code: string): boolean => {
+        const domain = codeDomains[name]?.[code]
+        return domain === undefined || Object.hasOwn(owners, domain)
+      }
+      return [name, { ...family, codes: family.codes.filter(isOffered) }]
+    }),
   )
 }
 
@@ -216,9 +231,14 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
   )
   const isCode = (text: string): text is Code => statuses.has(text)
   const statusOf = (code: Code): number => statuses.get(code) ?? 500
-  const ledgerTypes = collectLedgerTypes(owners, report)
+  const allTypes = collectLedgerTypes(owners, report)
   const declaredRateGroups = collectRateGroups(domains, report)
-  const codedFamilies = collectFamilies(owners, ledgerTypes, report)
+  const codedFamilies = collectFamilies(owners, allTypes, report)
+  const flowCodes = new Set(codedFamilies.get('flowType')?.codes)
+  const ledgerTypes = {
+    ...allTypes,
+    flowTypes: new Map([...allTypes.flowTypes].filter(([name]) => flowCodes.has(name))),
+  }
   assertDistinctOperations(domains, report)
   assertPassThrough(namedOperations, report)
   assertConfirmed(namedOperations, report)

@@ -24,6 +24,7 @@ export const pipelineCodes = {
   'REQUEST.IN_PROGRESS': { status: 409 },
   'REQUEST.TOO_LARGE': { status: 413 },
   'REQUEST.UNSUPPORTED_MEDIA_TYPE': { status: 415 },
+  'FILE.RANGE_NOT_SATISFIABLE': { status: 416 },
   'REQUEST.ID_REUSED': { status: 422 },
   'WORKSPACE.NOT_ACTIVE': { status: 422 },
   'REQUEST.UPGRADE_REQUIRED': { status: 426 },

@@ -33,6 +33,11 @@ export const flowType = codedFamily('flowType', {
   OPENING: 10090306,
 })
 
+/** See `CodeDomains` in src/contract/catalogue.ts. */
+export const codeDomains = {
+  flowType: { TRANSFER: 'transfers', EXCHANGE: 'exchanges', RECHARGE: 'recharges', WITHDRAWAL: 'withdrawals' },
+}
+
 export const ledgerTypes = {
   orders: {
     TRANSFER: { prefix: 'TRF', open: ['PENDING_APPROVAL', 'PROCESSING'], final: ['COMPLETED', 'FAILED'] },

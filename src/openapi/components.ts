@@ -6,7 +6,7 @@ import { codeComponentOf, toPascalCase } from './names.ts'
 import { toJsonSchema } from './schemas.ts'
 
 const toFamilySchema = ({ name, codes, values }: CodedFamily): JsonObject => {
-  const numbers = Object.values(values)
+  const numbers = codes.map((code) => values[code] ?? 0)
   const table = codes.map((code, index) => `\`${code}\` ${numbers[index]}`).join(', ')
   return {
     type: 'object',

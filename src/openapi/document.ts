@@ -74,7 +74,7 @@ export const openApiDocument = async (catalogue: Catalogue, options: DocumentOpt
     Refusal: refusalComponent,
     ...codedComponents(catalogue),
     ...(await bodyComponents(catalogue)),
-    ...formComponents,
+    ...formComponents(catalogue),
     ...headerSchemas(),
     ...sealedComponents(catalogue),
   }

@@ -71,3 +71,19 @@ export const withValues = (examples: Examples, values: ReadonlyMap<string, strin
     refusals: examples.refusals,
   }
 }
+
+const contains = (value: Json, texts: ReadonlySet<string>): boolean =>
+  typeof value === 'string'
+    ? texts.has(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, texts))
+
+/** Omits the parts of examples that have one of these texts, such as a code of a domain that is off. */
+export const withoutTexts = (examples: Examples, texts: ReadonlySet<string>): Examples => ({
+  operations: new Map(
+    [...examples.operations].map(([id, example]) => {
+      const parts = Object.entries(toJsonObject(example)).filter(([, part]) => !contains(part, texts))
+      return [id, toExample(Object.fromEntries(parts))]
+    }),
+  ),
+  refusals: examples.refusals,
+})

@@ -4,7 +4,7 @@
  * the gateway. Start reading with `document.ts`.
  */
 export { openApiDocument } from './document.ts'
-export { type Example, type Examples, readExamples, withValues } from './examples.ts'
+export { type Example, type Examples, readExamples, withoutTexts, withValues } from './examples.ts'
 export type { JsonObject } from './json.ts'
 export { type PageFile, referencePageFiles, referencePolicy } from './reference-page.ts'
 export { serviceDocument } from './service/document.ts'

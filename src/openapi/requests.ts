@@ -141,17 +141,21 @@ export const bodyComponents = async (catalogue: Catalogue): Promise<Record<strin
   return components
 }
 
-export const formComponents: Record<string, JsonObject> = {
+export const formComponents = ({ codedFamilies }: Catalogue): Record<string, JsonObject> => ({
   UploadForm: {
     type: 'object',
     properties: {
       file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
-      purpose: { type: 'string', enum: [...filePurpose.codes], title: 'UploadPurpose' },
+      purpose: {
+        type: 'string',
+        enum: [...(codedFamilies.get('filePurpose') ?? filePurpose).codes],
+        title: 'UploadPurpose',
+      },
     },
     required: ['file', 'purpose'],
     additionalProperties: false,
   },
-}
+})
 
 /** Returns an operation's `requestBody` member. Returns no member if the operation has no body. */
 export const toRequestBody = (

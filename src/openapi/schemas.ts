@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
-import { isJsonObject, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
+import { isJsonObject, type Json, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { codeComponentOf, toPascalCase } from './names.ts'
 
 /** Formats for which zod adds a redundant pattern. */
@@ -41,8 +41,22 @@ const referToCodes = ({ codedFamilies }: Catalogue, schema: Record<string, unkno
   if (typeof schema.title !== 'string' || !schema.title.endsWith('.code')) return
   const family = codedFamilies.get(schema.title.slice(0, -'.code'.length))
   if (!family) return
+  const { const: code } = schema
+  delete schema.title
+  if (typeof code === 'string' && family.codes.includes(code)) return
   for (const name of Object.keys(schema)) delete schema[name]
-  Object.assign(schema, reference('schemas', codeComponentOf(family.name)))
+  Object.assign(schema, code === undefined ? reference('schemas', codeComponentOf(family.name)) : { not: {} })
+}
+
+const isImpossible = (schema: Json | undefined): boolean =>
+  isJsonObject(schema) && isJsonObject(schema.properties) && Object.values(schema.properties).some(isNever)
+const isNever = (schema: Json): boolean => JSON.stringify(schema) === '{"not":{}}'
+
+/** Removes the alternatives that require a code of a domain that is off. */
+const withoutImpossible = (schema: JsonObject): JsonObject | undefined => {
+  const { oneOf } = schema
+  if (!Array.isArray(oneOf) || !oneOf.some(isImpossible)) return undefined
+  return { ...schema, oneOf: oneOf.filter((each) => !isImpossible(each)) }
 }
 
 const restoreSource = (schema: Record<string, unknown>): void => {
@@ -91,7 +105,7 @@ export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input
       },
     }),
   )
-  return mapMembers(rest, foldNullable)
+  return mapMembers(withoutImpossible(rest) ?? mapMembers(rest, withoutImpossible), foldNullable)
 }
 
 /** Converting a batch takes one to two milliseconds. A larger batch would block requests. */

@@ -12,6 +12,7 @@ import { outboxOf, signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const workspace = developmentIds.workspace
+const invalid = 'VALIDATION.INVALID_PARAMETER'
 
 const optional = [
   'profile',
@@ -79,6 +80,20 @@ describe('domains that are off', inTopology('embedded'), () => {
       expect(tree.status, tree.text).toBe(200)
       expect(tree.text).toContain('transfer:create')
       expect(tree.text).not.toContain('exchange:')
+    })
+
+    test('exports.create 400 VALIDATION.INVALID_PARAMETER: the export type of a domain that is off is unknown', async () => {
+      const { accessToken: token } = await signIn({ call: client.call, mailTo: outboxOf(gateway) }, 'owner@demo.test')
+      const create = (exportType: string) =>
+        client.call('POST', '/web/v1/consumer/exports', { token, workspace, body: { exportType, format: 'CSV' } })
+      expect([(await create('EXCHANGES')).body.code, (await create('NOTHING')).body.code]).toEqual([invalid, invalid])
+      expect((await create('TRANSFERS')).status).toBe(200)
+      expect((await client.get('/web/v1/consumer/exports?exportType=EXCHANGES')).body.code).toBe(invalid)
+      expect((await client.get('/web/v1/consumer/exports?exportType=TRANSFERS')).status).toBe(200)
+      const flows = `/web/v1/consumer/wallets/${developmentIds.mainUsd}/flows`
+      expect((await client.get(`${flows}?flowType=EXCHANGE`)).body.code).toBe(invalid)
+      expect((await client.get(`${flows}?flowType=TRANSFER`)).status).toBe(200)
+      expect(await client.openapi()).not.toContain('EXCHANGE')
     })
 
     test('the metrics do not contain the jobs of the domain', async () => {

@@ -36,6 +36,17 @@ export const exportType = codedFamily('exportType', {
 })
 export type ExportType = CodeOf<typeof exportType>
 
+/** See `CodeDomains` in src/contract/catalogue.ts. */
+export const codeDomains = {
+  exportType: {
+    FLOWS: 'wallets',
+    TRANSFERS: 'transfers',
+    EXCHANGES: 'exchanges',
+    RECHARGES: 'recharges',
+    WITHDRAWALS: 'withdrawals',
+  },
+}
+
 export const exportFormat = codedFamily('exportFormat', { CSV: 10091801, XLSX: 10091802, JSONL: 10091803 })
 export type ExportFormat = CodeOf<typeof exportFormat>
 
@@ -55,7 +66,7 @@ const format = codeOf(exportFormat).meta({
 
 const requestFor = <T extends keyof typeof filters>(exportType: T) =>
   z.strictObject({
-    exportType: z.literal(exportType),
+    exportType: z.literal(exportType).meta({ title: 'exportType.code' }),
     format,
     filters: z.strictObject({ ...interval, ...filters[exportType] }).optional(),
   })

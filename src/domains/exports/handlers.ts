@@ -1,7 +1,9 @@
+import type { Catalogue } from '../../contract/index.ts'
 import {
   bizId,
   createHandlerTable,
   type HandlerTable,
+  invalid,
   type Locale,
   mapPage,
   toIso,
@@ -11,7 +13,7 @@ import {
 import { type Ledger, toListParameters } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { exportFormat, exportStatus, exportType } from './contract.ts'
+import { type ExportType, exportFormat, exportStatus, exportType } from './contract.ts'
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
 import type { ExportRow } from './store.ts'
 
@@ -30,12 +32,21 @@ const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
 })
 
 export const createHandlers = (
-  ports: ExportPorts & { words: Words; ledger: Pick<Ledger, 'parseFlowType'> },
+  ports: ExportPorts & {
+    words: Words
+    ledger: Pick<Ledger, 'parseFlowType'>
+    catalogue: Pick<Catalogue, 'codedFamilies'>
+  },
 ): HandlerTable => {
   const { words } = ports
+  const offered: ReadonlySet<string> = new Set(ports.catalogue.codedFamilies.get('exportType')?.codes)
+  const assertOffered = (type: ExportType | undefined): void => {
+    if (type !== undefined && !offered.has(type)) throw invalid('exportType', 'the domain of this list is off')
+  }
   return createHandlerTable(contract, {
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
       const { sortBy, exportType: type, exportStatus: status } = query
+      assertOffered(type)
       const viewer = { workspace: workspace.id, account: caller.accountId, at }
       const exports = await listExports(ports, viewer, { ...toListParameters(query), sortBy, type, status })
       return mapPage(exports, (row) => toExportView(words, row, locale))
@@ -43,6 +54,7 @@ export const createHandlers = (
     createExport: async (request) => {
       const { body } = request
       const { exportType: type, format, filters = {} } = body
+      assertOffered(type)
       if (body.exportType === 'FLOWS' && body.filters?.flowType !== undefined)
         ports.ledger.parseFlowType(body.filters.flowType, 'filters.flowType')
       const context = { auditContext: auditContextOf(request), access: request.workspace }

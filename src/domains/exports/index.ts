@@ -1,4 +1,5 @@
 import { declaredBy, domain } from '../../api/domain.ts'
+import type { Catalogue } from '../../contract/index.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
@@ -17,6 +18,7 @@ import { deleteExportsOf, expireExports } from './store.ts'
 
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
+  catalogue: Pick<Catalogue, 'codedFamilies'>
   settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number }
 }
 

@@ -11,7 +11,6 @@ export const permissions = {
 } as const satisfies Permissions
 
 export const codes = {
-  'FILE.RANGE_NOT_SATISFIABLE': { status: 416 },
   'FILE.QUOTA_EXCEEDED': { status: 422 },
 } as const
 
@@ -30,6 +29,9 @@ export const filePurpose = codedFamily('filePurpose', {
   AVATAR: 10091503,
 })
 export type FilePurpose = CodeOf<typeof filePurpose>
+
+/** See `CodeDomains` in src/contract/catalogue.ts. */
+export const codeDomains = { filePurpose: { RECHARGE_PROOF: 'recharges' } }
 
 const File = z.object({
   bizId,

@@ -1,4 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
+import type { Catalogue } from '../../contract/index.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   addMs,
@@ -27,8 +28,9 @@ export interface PurposeRule {
 
 export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
 
-const parsePurpose = (text: string | undefined): FilePurpose => {
-  const found = filePurpose.codes.find((code) => code === text)
+/** Throws VALIDATION.INVALID_PARAMETER for a purpose of a domain that is off. */
+const parsePurpose = (text: string | undefined, offered: readonly string[]): FilePurpose => {
+  const found = filePurpose.codes.find((code) => code === text && offered.includes(code))
   if (!found) throw invalid('purpose')
   return found
 }
@@ -52,6 +54,7 @@ export interface FilePorts {
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
+  catalogue: Pick<Catalogue, 'codedFamilies'>
   quotas: Quotas
   /** Retention of bytes without a row. */
   orphanAfterMs: number
@@ -84,7 +87,7 @@ const isQuotaRefusal = (error: unknown): boolean =>
   error instanceof Refusal && (error.code === 'FILE.QUOTA_EXCEEDED' || error.code === 'ACCESS.RATE_LIMITED')
 
 /** Stores nothing if the upload is rejected or interrupted. */
-const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
+const receiveUpload = async ({ blobs, purposes, catalogue }: FilePorts, blobKey: string, form: Upload) => {
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
   try {
@@ -93,7 +96,7 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
       isStored = true
       return content
     })
-    const purpose: FilePurpose = parsePurpose(purposeText)
+    const purpose: FilePurpose = parsePurpose(purposeText, catalogue.codedFamilies.get('filePurpose')?.codes ?? [])
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {

@@ -7,7 +7,7 @@ import { member, operator, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation, workspaceKind } from '../../kernel/index.ts'
 
 export const permissions = {
-  workspace: { member: { sortOrder: 200, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+  workspace: { member: { sortOrder: 200, actions: ['read'] } },
   operator: { member: { sortOrder: 400, actions: ['limit'] } },
 } as const satisfies Permissions
 
@@ -29,6 +29,9 @@ export const joinSource = codedFamily('joinSource', {
   RESTORATION: 10050204,
 })
 export type JoinSource = CodeOf<typeof joinSource>
+
+/** See `CodeDomains` in src/contract/catalogue.ts. */
+export const codeDomains = { joinSource: { INVITATION: 'invitations', RESTORATION: 'proposals' } }
 
 /** A membership, as its own member sees it. */
 export const Membership = z.object({

@@ -11,7 +11,11 @@ import { Membership } from '../members/contract.ts'
 export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
 
 export const permissions = {
-  workspace: { role: { sortOrder: 300, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+  workspace: {
+    // Only operations of this domain require `member:manage`.
+    member: { sortOrder: 201, actions: ['manage'], peopleOnly: ['manage'] },
+    role: { sortOrder: 300, actions: ['read', 'manage'], peopleOnly: ['manage'] },
+  },
 } as const satisfies Permissions
 
 const permissionCodes = permissionCodesOf('workspacePermissions')

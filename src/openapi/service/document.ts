@@ -117,7 +117,7 @@ export const serviceDocument = async (all: Catalogue, options: ServiceDocumentOp
     Refusal: refusalSchema,
     ...codedComponents(catalogue),
     ...(await bodyComponents(catalogue)),
-    ...formComponents,
+    ...formComponents(catalogue),
   }
   const schemas = await shareSchemas(catalogue, Object.keys(ownSchemas))
   const paths = buildPaths({ catalogue, examples, schemas, sentence })

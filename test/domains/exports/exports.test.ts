@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { createSnapshotReader, type Database, inTransaction } from '../../../src/database/index.ts'
 import { createExports } from '../../../src/domains/exports/index.ts'
 import {
@@ -50,7 +51,7 @@ describe('exports', () => {
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
     const inSnapshot = createSnapshotReader({ database, kind }, journal.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000 }
-    const ports = { blobs, clock: journal.clock, ids, words, inSnapshot, settings }
+    const ports = { blobs, catalogue: bankingCatalogue, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
       createExports({ ...ports, database: store, transaction: transactionOf(store), ledger })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {

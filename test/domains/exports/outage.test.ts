@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfiguration } from '../../../src/config/index.ts'
+import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { createSnapshotReader } from '../../../src/database/index.ts'
 import { createExports } from '../../../src/domains/exports/index.ts'
 import { createExport, readExport } from '../../../src/domains/exports/service.ts'
@@ -54,7 +55,7 @@ const runExportDuring = async (outageMs: number): Promise<{ status: string; trie
     blobs,
     inSnapshot: createSnapshotReader({ database, kind: 'embedded' }, clock),
   }
-  const { jobs } = createExports({ ...ports, ledger, words, settings: settings.exports })
+  const { jobs } = createExports({ ...ports, catalogue: bankingCatalogue, ledger, words, settings: settings.exports })
   const runner = createJobRunner({
     ...ports,
     kinds: jobs,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { createFiles } from '../../../src/domains/files/index.ts'
 import { readForm } from '../../../src/domains/files/multipart-form.ts'
@@ -56,6 +57,7 @@ describe('uploads', () => {
     transaction: transactionOf(store.database),
     ids,
     blobs,
+    catalogue: bankingCatalogue,
     ...changes,
   })
   const actNow = (): AuditContext => ({

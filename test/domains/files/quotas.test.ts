@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { createFiles, type FilesOptions } from '../../../src/domains/files/index.ts'
 import { exceededPart } from '../../../src/domains/files/rules.ts'
@@ -58,6 +59,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
     transaction: transactionOf(database),
     ids,
     blobs,
+    catalogue: bankingCatalogue,
     purposes,
     quotas,
     orphanAfterMs: hours(1),
@@ -69,6 +71,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
       transaction: transactionOf(database),
       ids,
       blobs,
+      catalogue: bankingCatalogue,
       clock: bank.clock,
       words,
       settings,
