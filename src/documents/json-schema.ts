@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isRecord } from '../kernel/index.ts'
+import { isExactNumber, isRecord } from '../kernel/index.ts'
 
 /** OpenAPI shows this source of a converted schema. */
 export const sourceKey = 'x-json-schema'
@@ -97,7 +97,9 @@ export const toQueryZod = (source: unknown): z.ZodType => {
   const schema = toZod(source, 'input')
   const type = isRecord(source) ? source.type : undefined
   if (type === 'integer' || type === 'number')
-    return z.preprocess((text) => (text === '' ? text : Number(text)), schema).meta({ [sourceKey]: source })
+    return z
+      .preprocess((text) => (isExactNumber(String(text)) ? Number(text) : text), schema)
+      .meta({ [sourceKey]: source })
   if (type !== 'boolean') return schema
   const values = new Map<unknown, boolean>([
     ['true', true],

@@ -1,3 +1,5 @@
+import { isExactNumber } from './exact-number.ts'
+
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -21,6 +23,8 @@ const rejected = (reason: string): StrictJson => ({ ok: false, reason })
 
 const QUOTE = 0x22
 const COLON = 0x3a
+const MINUS = 0x2d
+const DIGITS = { first: 0x30, last: 0x39 }
 const BACKSLASH = 0x5c
 const BRACKETS = { open: 0x5b, close: 0x5d }
 const BRACES = { open: 0x7b, close: 0x7d }
@@ -56,6 +60,26 @@ const countMembers = (text: string, maxDepth: number): number | undefined => {
     if (depth > maxDepth) return undefined
   }
   return members
+}
+
+/** Up to 15 digits without an exponent are always exact. The expression can match inside a string. */
+const suspectNumber = /(?:^|[:,[\s])-?(?:[\d.]{16,}|[\d.]+[eE])/
+const numberToken = /[-+.\deE]+/y
+
+/** Whether `JSON.parse` changes the value of a number in a valid JSON text. See `isExactNumber`. */
+export const hasInexactNumber = (text: string): boolean => {
+  if (!suspectNumber.test(text)) return false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) index = endOfString(text, index)
+    else if (code === MINUS || (code >= DIGITS.first && code <= DIGITS.last)) {
+      numberToken.lastIndex = index
+      const [number = ''] = numberToken.exec(text) ?? []
+      if (!isExactNumber(number)) return true
+      index += number.length - 1
+    }
+  }
+  return false
 }
 
 /**
@@ -99,7 +123,7 @@ const findFlaw = (text: string, root: unknown, members: number): string | undefi
 
 /**
  * Parses JSON (RFC 8259), but rejects invalid UTF-8, a byte-order mark, repeated names, `__proto__` and similar names,
- * NUL, lone surrogates, nesting deeper than `maxDepth` and more than 1,000 members.
+ * NUL, lone surrogates, numbers that a double changes, nesting deeper than `maxDepth` and more than 1,000 members.
  */
 export const parseStrictJson = (bytes: Uint8Array, maxDepth: number): StrictJson => {
   try {
@@ -108,7 +132,7 @@ export const parseStrictJson = (bytes: Uint8Array, maxDepth: number): StrictJson
     if (members === undefined) return rejected('too deep')
     if (members > maxMembers) return rejected('too many names')
     const value: unknown = JSON.parse(text)
-    const flaw = findFlaw(text, value, members)
+    const flaw = findFlaw(text, value, members) ?? (hasInexactNumber(text) ? 'inexact number' : undefined)
     return flaw === undefined ? { ok: true, value } : rejected(flaw)
   } catch {
     return rejected('not JSON in UTF-8')

@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { isGatewayCode } from '../../contract/policies.ts'
-import { type Code, type ExceededLimit, isRecord, Refusal, type RefusalDetail } from '../../kernel/index.ts'
+import {
+  type Code,
+  type ExceededLimit,
+  hasInexactNumber,
+  isRecord,
+  Refusal,
+  type RefusalDetail,
+} from '../../kernel/index.ts'
 
 /**
  * The upstream responded, so it is alive. The refusal concerns only this request, which a caller may have crafted.
@@ -109,12 +116,18 @@ const isRelayable = (code: unknown, isCode: IsCode): code is Code =>
 
 const parseJson = (status: number, bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
+  const text = bytes.toString('utf8')
+  let value: unknown
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    value = JSON.parse(text)
   } catch {
     // The parser's error quotes the reply, which must not appear in the log.
     throw unexpectedReply(status, `status ${status}, not JSON`)
   }
+  // Nothing but codes and names is read from other replies.
+  if (status === 200 && hasInexactNumber(text))
+    throw new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: 'a number that a double changes' })
+  return value
 }
 
 /** The value of an absent header is ''. */

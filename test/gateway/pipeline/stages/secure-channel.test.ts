@@ -118,7 +118,14 @@ describe('a body through the secure channel', () => {
     }
     expect(await opens('{"a":1}')).toEqual({ a: 1 })
     expect(await opens(`${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}`)).toHaveLength(1)
-    for (const bad of ['', '{', '{"a":1,"a":2}', `${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`])
+    for (const bad of [
+      '',
+      '{',
+      '{"a":1,"a":2}',
+      '{"a":9007199254740993}',
+      '[1e400]',
+      `${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`,
+    ])
       expect(await opens(bad)).toEqual([invalid, 'body'])
   })
 })
