@@ -8,7 +8,7 @@ const mailable = /^[^@]{1,64}@[^@]{1,253}$/
  * A Dot-string (RFC 5321), then at least two DNS labels (RFC 1035, 2.3.4), the last possibly in Punycode. Rejects
  * quoted local parts and address literals.
  */
-const dotString =
+export const dotString =
   /^(?:[\w!#$%&'*+/=?^`{|}~-]+\.)*[\w!#$%&'*+/=?^`{|}~-]+@(?:[A-Za-z\d](?:[A-Za-z\d-]{0,61}[A-Za-z\d])?\.)+[A-Za-z][A-Za-z\d-]{0,61}[A-Za-z\d]$/
 
 export const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)

@@ -22,7 +22,7 @@ const control = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f'
 const printable = `^[^${control}]*$`
 const printableText = new RegExp(printable)
 /** Uses no Unicode classes, because OpenAPI generators may not support them. */
-const nonBlank = `^[^${control}]*[^${control}\\s][^${control}]*$`
+const nonBlank = `^\\s*[^${control}\\s][^${control}]*$`
 
 /**
  * Blanks are not visible, nor are characters that Unicode ignores in display, such as zero-width spaces and fillers.
@@ -48,7 +48,7 @@ const printableLine = new RegExp(`^[^${lineControl}]*$`)
 export const line = (max: number) =>
   text(max)
     .refine((value) => printableLine.test(value))
-    .meta({ pattern: `^[^${lineControl}]*[^${lineControl}\\s][^${lineControl}]*$` })
+    .meta({ pattern: `^\\s*[^${lineControl}\\s][^${lineControl}]*$` })
 
 /** A reason for a decision. */
 export const reason = text(256)
@@ -106,7 +106,7 @@ export const currency = z
 export const amount = z
   .string()
   .max(40)
-  .regex(/^([1-9]\d*(\.\d+)?|0\.\d*[1-9]\d*)$/)
+  .regex(/^([1-9]\d*(\.\d+)?|0\.0*[1-9]\d*)$/)
   .meta({
     description: 'At most as many decimal places as the currency has, and at most 30 digits including all of them',
     examples: ['12.50'],

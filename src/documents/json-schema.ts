@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isExactNumber, isRecord } from '../kernel/index.ts'
+import { assertLinearPatterns, checkLengthsFirst } from './slow-patterns.ts'
 
 /** OpenAPI shows this source of a converted schema. */
 export const sourceKey = 'x-json-schema'
@@ -7,6 +8,26 @@ export const sourceKey = 'x-json-schema'
 type Json = Record<string, unknown>
 
 const decodePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
+/** Twenty times the largest operation of the interface. */
+const maxParts = 20_000
+const maxDepth = 64
+
+const assertLimits = (parts: number, depth: number): void => {
+  if (parts > maxParts) throw new TypeError(`has more than ${maxParts} parts, with its references replaced`)
+  if (depth > maxDepth) throw new TypeError(`is nested more than ${maxDepth} times`)
+}
+
+/** Throws a TypeError for a schema that is too large or too deep. Aliases of YAML count as often as they are used. */
+const assertBounded = (schema: unknown): void => {
+  let parts = 0
+  const visit = (value: unknown, depth: number): void => {
+    parts += 1
+    assertLimits(parts, depth)
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) visit(each, depth + 1)
+  }
+  visit(schema, 0)
+}
 
 /** Returns the value at a local reference such as `#/components/schemas/Loan`. Throws if it does not exist. */
 const resolveReference = (document: Json, reference: string): unknown => {
@@ -30,8 +51,21 @@ export const followReference = (document: Json, schema: unknown): unknown => {
 /** Zod stores the definition of a recursive schema under this name. */
 const recursiveName = '__schema0'
 
+/** The references that repeat themselves, and the parts so far. */
+class Inlined {
+  readonly recursive = new Set<string>()
+  #parts = 0
+
+  /** Throws a TypeError before references that repeat each other fill the memory. */
+  count(depth: number): void {
+    this.#parts += 1
+    assertLimits(this.#parts, depth)
+  }
+}
+
 /** Inlines references. A recursive reference becomes a reference to `$defs`, and its target is added to `found`. */
-const inline = (document: Json, value: unknown, path: readonly string[], found: Set<string>): unknown => {
+const inline = (document: Json, value: unknown, path: readonly string[], found: Inlined): unknown => {
+  found.count(path.length)
   if (Array.isArray(value)) return value.map((each) => inline(document, each, path, found))
   if (!isRecord(value)) return value
   if (typeof value.$ref !== 'string')
@@ -39,20 +73,20 @@ const inline = (document: Json, value: unknown, path: readonly string[], found: 
   const reference = value.$ref
   if (!path.includes(reference))
     return inline(document, resolveReference(document, reference), [...path, reference], found)
-  found.add(reference)
+  found.recursive.add(reference)
   return { $ref: `#/$defs/${recursiveName}` }
 }
 
 /** Replaces all references with their targets. A recursive schema gets one definition in `$defs`. */
 export const inlineReferences = (document: Json, value: unknown): unknown => {
-  const found = new Set<string>()
+  const found = new Inlined()
   const inlined = inline(document, value, [], found)
-  const [recursive, second] = found
+  const [recursive, second] = found.recursive
   if (recursive === undefined) return inlined
   if (second !== undefined) throw new TypeError(`${second}: a schema can contain one recursive schema only`)
-  const definition = inline(document, resolveReference(document, recursive), [recursive], new Set())
+  const definition = inline(document, resolveReference(document, recursive), [recursive], new Inlined())
   // The first occurrence, too, so that the schema is defined once.
-  const compact = inline(document, value, [recursive], new Set())
+  const compact = inline(document, value, [recursive], new Inlined())
   return isRecord(compact) ? { ...compact, $defs: { [recursiveName]: definition } } : compact
 }
 
@@ -79,17 +113,22 @@ const toConvertible = (value: unknown): unknown => {
   )
   if (not === undefined) return members
   if (!isRecord(not) || typeof not.pattern !== 'string') throw new TypeError('`not` is only supported with a pattern')
-  const excluded = { type: 'string', pattern: `^(?![\\s\\S]*?(?:${not.pattern}))` }
+  const length = typeof rest.maxLength === 'number' ? { maxLength: rest.maxLength } : {}
+  const excluded = { type: 'string', ...length, pattern: `^(?![\\s\\S]*?(?:${not.pattern}))` }
   return { allOf: [members, excluded] }
 }
 
-/** Throws for a keyword that zod cannot express. */
+/** Throws for a keyword that zod cannot express, and for a slow pattern. */
 export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
   if (!isRecord(source)) throw new TypeError('must be a JSON Schema object')
+  assertBounded(source)
   const schema = io === 'input' ? withStrictObjects(source) : source
+  assertLinearPatterns(schema)
   const converted = toConvertible(schema)
   if (!isRecord(converted)) throw new TypeError('must be a JSON Schema object')
-  return z.fromJSONSchema(converted).meta({ [sourceKey]: schema })
+  const zod = z.fromJSONSchema(converted)
+  checkLengthsFirst(zod)
+  return zod.meta({ [sourceKey]: schema })
 }
 
 /** A query parameter is text, so numbers and booleans are parsed first. */

@@ -52,6 +52,15 @@ const member = (value: unknown, ...path: string[]): unknown => {
   return current
 }
 
+/** Adds the field to the message of an error. */
+const inField = <Result>(field: string, build: () => Result): Result => {
+  try {
+    return build()
+  } catch (error) {
+    throw new TypeError(`${field}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
 const bodyOf = (document: Json, source: Json): Operation['body'] => {
   const content = member(source, 'requestBody', 'content')
   if (content === undefined) return 'none'
@@ -92,7 +101,7 @@ const queryOf = (document: Json, source: Json): z.ZodType | undefined => {
   return z.strictObject(
     Object.fromEntries(
       parameters.map((declared) => {
-        const parameter = toQueryZod(schemaOf(declared))
+        const parameter = inField(`parameters.${declared.name}`, () => toQueryZod(schemaOf(declared)))
         return [String(declared.name), declared.required === true ? parameter : parameter.optional()]
       }),
     ),
@@ -109,7 +118,9 @@ const paramsOf = (document: Json, source: Json, path: string): Operation['params
   // A path parameter without a schema is a UUID.
   const special = names.filter((name) => !isUuid(declared.get(name)))
   if (special.length === 0) return undefined
-  return Object.fromEntries(special.map((name) => [name, toParameter(declared.get(name))]))
+  return Object.fromEntries(
+    special.map((name) => [name, inField(`parameters.${name}`, () => toParameter(declared.get(name)))]),
+  )
 }
 
 const toParameter = (source: unknown): z.ZodType<string> => {
@@ -149,8 +160,8 @@ const toOperation = (document: Json, { method, path, marks, source }: Documented
     ...(params && { params }),
     ...(marks.machineParams && { machineParams: marks.machineParams }),
     ...(query && { query }),
-    body: bodyOf(document, source),
-    reply: marks.reply ?? replyOf(document, source),
+    body: inField('requestBody', () => bodyOf(document, source)),
+    reply: marks.reply ?? inField('responses', () => replyOf(document, source)),
     ...(codes as Pick<Operation, 'refuses' | 'malformedParam' | 'malformedBody'>),
   }
 }

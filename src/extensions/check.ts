@@ -7,6 +7,7 @@ import type { LedgerTypes } from '../contract/ledger-types.ts'
 import { passThroughErrors } from '../contract/pass-through.ts'
 import { PolicyShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { assertNumbered } from '../database/index.ts'
+import { slowPatternErrors } from '../documents/index.ts'
 import {
   callSiteOf,
   chains,
@@ -208,7 +209,8 @@ const schemaErrors = (key: string, { query, body, reply, params = {} }: Operatio
   return [...requests, ['reply', reply] as const].flatMap(([field, schema]) => {
     if (!(schema instanceof z.ZodType)) return []
     const error = schemaError(schema, field === 'reply' ? 'output' : 'input')
-    return error === undefined ? [] : [`operations.${key}.${field}: ${error}`]
+    const place = `operations.${key}.${field}`
+    return [...(error === undefined ? [] : [`${place}: ${error}`]), ...slowPatternErrors(schema, place)]
   })
 }
 

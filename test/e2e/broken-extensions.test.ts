@@ -43,6 +43,16 @@ describe('a broken extension', inTopology('embedded'), () => {
   }
 
   test.each([
+    [
+      'a slow pattern',
+      'o.query = z.strictObject({ name: z.string().regex(/^(\\w+\\s?)*$/) })',
+      'operations.readCard.query.name: the pattern ^(\\w+\\s?)*$ can take super-linear time',
+    ],
+    [
+      'a slow pattern in a reply',
+      'o.reply = z.array(z.object({ name: z.string().regex(/^(a+)+$/).nullable() }))',
+      'operations.readCard.reply.name: the pattern ^(a+)+$ can take super-linear time',
+    ],
     ['a missing policy field', 'delete o.policy.rate', 'operations.readCard.policy.rate: '],
     [
       'an unknown rate group',

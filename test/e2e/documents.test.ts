@@ -194,7 +194,10 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
       const text = await readFile(document, 'utf8')
       expect(text).toContain(from)
       const file = join(folder, 'changed.yaml')
-      await writeFile(file, text.replace(from, to))
+      await writeFile(
+        file,
+        text.replace(from, () => to),
+      )
       return runCli(['config', 'check'], { operations: [file], ...configuration })
     }
 
@@ -213,13 +216,25 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
         'a reference to nothing',
         "items: { $ref: '#/components/schemas/Card' }",
         "items: { $ref: '#/components/schemas/Nothing' }",
-        'GET /cards: #/components/schemas/Nothing does not exist',
+        'GET /cards: responses: #/components/schemas/Nothing does not exist',
       ],
       [
         'an unsupported keyword',
         'minLength: 1',
         'minLength: 1, not: { type: number }',
-        'POST /cards/{card_id}/block: `not` is only supported with a pattern',
+        'POST /cards/{card_id}/block: requestBody: `not` is only supported with a pattern',
+      ],
+      [
+        'a slow pattern',
+        'minLength: 1',
+        "minLength: 1, pattern: '^(\\w+\\s?)*$'",
+        'POST /cards/{card_id}/block: requestBody: properties.reason.pattern: the pattern ^(\\w+\\s?)*$ can take super-linear time',
+      ],
+      [
+        'a slow pattern in a reply',
+        "pattern: '^\\d{4}$'",
+        "pattern: '^(\\d+)+$'",
+        'GET /cards: responses: items.properties.lastDigits.pattern: the pattern ^(\\d+)+$ can take super-linear time',
       ],
       ['a missing path parameter', 'name: card_id', 'name: other', 'the path parameter card_id is missing'],
       ['a route of Portico', '  /cards:\n', '  /wallets:\n', 'route'],
@@ -228,6 +243,19 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
       const checked = await checkChanged(from, to)
       expect([checked.code, checked.err]).toEqual([2, expect.stringContaining(error)])
       expect(checked.err).toContain('changed.yaml')
+    })
+
+    test('serve refuses to start with a slow pattern, and names its operation and field: exit code 2', async () => {
+      const file = join(folder, 'slow.yaml')
+      const text = await readFile(document, 'utf8')
+      const slow = "minLength: 1, pattern: '^(\\w+\\s?)*$'"
+      await writeFile(
+        file,
+        text.replace('minLength: 1', () => slow),
+      )
+      const { code, err } = await runCli(['serve'], { operations: [file], backends })
+      const field = 'POST /cards/{card_id}/block: requestBody: properties.reason.pattern'
+      expect([code, err]).toEqual([2, expect.stringContaining(field)])
     })
 
     test('config check requires a service for each domain of a document: exit code 2', async () => {

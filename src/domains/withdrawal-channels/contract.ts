@@ -54,7 +54,7 @@ const WithdrawalChannelRequest = z
       .trim()
       .min(4)
       .max(128)
-      .regex(/^[0-9A-Za-z]([ :.-]*[0-9A-Za-z]){3,}[ :.-]*$/),
+      .regex(/^[0-9A-Za-z][ :.-]*[0-9A-Za-z][ :.-]*[0-9A-Za-z][ :.-]*[0-9A-Za-z][ :.0-9A-Za-z-]*$/),
     bankCode: text(32).optional().meta({ description: 'Required for a BANK account, not allowed otherwise' }),
     network: text(32).optional().meta({ description: 'Required for a CRYPTO address, not allowed otherwise' }),
   })

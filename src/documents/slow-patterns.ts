@@ -1,0 +1,119 @@
+import { isSafePattern } from 'redos-detector'
+import { z } from 'zod'
+import { dotString } from '../contract/account-fields.ts'
+import { isRecord } from '../kernel/index.ts'
+
+/*
+ * A pattern that backtracks without a bound blocks the process: `^(\w+\s?)*$` takes seconds for 29 characters. See
+ * docs/reference/patterns.md.
+ */
+
+/** Ordinary patterns take up to 50 steps. The numbers bound the check itself, and a pattern beyond them is refused. */
+const limits = { maxScore: 200, maxSteps: 5_000, timeout: 5_000 }
+
+const known = new Map<string, boolean>()
+
+/** Whether the time of a pattern grows with the length of the text only. False if the check gives up. */
+export const isLinearPattern = ({ source, flags }: RegExp): boolean => {
+  const key = `${flags}/${source}`
+  const checked = known.get(key)
+  if (checked !== undefined) return checked
+  let isLinear = false
+  try {
+    isLinear = isSafePattern(source, {
+      caseInsensitive: flags.includes('i'),
+      dotAll: flags.includes('s'),
+      multiLine: flags.includes('m'),
+      unicode: /[uv]/.test(flags),
+      ...limits,
+    }).safe
+  } catch {
+    // The check does not support every syntax.
+  }
+  known.set(key, isLinear)
+  return isLinear
+}
+
+const slowPatternError = (pattern: string): string =>
+  `the pattern ${pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern} can take super-linear time; see docs/reference/patterns.md`
+
+export interface FoundPattern {
+  /** Such as `body.items.name`. */
+  field: string
+  pattern: RegExp
+}
+
+/** The check gives up on some of them, although they are linear. */
+const measured: ReadonlySet<string> = new Set(
+  [
+    ...Object.values(z.regexes).filter((pattern: unknown) => pattern instanceof RegExp),
+    ...[{}, { offset: true }, { local: true }].map((options) => z.regexes.datetime(options)),
+    dotString,
+  ].map(String),
+)
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Members of a zod definition that are no field names. */
+const unnamed = new Set(['shape', 'innerType', 'in', 'out', 'options', 'checks', 'element', 'left', 'right', 'pattern'])
+
+/** Calls `onPart` with every definition and regular expression of a zod schema, also of lazy and recursive parts. */
+const visitParts = (schema: z.ZodType, field: string, onPart: (part: object, field: string) => void): void => {
+  const seen = new Set<unknown>()
+  const visit = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return
+    seen.add(value)
+    if (value instanceof z.core.$ZodLazy) visit(value._zod.innerType, place)
+    else if (value instanceof z.core.$ZodType || value instanceof z.core.$ZodCheck) visit(value._zod.def, place)
+    else if (Array.isArray(value)) for (const each of value) visit(each, place)
+    else if (value instanceof RegExp) onPart(value, place)
+    else if (isPlain(value)) {
+      onPart(value, place)
+      for (const [name, each] of Object.entries(value)) visit(each, unnamed.has(name) ? place : `${place}.${name}`)
+    }
+  }
+  visit(schema, field)
+}
+
+/** Omits the formats of zod itself, such as `z.ipv4()`, and of `mailbox`: a test measures them. */
+export const patternsOf = (schema: z.ZodType, field: string): FoundPattern[] => {
+  const found: FoundPattern[] = []
+  visitParts(schema, field, (pattern, place) => {
+    if (pattern instanceof RegExp && !measured.has(String(pattern))) found.push({ field: place, pattern })
+  })
+  return found
+}
+
+/** Checks the length of a text before its pattern. Otherwise, zod continues after a text that is too long. */
+export const checkLengthsFirst = (schema: z.ZodType): void =>
+  visitParts(schema, '', (part) => {
+    if ('check' in part && part.check === 'max_length') Object.assign(part, { abort: true })
+  })
+
+/** Each has a message, for an operation `key` of an extension. */
+export const slowPatternErrors = (schema: z.ZodType, field: string): string[] =>
+  patternsOf(schema, field)
+    .filter(({ pattern }) => !isLinearPattern(pattern))
+    .map(({ field: place, pattern }) => `${place}: ${slowPatternError(pattern.source)}`)
+
+/** Values of these keywords are data. */
+const dataKeywords = new Set(['enum', 'const', 'default', 'example', 'examples'])
+
+/** Throws a TypeError for the first slow `pattern` or name in `patternProperties` of a JSON Schema, with its place. */
+export const assertLinearPatterns = (schema: unknown, place = ''): void => {
+  const assertLinear = (pattern: string, field: string): void => {
+    if (!isLinearPattern(new RegExp(pattern))) throw new TypeError(`${field}: ${slowPatternError(pattern)}`)
+  }
+  if (Array.isArray(schema)) for (const each of schema) assertLinearPatterns(each, place)
+  if (!isRecord(schema)) return
+  for (const [name, each] of Object.entries(schema)) {
+    const field = place === '' ? name : `${place}.${name}`
+    if (name === 'pattern' && typeof each === 'string') assertLinear(each, field)
+    else if (name === 'patternProperties' && isRecord(each))
+      for (const pattern of Object.keys(each)) assertLinear(pattern, field)
+    if (!dataKeywords.has(name)) assertLinearPatterns(each, field)
+  }
+}
