@@ -50,6 +50,12 @@ ${table(['group', 'counted by', 'requests', 'window'], [everything, ...rules])}
 In \`mfaSend\` and \`forgot\` the account limit counts the mails to one account. A group without an account limit uses that of
 \`general\`.
 
+The network limits stop floods that rotate addresses, and leave room for a company: 300 sign-ins a minute are 9,000 in half an
+hour, as many as channels can be opened. Behind one shared address, the address limit applies first. Raise both, in
+\`portals.<portal>.limits\`, if more people than that sign in from one address or network at the same time.
+
+The total of \`channelOpen\` counts only valid openings. Invalid ones count towards their address and network.
+
 ## Groups
 
 Each operation counts towards one group:

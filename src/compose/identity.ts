@@ -21,18 +21,21 @@ import {
 } from '../identity/index.ts'
 import {
   type AccountId,
+  type MaybePromise,
   money,
   type Operation,
   type OrderId,
   type Portal,
   type RateGroup,
+  rateLimited,
+  thenSync,
   type WorkspaceId,
 } from '../kernel/index.ts'
 import type { Ledger, Order } from '../ledger/index.ts'
 import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
 import { isCountry } from '../platform/countries.ts'
-import { scaledLimit } from '../platform/limits/index.ts'
+import { type Limits, scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 /** Links never use the Host header of a request, which a client can choose. */
@@ -149,6 +152,18 @@ export const purposePorts = (
   return ports
 }
 
+/** The gateway counts the other limits of `channelOpen`, before the payload is read. */
+const openingCounter =
+  (settings: Configuration, limits: Limits) =>
+  (portal: Portal): MaybePromise<void> => {
+    const rule = limitsOf(settings, portal).groups.get('channelOpen')?.total
+    if (!rule) return
+    const name = 'channelOpen-total'
+    return thenSync(limits.spend(name, portal, rule), ({ allowed, limit, resetMs }) => {
+      if (!allowed) throw rateLimited(resetMs, `limit ${name}`, { name, limit, windowMs: rule.windowMs })
+    })
+  }
+
 export const composeIdentity = (
   settings: Configuration,
   infrastructure: Infrastructure,
@@ -160,6 +175,7 @@ export const composeIdentity = (
     ...infrastructure,
     ...hooks,
     isCountry,
+    countOpening: openingCounter(settings, infrastructure.limits),
     captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
     breachedPasswords: breachCheckOf(settings, logger),
   }

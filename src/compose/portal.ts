@@ -249,6 +249,7 @@ export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: Perim
         return reply
       } catch (error) {
         if (done === 'opened') metrics.channelSession('refused')
+        if (error instanceof Refusal && error.detail.limit) metrics.limitHit(error.detail.limit.name)
         throw error
       }
     }

@@ -57,7 +57,7 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Members of a zod definition that are no field names. */
+/** Members of a zod definition that do not name a field. */
 const unnamed = new Set(['shape', 'innerType', 'in', 'out', 'options', 'checks', 'element', 'left', 'right', 'pattern'])
 
 /** Calls `onPart` with every definition and regular expression of a zod schema, also of lazy and recursive parts. */

@@ -16,6 +16,7 @@ import { createAddressGuard } from './ip-whitelist/guard.ts'
 import { ipWhitelistHandlers } from './ip-whitelist/handlers.ts'
 import { Lockout } from './lockout/service.ts'
 import { loginHandlers } from './login/handlers.ts'
+import { KnownNetworks } from './login/known-networks.ts'
 import { createLoginConcurrency } from './login/service.ts'
 import { mfaHandlers } from './mfa/handlers.ts'
 import { noticeMailJob } from './notices/service.ts'
@@ -82,9 +83,11 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   })
   const lockout = new Lockout(ports, settings.login.failures)
   const verifiedTokens = new VerifiedTokens(tokens, keys, settings.tokens)
-  const services = { ...ports, settings, tokens, verifiedTokens, sessionCache, addressGuard, concurrency, lockout }
+  const networks = new KnownNetworks(clock)
+  const common = { ...ports, settings, tokens, verifiedTokens, sessionCache }
+  const services = { ...common, addressGuard, concurrency, lockout, networks }
   const authenticator = new SessionAuthenticator(services)
-  const channel = createSecureChannel(ports, settings.secureChannel)
+  const channel = createSecureChannel({ ...ports, networks }, settings.secureChannel)
   await Promise.all([keys.signing(), channel.ready()])
 
   const tables: HandlerTable[] = [

@@ -5,6 +5,7 @@ import type {
   Clock,
   Ids,
   Instant,
+  MaybePromise,
   Portal,
   Randomness,
   RecoveredAccount,
@@ -54,6 +55,8 @@ export interface IdentityPorts extends IdentityHooks {
   captcha: Captcha
   breachedPasswords: BreachCheck
   isCountry(alpha2: string): boolean
+  /** Counts an opened channel towards the limit of its portal. Throws ACCESS.RATE_LIMITED above it. */
+  countOpening(portal: Portal): MaybePromise<void>
 }
 
 export type CallerContext = RequestContext & { caller: Caller }

@@ -1,4 +1,5 @@
 import { Refusal } from './refusal.ts'
+import type { MaybePromise } from './reply.ts'
 
 /** If `signal` aborts while the task waits, the task leaves the queue and the promise rejects with the signal's reason. */
 export type RunLimited = <T>(task: () => Promise<T>, signal?: AbortSignal) => Promise<T>
@@ -53,6 +54,91 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
     waiting: () => queue.length,
     runLimited: async (task, signal) => {
       await acquire(signal)
+      try {
+        return await task()
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+/** Limits concurrent tasks of anonymous clients, so that a flood delays those who cause it. */
+export interface FairLimiter {
+  /**
+   * Runs known clients first. Within both kinds, networks take turns, and a network has at most a quarter of the queue.
+   * `isKnown` is called only if the task has to wait. Throws SYSTEM.UNAVAILABLE if the queue is full.
+   */
+  runLimited<T>(task: () => Promise<T>, client: { network: string; isKnown: () => MaybePromise<boolean> }): Promise<T>
+  waiting(): number
+}
+
+type Start = () => void
+
+/** The networks take turns. */
+class NetworkQueue {
+  readonly #networks = new Map<string, Start[]>()
+  readonly #max: number
+  readonly #maxPerNetwork: number
+  size = 0
+
+  constructor(max: number) {
+    this.#max = max
+    this.#maxPerNetwork = Math.ceil(max / 4)
+  }
+
+  add(network: string, start: Start): void {
+    const starts = this.#networks.get(network) ?? []
+    if (this.size >= this.#max || starts.length >= this.#maxPerNetwork)
+      throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the fair limiter’s queue is full', retryAfter: 1 })
+    this.#networks.set(network, starts)
+    starts.push(start)
+    this.size += 1
+  }
+
+  take(): Start | undefined {
+    for (const [network, [start, ...rest]] of this.#networks) {
+      // A map iterates in the order of insertion, so the network goes to the end.
+      this.#networks.delete(network)
+      if (rest.length > 0) this.#networks.set(network, rest)
+      this.size -= 1
+      return start
+    }
+    return undefined
+  }
+}
+
+/** After this many known clients, an unknown one that waits is next, so that it is not delayed forever. */
+const maxKnownInRow = 3
+
+/** Known and unknown clients each have a queue of `waiting`, so that the unknown cannot fill the other. */
+export const createFairLimiter = ({ concurrency, waiting }: ConcurrencyLimits): FairLimiter => {
+  let running = 0
+  let knownInRow = 0
+  const [known, unknown] = [new NetworkQueue(waiting), new NetworkQueue(waiting)]
+
+  const next = (): Start | undefined => {
+    if (known.size === 0 || (unknown.size > 0 && knownInRow >= maxKnownInRow)) {
+      knownInRow = 0
+      return unknown.take()
+    }
+    knownInRow += 1
+    return known.take()
+  }
+
+  const release = (): void => {
+    const start = next()
+    if (start) start()
+    else running--
+  }
+
+  return {
+    waiting: () => known.size + unknown.size,
+    runLimited: async (task, { network, isKnown }) => {
+      const queue = running < concurrency ? undefined : (await isKnown()) ? known : unknown
+      // A task may have ended during the question.
+      if (running < concurrency) running++
+      else await new Promise<void>((resolve) => (queue ?? unknown).add(network, resolve))
       try {
         return await task()
       } finally {

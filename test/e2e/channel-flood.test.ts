@@ -180,3 +180,45 @@ describe('a flood of channel openings from many networks', needsStore('embedded'
     expect((await send(sessionId, 1)).body.code).toBe('VALIDATION.INVALID_PARAMETER')
   })
 })
+
+describe('a flood of invalid channel openings from eleven networks', needsStore('embedded', 'replicas'), () => {
+  let scene: Scene
+  const total = 30
+  beforeAll(async () => {
+    scene = await startScene((settings) => {
+      settings.limits.scale = 1
+      const windowMs = 600_000
+      settings.limits.groups.channelOpen = {
+        ...settings.limits.groups.channelOpen,
+        network: { limit: 12, windowMs },
+        total: { limit: total, windowMs },
+      }
+    })
+  })
+  afterAll(() => scene?.stop())
+
+  const garbage = [
+    'x',
+    `${Buffer.from('{"alg":"RSA-OAEP-256","enc":"A256GCM","kid":"x"}').toString('base64url')}.a.b.c.d`,
+  ]
+  const openWith = (payload: string, network: number) =>
+    scene.portico.call('POST', `${chain}/secure-channel/session`, {
+      headers: { 'x-client-hash': 'flooding-client', 'cf-connecting-ip': `2001:db8:${network}::1` },
+      body: { payload },
+    })
+
+  test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD: it does not count towards the limit of all', async () => {
+    const responses = await runLimited(11 * 12, (index) => openWith(garbage[index % 2] ?? '', index % 11))
+    expect(new Set(responses.map(({ body }) => body.code))).toEqual(new Set(['SECURE_CHANNEL.INVALID_PAYLOAD']))
+    expect((await openWith('x', 0)).status).toBe(429)
+    expect((await scene.open('2001:db8:ff::1')).status).toBe(200)
+  })
+
+  test('secureChannel.open 429 ACCESS.RATE_LIMITED: valid openings of all clients count', async () => {
+    const responses = await runLimited(total, (index) => scene.open(`2001:db8:${index + 100}::1`))
+    const refused = responses.filter(({ status }) => status !== 200)
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual([[429, 'ACCESS.RATE_LIMITED']])
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await scene.faults()).toEqual([])
+  })
+})

@@ -101,6 +101,7 @@ export const harness = async (
       memberEmail: async () => undefined,
     },
     suspendCredentials: async () => ({}),
+    countOpening: () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',
   }
   changePorts(ports)

@@ -4,7 +4,14 @@ import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
 import { completeLogin } from './complete.ts'
 import * as contract from './contract.ts'
-import { type InitiatedLogin, initiateLogin, type LoginPorts, sendLoginCode } from './service.ts'
+import {
+  type InitiatedLogin,
+  initiateLogin,
+  type LoginPorts,
+  placeOf,
+  placeOfFirstStep,
+  sendLoginCode,
+} from './service.ts'
 
 const toInitiatedLoginView = (
   words: Words,
@@ -22,7 +29,10 @@ export const loginHandlers = (ports: LoginPorts): HandlerTable => {
   const { concurrency, words } = ports
   return createHandlerTable(contract, {
     initiateLogin: async (request) => {
-      const initiated = await concurrency.firstStep.runLimited(() => initiateLogin(ports, request.body, request))
+      const initiated = await concurrency.firstStep.runLimited(
+        () => initiateLogin(ports, request.body, request),
+        placeOfFirstStep(ports, request.body.email, request),
+      )
       return toInitiatedLoginView(words, initiated, request.locale)
     },
     sendLoginCode: async (request) => {
@@ -33,7 +43,9 @@ export const loginHandlers = (ports: LoginPorts): HandlerTable => {
     completeLogin: async (request) => {
       const { sessionId, mfaMethod: method, code } = request.body
       const complete = () => completeLogin(ports, { sessionId, method, code }, request)
-      return { ...(await concurrency.laterSteps.runLimited(complete)), tokenType: 'Bearer' }
+      const completed = await concurrency.laterSteps.runLimited(complete, placeOf(ports, request))
+      ports.networks.add(request.clientIp)
+      return { ...completed, tokenType: 'Bearer' }
     },
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
     logout: async (request) => ({ success: true, terminatedSessions: await logout(ports, request) }),

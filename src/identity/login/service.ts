@@ -6,6 +6,8 @@ import {
   type ConcurrencyLimits,
   canonicalEmail,
   createConcurrencyLimiter,
+  createFairLimiter,
+  type FairLimiter,
   type Instant,
   invalid,
   Refusal,
@@ -13,6 +15,7 @@ import {
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
+import { networkKey } from '../../platform/limits/index.ts'
 import { type Account, accountByEmail, accountOfAttempt } from '../accounts/store.ts'
 import { findAttemptAnd, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
 import { claimCodeSending, insertLoginAttempt } from '../attempts/store.ts'
@@ -37,10 +40,13 @@ import type { IdentityPorts } from '../ports.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
+import type { KnownNetworks } from './known-networks.ts'
 
 export interface LoginConcurrency {
-  firstStep: ConcurrencyLimiter
-  laterSteps: ConcurrencyLimiter
+  firstStep: FairLimiter
+  laterSteps: FairLimiter
+  /** Look-ups of devices for the order of waiting first steps. */
+  lookUps: ConcurrencyLimiter
 }
 
 /**
@@ -48,12 +54,31 @@ export interface LoginConcurrency {
  * cannot block pending ones.
  */
 export const createLoginConcurrency = (limits: ConcurrencyLimits): LoginConcurrency => ({
-  firstStep: createConcurrencyLimiter(limits),
-  laterSteps: createConcurrencyLimiter(limits),
+  firstStep: createFairLimiter(limits),
+  laterSteps: createFairLimiter(limits),
+  lookUps: createConcurrencyLimiter(limits),
 })
 
 export interface LoginPorts extends MfaPorts, PasswordPorts, RefreshPorts {
   concurrency: LoginConcurrency
+  networks: KnownNetworks
+}
+
+/** The place of a client in the queue of later steps, in which the device is not known yet. */
+export const placeOf = ({ networks }: Pick<LoginPorts, 'networks'>, { clientIp }: RequestContext) => ({
+  network: networkKey(clientIp),
+  isKnown: () => networks.has(clientIp),
+})
+
+/** Known devices and networks come first. A device that cannot be looked up now is unknown. */
+export const placeOfFirstStep = (ports: LoginPorts, email: string, context: RequestContext) => {
+  const place = placeOf(ports, context)
+  const owner = { portal: context.portal, email: canonicalEmail(email) }
+  const isKnownDevice = async () => (await findSignInDevice(ports, ports.settings.login, owner, context)).known !== null
+  return {
+    ...place,
+    isKnown: () => place.isKnown() || ports.concurrency.lookUps.runLimited(isKnownDevice).catch(() => false),
+  }
 }
 
 export interface PendingLogin extends PendingAttempt {
@@ -224,8 +249,9 @@ export const sendLoginCode = async (
 ): Promise<SentCode> => {
   if (method !== 'EMAIL') throw invalid('mfaMethod')
   const code = mintCode(ports.randomness)
-  const { login, ttlMs } = await ports.concurrency.laterSteps.runLimited(() =>
-    issueCode(ports, sessionId, code, context),
+  const { login, ttlMs } = await ports.concurrency.laterSteps.runLimited(
+    () => issueCode(ports, sessionId, code, context),
+    placeOf(ports, context),
   )
   await ports.codeMails.send({
     to: login.account.email,

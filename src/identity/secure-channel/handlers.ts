@@ -1,10 +1,22 @@
-import { createHandlerTable, type HandlerTable, type Instant, Refusal, toIso } from '../../kernel/index.ts'
+import {
+  createHandlerTable,
+  type FairLimiter,
+  type HandlerTable,
+  type Instant,
+  Refusal,
+  toIso,
+} from '../../kernel/index.ts'
+import { networkKey } from '../../platform/limits/index.ts'
+import type { KnownNetworks } from '../login/known-networks.ts'
+import type { IdentityPorts } from '../ports.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
 import * as contract from './contract.ts'
 import type { KeyExchangeReader } from './key-exchange.ts'
 import type { ChannelKey, ChannelKeyRing } from './key-ring.ts'
 
-interface ChannelServices {
+interface ChannelServices extends Pick<IdentityPorts, 'countOpening'> {
+  networks: KnownNetworks
+  openings: FairLimiter
   keys: ChannelKeyRing
   sessions: ChannelSessions
   keyExchange: KeyExchangeReader
@@ -38,13 +50,24 @@ const toChannelSessionView = ({
   expiresAt: toIso(expiresAt),
 })
 
-export const secureChannelHandlers = ({ keys, sessions, keyExchange }: ChannelServices): HandlerTable =>
+export const secureChannelHandlers = ({
+  keys,
+  sessions,
+  keyExchange,
+  countOpening,
+  networks,
+  openings,
+}: ChannelServices): HandlerTable =>
   createHandlerTable(contract, {
     readPublicKey: async () => toPublicKeyView(await keys.offered()),
-    openSecureChannel: async ({ body, portal, clientHash }) => {
-      const sessionKey = await keyExchange.read(body.payload, clientHash)
+    openSecureChannel: async ({ body, portal, clientHash, clientIp }) => {
+      const sessionKey = await openings.runLimited(() => keyExchange.read(body.payload, clientHash), {
+        network: networkKey(clientIp),
+        isKnown: () => networks.has(clientIp),
+      })
       // The same refusal for every error reveals nothing about the key.
       if (!sessionKey) throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
+      await countOpening(portal)
       return toChannelSessionView(await sessions.open({ portal, clientHash }, sessionKey))
     },
     closeSecureChannel: async ({ channelSessionId, portal, clientHash }) => {

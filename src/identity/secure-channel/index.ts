@@ -5,7 +5,8 @@
  * sealed-bodies.ts. Depends on the cache and on platform/crypto.
  */
 import type { ChannelPort } from '../../gateway/pipeline/ports.ts'
-import type { HandlerTable } from '../../kernel/index.ts'
+import { createFairLimiter, type HandlerTable } from '../../kernel/index.ts'
+import type { KnownNetworks } from '../login/known-networks.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { ChannelSessions } from './channel-sessions.ts'
@@ -20,8 +21,11 @@ export interface SecureChannel {
   ready(): Promise<unknown>
 }
 
+/** An RSA decryption takes 0.6 ms of one of Node's four threads. Two leave the others to passwords and files. */
+const decryptions = { concurrency: 2, waiting: 500 }
+
 export const createSecureChannel = (
-  ports: IdentityPorts,
+  ports: IdentityPorts & { networks: KnownNetworks },
   settings: IdentitySettings['secureChannel'],
 ): SecureChannel => {
   const keys = new ChannelKeyRing(ports, settings)
@@ -29,7 +33,13 @@ export const createSecureChannel = (
   const keyExchange = new KeyExchangeReader(keys, ports.clock, ports.randomness, settings.maxClockDifferenceMs)
   return {
     port: createSealedBodies(sessions, ports.randomness),
-    handlers: secureChannelHandlers({ keys, sessions, keyExchange }),
+    handlers: secureChannelHandlers({
+      ...ports,
+      keys,
+      sessions,
+      keyExchange,
+      openings: createFairLimiter(decryptions),
+    }),
     ready: () => keys.offered(),
   }
 }

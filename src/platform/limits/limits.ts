@@ -122,6 +122,10 @@ export const addressKey = (address: string, ipv6Prefix: number): string =>
 
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 
+/** /24 for IPv4, /48 for IPv6. */
+export const networkKey = (address: string): string =>
+  address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`
+
 /** Portals may configure different windows, so there is one store per limit and window. */
 export const createLimits = (
   scale: number,
@@ -177,8 +181,7 @@ export const createLimits = (
       countInOrder && spends.length > 1 ? spendTogether(spends, countInOrder) : spendFrom(spends, []),
     sharesRoundTrip: countInOrder !== undefined,
     addressKey,
-    networkKey: (address) =>
-      address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`,
+    networkKey,
     close: () => {
       for (const windows of stores.values()) for (const store of windows.values()) store.shutdown?.()
     },

@@ -72,6 +72,12 @@ function addressSpends(
 }
 
 /**
+ * The handler counts these totals, once it knows that a request is genuine. Otherwise, invalid requests from many
+ * networks would use up the limit of everybody.
+ */
+const totalsOfHandlers: ReadonlySet<RateGroup> = new Set(['channelOpen'])
+
+/**
  * Narrow limits are checked first, so that calls they reject do not count towards a shared limit.
  *
  * If the following stages need no I/O, callerLimit spends these limits together with its own, in one round trip.
@@ -89,7 +95,7 @@ export function addressLimitStage(limits: LimitPort, settings: Settings, isCache
     }
     if (rules?.address) add('address', `${call.portal}:${limits.addressKey(call.clientIp, settings.limits.ipv6Prefix)}`)
     if (rules?.network) add('network', `${call.portal}:${limits.networkKey(call.clientIp)}`)
-    add('total', `${call.portal}`)
+    if (!totalsOfHandlers.has(group)) add('total', `${call.portal}`)
     return spends
   }
   return (call) => {

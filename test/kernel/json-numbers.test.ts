@@ -31,7 +31,7 @@ test.each([
   '{"9007199254740993":1.50}',
   '"2026-11-28T08:31:35.123456789012345Z"',
   '[1, "an amount of 1e400 and 9007199254740993"]',
-])('parseStrictJson: %s is accepted: digits in a text are no number', (text) => {
+])('parseStrictJson: %s is accepted: digits in a text do not count', (text) => {
   expect(parseStrictJson(Buffer.from(text), 9)).toEqual({ ok: true, value: JSON.parse(text) })
 })
 
