@@ -26,6 +26,7 @@ export type { ListedOrder } from './reads/orders-store.ts'
 export { type OrderListRequest, type OrderQuery, toListParameters, toOrderQuery } from './reads/queries.ts'
 export type { Balance, Wallet } from './reads/wallets-store.ts'
 export { verifyRecentChanges } from './recent-integrity-store.ts'
+export { formerMemberHours } from './schema/duties.ts'
 export { parseSeparation, type SeparationOfDuties, separationSetting } from './separation.ts'
 export {
   type Charge,

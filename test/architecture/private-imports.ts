@@ -40,6 +40,7 @@ export const privateImports: Readonly<Record<string, string>> = {
   'ledger/contract.ts ledgerTypes': "Counts the open orders of Portico's own types.",
   'ledger/index.ts computeCharge': moneySettings,
   'ledger/index.ts dailyLimits': moneySettings,
+  'ledger/index.ts formerMemberHours': 'How long the four-eyes rules need memberships that ended.',
   'ledger/index.ts outgoingUsage': moneySettings,
   'ledger/index.ts parseConfiguredAmount': moneySettings,
   'ledger/index.ts parseOutgoingRules': moneySettings,

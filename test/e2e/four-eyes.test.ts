@@ -156,4 +156,22 @@ describe('an operator decides over nothing that they created at the CONSUMER por
     expect(codeOf(await world.system('POST', `/transfers/${bizId}/reject`, reason))).toEqual(denied)
     await world.data(checking(`/transfers/${bizId}/approve`))
   })
+
+  test('recharges.confirm, withdrawalChannels.verify, wallets.unfreeze 403: a workspace that they have just left', async () => {
+    const partner = await signIn(world.portico, 'member@demo.test')
+    const as = (method: string, path: string, body?: object) =>
+      world.data(consumer(method, path, { token: partner.accessToken, workspace, ...(body && { body }) }))
+    const order = { walletBizId: wallet, channelCode: 'CARD_USD', amount: '500.00' }
+    const { bizId: recharged } = await as('POST', '/recharges', order)
+    const { bizId: payoutChannel } = await as('POST', '/withdrawal-channels', payoutAccount())
+    await own('POST', '/workspaces/current/leave')
+    const attempts = [
+      [`/recharges/${recharged}/confirm`, confirmation()],
+      [`/withdrawal-channels/${payoutChannel}/verify`, undefined],
+      [`/wallets/${wallet}/unfreeze`, reason],
+    ] as const
+    await world.data(checking(`/wallets/${wallet}/freeze`, reason))
+    for (const [path, body] of attempts) expect(codeOf(await world.system('POST', path, body)), path).toEqual(denied)
+    for (const [path, body] of attempts.toReversed()) await world.data(checking(path, body))
+  })
 })

@@ -14,6 +14,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'file_usage',
   'files',
   'former_membership_limits',
+  'former_memberships',
   'idempotency',
   'invitations',
   'ip_whitelist_entries',

@@ -1,9 +1,19 @@
 import { type DomainPorts, declaredBy, domain } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database } from '../../database/index.ts'
-import type { Caller, HandlerTable, Ids, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Caller,
+  type HandlerTable,
+  hours,
+  type Ids,
+  type Permission,
+  type Words,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { deleteFormerMemberships } from './membership-store.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
 import { createOwnerNotices, ownerNoticeJob } from './notices.ts'
 import { AccessRules } from './rules.ts'
@@ -71,6 +81,12 @@ export default domain({
       hasWorkspace: workspaces.exists,
     })
     const mails = { ...ports, ...configuration.notices, portalUrl: signInUrl('CONSUMER') }
-    return { handlers, service, gatewayJobs: [ownerNoticeJob(mails)] }
+    const cleanup = () => deleteFormerMemberships(ports.database)
+    return {
+      handlers,
+      service,
+      jobs: [{ name: 'members.deleteFormer', attempts: 1, everyMs: hours(1), work: cleanup }],
+      gatewayJobs: [ownerNoticeJob(mails)],
+    }
   },
 })

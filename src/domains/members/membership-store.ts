@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
-import { type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { formerMemberHours } from '../../ledger/index.ts'
 import type { JoinSource } from './contract.ts'
 import { findDefault, mayBeDefault } from './rules.ts'
 import { membershipsOf } from './store.ts'
@@ -172,4 +173,12 @@ export const setRole = async (
     .where('account_biz_id', '=', member.accountId)
     .where('workspace_biz_id', '=', member.workspaceId)
     .execute()
+}
+
+/** Deletes the memberships that ended too long ago to count. */
+export const deleteFormerMemberships = async (database: Database): Promise<void> => {
+  const retention = `${formerMemberHours} hours`
+  await sql`DELETE FROM former_memberships WHERE ended_at <= clock_timestamp() - ${retention}::interval`.execute(
+    database,
+  )
 }

@@ -21,10 +21,17 @@ interface FormerMembershipLimitsTable {
   policy_config: Json
 }
 
+interface FormerMembershipsTable {
+  workspace_biz_id: WorkspaceId
+  account_biz_id: AccountId
+  ended_at: Timestamp
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
     memberships: MembershipsTable
     former_membership_limits: FormerMembershipLimitsTable
+    former_memberships: FormerMembershipsTable
   }
 }
 
@@ -61,5 +68,22 @@ export const migrations = [
       WHERE created_at > '-infinity'`,
     `CREATE INDEX IF NOT EXISTS memberships_changed ON memberships (workspace_biz_id, updated_at, account_biz_id)
       WHERE created_at > '-infinity'`,
+  ]),
+  // `is_person_in` (src/ledger/schema/duties.ts) reads it. A trigger sees every way in which a membership ends.
+  sqlMigration('003-former-memberships', [
+    `CREATE TABLE former_memberships (
+      workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+      account_biz_id uuid NOT NULL REFERENCES accounts,
+      ended_at timestamptz NOT NULL,
+      PRIMARY KEY (workspace_biz_id, account_biz_id)
+    )`,
+    `CREATE INDEX former_memberships_end ON former_memberships (ended_at)`,
+    `CREATE FUNCTION memberships_end() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO former_memberships VALUES (OLD.workspace_biz_id, OLD.account_biz_id, clock_timestamp())
+      ON CONFLICT (workspace_biz_id, account_biz_id) DO UPDATE SET ended_at = excluded.ended_at;
+      RETURN NULL;
+    END $$`,
+    `CREATE TRIGGER memberships_end AFTER DELETE ON memberships FOR EACH ROW EXECUTE FUNCTION memberships_end()`,
   ]),
 ]

@@ -63,3 +63,26 @@ export const duties = [
     RETURN v_is_active AND coalesce(v_creator, 'ACTIVE') = 'ACTIVE';
   END $$`,
 ]
+
+/**
+ * How long a person still belongs to a workspace that they left. Equals the time after which the gateway trusts a new
+ * payout account: until then, an operator could leave in order to decide, and join again.
+ */
+export const formerMemberHours = 72
+
+/** `former_memberships` is in src/domains/members/schema.ts. */
+export const formerMembers = [
+  `CREATE OR REPLACE FUNCTION is_person_in(account uuid, workspaces uuid[]) RETURNS boolean
+  LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN EXISTS (
+      SELECT FROM accounts own JOIN accounts other ON other.person_key = own.person_key
+        JOIN memberships m ON m.account_biz_id = other.biz_id
+       WHERE own.biz_id = account AND m.workspace_biz_id = ANY (workspaces))
+    OR EXISTS (
+      SELECT FROM accounts own JOIN accounts other ON other.person_key = own.person_key
+        JOIN former_memberships f ON f.account_biz_id = other.biz_id
+       WHERE own.biz_id = account AND f.workspace_biz_id = ANY (workspaces)
+         AND f.ended_at > statement_timestamp() - interval '${formerMemberHours} hours');
+  END $$`,
+]

@@ -1,6 +1,6 @@
 import { sqlMigration } from '../../database/index.ts'
 import { accounts } from './accounts.ts'
-import { duties } from './duties.ts'
+import { duties, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
 import { execute } from './execute.ts'
 import { holds } from './holds.ts'
@@ -65,4 +65,5 @@ export const migrations = [
   ]),
   sqlMigration('002-order-lists', orderLists),
   sqlMigration('003-recent-changes', recentChanges),
+  sqlMigration('004-former-members', formerMembers),
 ]

@@ -106,7 +106,15 @@ const tablesByTreatment = {
     'withdrawal_channels',
   ],
   history: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
-  members: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'operator_proposals', 'roles'],
+  members: [
+    'api_keys',
+    'invitations',
+    'former_membership_limits',
+    'former_memberships',
+    'memberships',
+    'operator_proposals',
+    'roles',
+  ],
 }
 const reset = (workspace: string, as = owner) => world.call(sandbox.handlers, contract.resetSandbox, { as, workspace })
 

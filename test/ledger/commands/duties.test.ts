@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger-types.ts'
+import { deleteFormerMemberships } from '../../../src/domains/members/membership-store.ts'
 import { insertAccount } from '../../../src/identity/accounts/store.ts'
 import {
   type AccountId,
@@ -228,6 +230,31 @@ describe.each(stores)('separation of duties on $name', ({ database }) => {
     expect(paid).toBe(denied)
     await expect(ledger.assertOutsider(target.workspace, operator)).rejects.toMatchObject({ code: denied })
     await ledger.assertOutsider(wallet.workspace, operator)
+  })
+
+  test('execute 403: an operator whose person left the workspace within 72 hours', async () => {
+    const mailbox = systemIds.next()
+    const [operator, consumer] = [
+      await account(`${mailbox}@example.test`),
+      await account(`${mailbox}+own@example.test`, 'CONSUMER'),
+    ]
+    const target = await bank.wallet('USD')
+    const ledger = ledgerWith({ enabled: false, from: {} })
+    const received = await request('5000', maker, [party(wallet), party(target, 'target')])
+    await join(consumer, target.workspace)
+    await database.deleteFrom('memberships').where('account_biz_id', '=', consumer).execute()
+    const left = database.updateTable('former_memberships').where('account_biz_id', '=', consumer)
+    for (const hours of ['0 hours', '71 hours']) {
+      await left.set({ ended_at: sql`clock_timestamp() - ${hours}::interval` }).execute()
+      await deleteFormerMemberships(database)
+      expect(await decide(ledger, operator, approval(received))).toBe(denied)
+      await expect(ledger.assertOutsider(target.workspace, operator)).rejects.toMatchObject({ code: denied })
+    }
+    await ledger.assertOutsider(wallet.workspace, operator)
+    await left.set({ ended_at: sql`clock_timestamp() - interval '72 hours'` }).execute()
+    expect(await decide(ledger, operator, approval(received))).toBe('none')
+    await deleteFormerMemberships(database)
+    expect(await database.selectFrom('former_memberships').selectAll().execute()).toEqual([])
   })
 
   test('execute 409: a frozen workspace; the order can be cancelled, which releases its funds', async () => {
