@@ -150,7 +150,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: 'Choose an amount within the limits, or wait until earlier orders are older than 24 hours.',
   },
   'EXCHANGE.RATE_UNAVAILABLE': {
-    cause: 'No current rate exists for the pair of currencies.',
+    cause: 'No current rate exists for the pair of currencies, or customers would gain in a cycle of rates with it.',
     action: 'Try again later, or choose another pair.',
   },
   'EXCHANGE.QUOTE_UNUSABLE': {

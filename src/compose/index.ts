@@ -74,7 +74,7 @@ const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domai
   const exchanges = domains.service('exchanges')
   if (exchanges)
     createExchangeMetrics(metrics.registry, {
-      triangleGain: exchanges.triangleGain,
+      readGains: exchanges.readGains,
       clock: infrastructure.clock,
       onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
     })

@@ -1,13 +1,61 @@
 import { z } from 'zod'
-import { areWithin, type Clock, type Instant, isCurrency, isRate, toInstant } from '../kernel/index.ts'
+import {
+  areWithin,
+  type Clock,
+  type Instant,
+  invert,
+  isCurrency,
+  isRate,
+  multiplyRatios,
+  parseRatio,
+  type Ratio,
+  toInstant,
+} from '../kernel/index.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
-export interface Rate {
+/** A pair has one rate for both directions. */
+export interface Pair {
   source: string
   target: string
+}
+
+export interface PairRate extends Pair {
   /** Units of target per unit of source, a decimal string. */
   rate: string
+}
+
+export interface Rate extends PairRate {
   asOf: Instant
+}
+
+const isGreater = (a: Ratio, b: Ratio): boolean => a.numerator * b.denominator > b.numerator * a.denominator
+
+/** Returns a rate as a ratio, in units of the other currency per unit of `source`. */
+export const toRatio = (rate: PairRate, source: string): Ratio => {
+  const parsed = parseRatio(rate.rate)
+  if (!parsed || parsed.numerator === 0n) throw new RangeError(`${rate.rate} is not a rate`)
+  return rate.source === source ? parsed : invert(parsed)
+}
+
+/**
+ * Returns the highest rate: of the pair, or over one other currency. Values that count towards a limit use it, so that no
+ * single rate makes an amount cheap.
+ */
+export const highestRate = (rates: readonly PairRate[], { source, target }: Pair): Ratio | undefined => {
+  const from = (currency: string) =>
+    rates.flatMap((rate) => {
+      if (rate.source !== currency && rate.target !== currency) return []
+      return [{ to: rate.source === currency ? rate.target : rate.source, factor: toRatio(rate, currency) }]
+    })
+  const found = from(source).flatMap(({ to, factor }) =>
+    to === target
+      ? [factor]
+      : from(to).flatMap((next) => (next.to === target ? [multiplyRatios(factor, next.factor)] : [])),
+  )
+  return found.reduce<Ratio | undefined>(
+    (highest, each) => (highest && !isGreater(each, highest) ? highest : each),
+    undefined,
+  )
 }
 
 /** Mid-market rates, without stale ones. */

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { fixedRates, openRateProvider, type Rates } from '../../src/platform/exchange-rates.ts'
+import { fixedRates, highestRate, openRateProvider, type Rates } from '../../src/platform/exchange-rates.ts'
 import { testClock } from '../domains/world.ts'
 
 let provider: Server
@@ -169,4 +169,23 @@ test('an asOf in the future counts as now', async () => {
   clock.advance(10_001)
   expect(rates.list()).toEqual([])
   rates.close()
+})
+
+test('the highest rate is of the pair, its inverse, or over one other currency', () => {
+  const table = [
+    { source: 'USD', target: 'EUR', rate: '0.9215' },
+    { source: 'USD', target: 'JPY', rate: '148.35' },
+    { source: 'EUR', target: 'JPY', rate: '160.98' },
+    { source: 'BTC', target: 'USD', rate: '64250.5' },
+  ]
+  const highest = (source: string, target: string, rates = table) => {
+    const found = highestRate(rates, { source, target })
+    return found && Number(found.numerator) / Number(found.denominator)
+  }
+  expect(highest('BTC', 'USD')).toBe(64_250.5)
+  expect(highest('EUR', 'USD')).toBeCloseTo(1 / 0.9215, 9)
+  expect(highest('BTC', 'EUR')).toBeCloseTo(64_250.5 * 0.9215, 9)
+  const cheap = table.map((rate) => (rate.target === 'EUR' ? { ...rate, rate: '2' } : rate))
+  expect(highest('EUR', 'USD', cheap)).toBeCloseTo(160.98 / 148.35, 9)
+  expect(highest('BHD', 'USD')).toBeUndefined()
 })

@@ -100,8 +100,11 @@ const ExchangeRate = z.object({
   sourceCurrency: z.string(),
   targetCurrency: z.string(),
   rate: decimal.nullable().meta({ description: 'Null if no rate of the pair is in force' }),
+  quoted: z.boolean().meta({
+    description: 'False without a rate in force, and while customers would gain in a cycle of rates with this pair',
+  }),
   updatedBy: bizId.nullable().meta({ description: 'The operator who set the rate, until it expires' }),
-  confirmedBy: bizId.nullable().meta({ description: 'The second operator, for a rate outside the band' }),
+  confirmedBy: bizId.nullable().meta({ description: 'The second operator, for a rate that needed one' }),
   updatedAt: timestamp.nullable(),
   expiresAt: timestamp.nullable().meta({ description: 'Null unless an operator set the rate' }),
   pending: PendingRate.nullable().meta({ description: 'A rate that waits for a second operator' }),

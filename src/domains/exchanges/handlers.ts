@@ -78,10 +78,11 @@ const toPendingView = ({ source, target, rate, proposedBy, proposedAt, expiresAt
   expiresAt: toIso(expiresAt),
 })
 
-const toRateView = ({ pair, inForce, pending }: CurrentRate) => ({
+const toRateView = ({ pair, inForce, pending, isQuoted }: CurrentRate) => ({
   sourceCurrency: pair.source,
   targetCurrency: pair.target,
   rate: inForce?.rate ?? null,
+  quoted: isQuoted,
   updatedBy: inForce?.updatedBy ?? null,
   confirmedBy: inForce?.confirmedBy ?? null,
   updatedAt: toIsoOrNull(inForce?.updatedAt ?? null),

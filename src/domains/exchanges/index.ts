@@ -1,23 +1,30 @@
 /**
  * Exchanges between currencies. A quote fixes the rate and the amounts; an exchange uses the quote. Start reading in
- * `contract.ts` and `service.ts`. `rates.ts` combines the rates of the provider and of operators.
+ * `contract.ts` and `service.ts`. `rates.ts` combines the rates of the provider and of operators, and `table.ts` judges them
+ * as a whole.
  */
+
+import type { Logger } from 'pino'
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { Tx } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
+import type { PairRate } from '../../platform/exchange-rates.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
+import { gainWatch } from './gain-watch.ts'
 import { exchangeHandlers } from './handlers.ts'
 import { exchangeTerms, liquidityOf, openRates, operatorRateTerms } from './open-rates.ts'
-import { readTriangleGain } from './operator-rates.ts'
+import { type RateGains, readGains } from './operator-rates.ts'
+import { ratesInForce } from './rates.ts'
 import { migrations } from './schema.ts'
 import { deleteExpiredQuotes, type ExchangesPorts } from './service.ts'
 import { deleteQuotes } from './store.ts'
 
 export type { ExchangesPorts } from './service.ts'
 
-export type ExchangesOptions = ExchangesPorts & {
+export type ExchangesOptions = Omit<ExchangesPorts, 'findGainingPairs'> & {
   words: Words
+  logger: Pick<Logger, 'warn'>
   /** Interval of the cleanup job. */
   expiryMs: number
 }
@@ -25,12 +32,13 @@ export type ExchangesOptions = ExchangesPorts & {
 export interface Exchanges {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Returns the largest gain of exchanging through three currencies, or null without such currencies. */
-  triangleGain(): Promise<number | null>
+  readGains(): Promise<RateGains>
+  /** Reads within the transaction, if `database` is one. */
+  ratesInForce(database: Database): Promise<readonly PairRate[]>
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
-export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions): Exchanges => ({
+const exchangesOf = ({ words, expiryMs, ...ports }: ExchangesPorts & Omit<ExchangesOptions, 'logger'>): Exchanges => ({
   handlers: exchangeHandlers(ports, words),
   jobs: [
     {
@@ -40,13 +48,17 @@ export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions)
       work: (_, { signal }) => deleteExpiredQuotes(ports, signal),
     },
   ],
-  triangleGain: () => readTriangleGain(ports),
+  readGains: () => readGains(ports),
+  ratesInForce: (database) => ratesInForce({ ...ports, database }),
   clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
 })
 
+export const createExchanges = ({ logger, ...options }: ExchangesOptions): Exchanges =>
+  exchangesOf({ ...options, findGainingPairs: gainWatch({ ...options, logger }) })
+
 declare module '../../api/services.ts' {
   interface DomainServices {
-    exchanges: Pick<Exchanges, 'triangleGain'>
+    exchanges: Pick<Exchanges, 'readGains' | 'ratesInForce'>
   }
 }
 
@@ -58,8 +70,9 @@ export default domain({
   create: async ({ configuration: { money }, ledger, clock, logger, ...ports }) => {
     const rates = await openRates(money.exchange, clock, logger)
     await ledger.provideFunds('LIQUIDITY', liquidityOf(money.exchange))
-    const { handlers, jobs, triangleGain, clean } = createExchanges({
+    const { handlers, jobs, clean, ...service } = createExchanges({
       ...ports,
+      logger,
       ledger,
       clock,
       rates,
@@ -68,6 +81,6 @@ export default domain({
       operatorRates: operatorRateTerms(money.exchange),
       expiryMs: money.background.expiryMs,
     })
-    return { handlers, jobs, service: { triangleGain }, onSandboxReset: clean, close: () => rates.close() }
+    return { handlers, jobs, service, onSandboxReset: clean, close: () => rates.close() }
   },
 })

@@ -1,12 +1,15 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import { addMs, invalid, notFound, Refusal } from '../../kernel/index.ts'
+import type { Tx } from '../../database/index.ts'
+import { type AccountId, addMs, days, type Instant, invalid, notFound, Refusal } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Pair, type PairRate, toRatio } from '../../platform/exchange-rates.ts'
 import {
   deleteProposal,
-  deleteRate,
-  type Pair,
-  type PairRate,
+  endRate,
+  lockRates,
+  readLastMove,
+  readSetRate,
   saveProposal,
   saveRate,
   takeProposal,
@@ -14,18 +17,20 @@ import {
 import {
   type CurrentRate,
   findSourceRate,
-  listRates,
+  type RateInForce,
   type RateSources,
+  ratesInForce,
   readRate,
-  toRatio,
   unsupportedSide,
 } from './rates.ts'
 import { type ExchangeTerms, isWithinBand, maxTriangleGain, type OperatorRateTerms } from './rules.ts'
+import { exceedsBand, hasGain, isSamePair } from './table.ts'
 
 export interface OperatorRatesPorts extends RateSources {
   transaction: DomainPorts['transaction']
   /** Checks the four-eyes rule. */
   ledger: Ledger
+  terms: ExchangeTerms
   operatorRates: OperatorRateTerms
 }
 
@@ -34,19 +39,48 @@ const assertSupported = (ports: RateSources, pair: Pair): void => {
   if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
 }
 
-/** A pair without a rate of the source needs a second operator, too. */
-const needsNoConfirmation = (ports: OperatorRatesPorts, set: PairRate): boolean => {
+/** One operator could otherwise move a rate to and fro, and a stranger gain each time. */
+const moveIntervalMs = days(1)
+
+const movedWithinInterval = async (tx: Tx, pair: Pair, at: Instant): Promise<boolean> => {
+  const movedAt = await readLastMove(tx, pair)
+  return movedAt !== undefined && at < addMs(movedAt, moveIntervalMs)
+}
+
+/** Rates that one operator set count as the source's. */
+const confirmedRates = (ports: RateSources, rates: readonly RateInForce[]): RateInForce[] =>
+  rates.flatMap((rate) =>
+    rate.updatedBy === null || rate.confirmedBy !== null ? [rate] : (findSourceRate(ports, rate) ?? []),
+  )
+
+type NeedOfConfirmation = 'OUTSIDE_BAND' | 'MOVED_WITHIN_DAY' | 'CYCLE_GAINS'
+
+/** Returns why the rate needs a second operator, or null. Judges the table as it would be. */
+const needOfConfirmation = async (
+  ports: OperatorRatesPorts,
+  tx: Tx,
+  set: PairRate,
+  at: Instant,
+): Promise<NeedOfConfirmation | null> => {
+  const { terms } = ports
   const { band } = ports.operatorRates
-  if (band === null) return true
+  const before = await ratesInForce({ ...ports, database: tx })
+  const others = before.filter((rate) => !isSamePair(rate, set))
+  const after = [...others, set]
+  if (band === null) return hasGain(after, terms) ? 'CYCLE_GAINS' : null
   const source = findSourceRate(ports, set)
-  return source !== undefined && isWithinBand(toRatio(set, set.source), toRatio(source, set.source), band)
+  if (!source || !isWithinBand(toRatio(set, set.source), toRatio(source, set.source), band)) return 'OUTSIDE_BAND'
+  const isRenewed = before.some((rate) => isSamePair(rate, set) && rate.source === set.source && rate.rate === set.rate)
+  if (!isRenewed && (await movedWithinInterval(tx, set, at))) return 'MOVED_WITHIN_DAY'
+  if (hasGain(after, terms)) return 'CYCLE_GAINS'
+  return exceedsBand(after, [...confirmedRates(ports, others), source], terms, band) ? 'OUTSIDE_BAND' : null
 }
 
 const targetOf = ({ source, target }: Pair): string => `${source}/${target}`
 
 /**
- * The rate applies to new quotes until it expires or is unset. A rate outside the band does not apply until another
- * operator confirms it.
+ * The rate applies to new quotes until it expires or is unset. A rate that `needOfConfirmation` names does not apply
+ * until another operator confirms it.
  */
 export const setExchangeRate = async (
   ports: OperatorRatesPorts,
@@ -56,13 +90,14 @@ export const setExchangeRate = async (
   assertSupported(ports, input)
   const { accountId, at } = auditContext
   const expiresAt = addMs(at, ports.operatorRates.ttlMs)
-  const applies = needsNoConfirmation(ports, input)
   await ports.transaction(async (tx) => {
-    if (applies) {
+    await lockRates(tx)
+    const reason = await needOfConfirmation(ports, tx, input, at)
+    if (reason === null) {
       await saveRate(tx, { ...input, updatedBy: accountId, confirmedBy: null, updatedAt: at, expiresAt })
       await deleteProposal(tx, input)
     } else await saveProposal(tx, { ...input, proposedBy: accountId, proposedAt: at, expiresAt })
-    const detail = { rate: input.rate, status: applies ? 'IN_FORCE' : 'PENDING' }
+    const detail = { rate: input.rate, ...(reason ? { status: 'PENDING', reason } : { status: 'IN_FORCE' }) }
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: targetOf(input), detail })
   })
   return readRate(ports, input)
@@ -80,6 +115,7 @@ export const confirmExchangeRate = async (
   assertSupported(ports, input)
   const { accountId, at } = auditContext
   await ports.transaction(async (tx) => {
+    await lockRates(tx)
     const proposedBy = await takeProposal(tx, input, at)
     if (proposedBy === undefined) throw new Refusal('STATE.CONFLICT', { internal: 'this rate is not proposed' })
     await ports.ledger.within(tx).assertDifferentPerson(proposedBy, accountId)
@@ -91,29 +127,53 @@ export const confirmExchangeRate = async (
   return readRate(ports, input)
 }
 
-/** The rate of the provider or the configuration then applies. */
+/** Whether the rate was moved within a day, or a cycle gains without it. */
+const needsOtherPerson = async (ports: OperatorRatesPorts, tx: Tx, pair: Pair, at: Instant): Promise<boolean> => {
+  if (ports.operatorRates.band !== null && (await movedWithinInterval(tx, pair, at))) return true
+  const rates = await ratesInForce({ ...ports, database: tx })
+  const source = findSourceRate(ports, pair)
+  return hasGain([...rates.filter((rate) => !isSamePair(rate, pair)), ...(source ? [source] : [])], ports.terms)
+}
+
+/**
+ * The rate of the provider or the configuration then applies. Throws ACCESS.PERMISSION_DENIED for a person who set or
+ * confirmed the rate within a day: the change needs a second operator.
+ */
 export const unsetExchangeRate = async (
   ports: OperatorRatesPorts,
   pair: Pair,
   auditContext: AuditContext,
 ): Promise<CurrentRate> => {
   assertSupported(ports, pair)
+  const { accountId, at } = auditContext
   await ports.transaction(async (tx) => {
-    const [rate, proposal] = [await deleteRate(tx, pair), await deleteProposal(tx, pair)]
-    if (!rate && !proposal) throw notFound('no operator has set or proposed a rate for the pair')
-    const detail = { rate, proposal }
+    await lockRates(tx)
+    const [set, proposal] = [await readSetRate(tx, pair, at), await deleteProposal(tx, pair)]
+    if (!set && !proposal) throw notFound('no operator has set or proposed a rate for the pair')
+    if (set) {
+      const operators: (AccountId | null)[] = (await needsOtherPerson(ports, tx, pair, at))
+        ? [set.updatedBy, set.confirmedBy]
+        : []
+      for (const operator of operators)
+        if (operator !== null) await ports.ledger.within(tx).assertDifferentPerson(operator, accountId)
+      await endRate(tx, pair, { by: accountId, at })
+    }
+    const detail = { rate: set !== undefined, proposal }
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: targetOf(pair), detail })
   })
   return readRate(ports, pair)
 }
 
-/** Returns the largest gain of exchanging through three currencies at the current rates. See `maxTriangleGain`. */
-export const readTriangleGain = async (
+export interface RateGains {
+  /** The largest gain of exchanging through three currencies. See `maxTriangleGain`. */
+  triangle: number | null
+  /** Number of pairs that are not quoted, because a cycle gains. */
+  unquotedPairs: number
+}
+
+export const readGains = async (
   ports: RateSources & { terms: Pick<ExchangeTerms, 'spread' | 'feeRate'> },
-): Promise<number | null> => {
-  const current = await listRates(ports)
-  return maxTriangleGain(
-    current.flatMap(({ inForce }) => inForce ?? []),
-    ports.terms,
-  )
+): Promise<RateGains> => {
+  const rates = await ratesInForce(ports)
+  return { triangle: maxTriangleGain(rates, ports.terms), unquotedPairs: ports.findGainingPairs(rates).size }
 }

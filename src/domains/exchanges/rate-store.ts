@@ -1,16 +1,8 @@
+import { sql } from 'kysely'
 import { type Database, type Tx, validAt } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
-
-/** A pair has one rate for both directions. */
-export interface Pair {
-  source: string
-  target: string
-}
-
-/** The rate is a decimal string, in units of target per unit of source. */
-export interface PairRate extends Pair {
-  rate: string
-}
+import type { Pair, PairRate } from '../../platform/exchange-rates.ts'
+import { pairKey } from './table.ts'
 
 export interface SetRate extends PairRate {
   updatedBy: AccountId
@@ -27,7 +19,10 @@ export interface ProposedRate extends PairRate {
   expiresAt: Instant
 }
 
-const keyOf = ({ source, target }: Pair): string => [source, target].sort().join('/')
+/** Changes of rates wait for each other, because each is judged with the whole table. Reads do not wait. */
+export const lockRates = async (tx: Tx): Promise<void> => {
+  await sql`LOCK TABLE exchange_rates IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
+}
 
 const toRow = ({ source, target, rate }: PairRate) => ({ source_currency: source, target_currency: target, rate })
 
@@ -41,7 +36,7 @@ export const saveRate = async (tx: Tx, set: SetRate): Promise<void> => {
   }
   await tx
     .insertInto('exchange_rates')
-    .values({ pair: keyOf(set), ...row })
+    .values({ pair: pairKey(set), ...row })
     .onConflict((conflict) => conflict.column('pair').doUpdateSet(row))
     .execute()
 }
@@ -55,7 +50,7 @@ export const saveProposal = async (tx: Tx, proposed: ProposedRate): Promise<void
   }
   await tx
     .insertInto('exchange_rate_proposals')
-    .values({ pair: keyOf(proposed), ...row })
+    .values({ pair: pairKey(proposed), ...row })
     .onConflict((conflict) => conflict.column('pair').doUpdateSet(row))
     .execute()
 }
@@ -80,14 +75,24 @@ export const takeProposal = async (
 export const deleteProposal = async (tx: Tx, pair: Pair): Promise<boolean> => {
   const { numDeletedRows } = await tx
     .deleteFrom('exchange_rate_proposals')
-    .where('pair', '=', keyOf(pair))
+    .where('pair', '=', pairKey(pair))
     .executeTakeFirst()
   return numDeletedRows > 0n
 }
 
-export const deleteRate = async (tx: Tx, pair: Pair): Promise<boolean> => {
-  const { numDeletedRows } = await tx.deleteFrom('exchange_rates').where('pair', '=', keyOf(pair)).executeTakeFirst()
-  return numDeletedRows > 0n
+/** Ends a rate. The row stays, because its time counts for the next change. */
+export const endRate = async (tx: Tx, pair: Pair, { by, at }: { by: AccountId; at: Instant }): Promise<void> => {
+  await tx
+    .updateTable('exchange_rates')
+    .set({ updated_by: by, confirmed_by: null, updated_at: toDate(at), expires_at: toDate(at) })
+    .where('pair', '=', pairKey(pair))
+    .execute()
+}
+
+/** Returns when an operator last set, confirmed or unset the rate of a pair, also if it has expired since. */
+export const readLastMove = async (tx: Tx, pair: Pair): Promise<Instant | undefined> => {
+  const row = tx.selectFrom('exchange_rates').where('pair', '=', pairKey(pair)).select('updated_at as movedAt')
+  return (await row.executeTakeFirst())?.movedAt
 }
 
 const selectRates = (database: Database, at: Instant) =>
@@ -100,7 +105,7 @@ const selectRates = (database: Database, at: Instant) =>
 
 /** Finds the rate in either direction. */
 export const readSetRate = (database: Database, pair: Pair, at: Instant): Promise<SetRate | undefined> =>
-  selectRates(database, at).where('pair', '=', keyOf(pair)).executeTakeFirst()
+  selectRates(database, at).where('pair', '=', pairKey(pair)).executeTakeFirst()
 
 export const listSetRates = (database: Database, at: Instant): Promise<SetRate[]> =>
   selectRates(database, at).orderBy('pair').execute()

@@ -1,7 +1,8 @@
 import type { Database } from '../../database/index.ts'
-import { type AccountId, type Clock, type Instant, invert, parseRatio, type Ratio } from '../../kernel/index.ts'
-import type { Rates } from '../../platform/exchange-rates.ts'
-import { listProposals, listSetRates, type Pair, type PairRate, type ProposedRate, readSetRate } from './rate-store.ts'
+import { type AccountId, type Clock, type Instant, type Ratio, Refusal } from '../../kernel/index.ts'
+import { type Pair, type PairRate, type Rates, toRatio } from '../../platform/exchange-rates.ts'
+import { listProposals, listSetRates, type ProposedRate } from './rate-store.ts'
+import { isSamePair, pairKey } from './table.ts'
 
 /** A rate in force. `expiresAt` and the operators are null if it comes from the provider or the configuration. */
 export interface RateInForce extends PairRate {
@@ -16,6 +17,8 @@ export interface CurrentRate {
   pair: Pair
   inForce: RateInForce | null
   pending: ProposedRate | null
+  /** False without a rate in force, and while a cycle with the pair gains. */
+  isQuoted: boolean
 }
 
 export interface RateSources {
@@ -25,6 +28,8 @@ export interface RateSources {
   rates: Pick<Rates, 'list'>
   /** Currencies of the deployment. Stored rates can refer to others. */
   currencies: readonly string[]
+  /** Returns the keys of the pairs that are not quoted. */
+  findGainingPairs(rates: readonly PairRate[]): ReadonlySet<string>
 }
 
 export const unsupportedSide = (
@@ -35,57 +40,69 @@ export const unsupportedSide = (
   return currencies.includes(target) ? undefined : 'target'
 }
 
-/** Ignores the direction. */
-const isSamePair = (a: Pair, b: Pair): boolean =>
-  (a.source === b.source && a.target === b.target) || (a.source === b.target && a.target === b.source)
-
-/** Returns a rate as a ratio, in units of the other currency per unit of `source`. */
-export const toRatio = (rate: PairRate, source: string): Ratio => {
-  const parsed = parseRatio(rate.rate)
-  if (!parsed || parsed.numerator === 0n) throw new RangeError(`${rate.rate} is not a rate`)
-  return rate.source === source ? parsed : invert(parsed)
+export const findSourceRate = ({ rates }: Pick<RateSources, 'rates'>, pair: Pair): RateInForce | undefined => {
+  const found = rates.list().find((rate) => isSamePair(rate, pair))
+  if (!found) return undefined
+  const { asOf, ...rate } = found
+  return { ...rate, updatedBy: null, confirmedBy: null, updatedAt: asOf, expiresAt: null }
 }
 
-export const findSourceRate = ({ rates }: Pick<RateSources, 'rates'>, pair: Pair): PairRate | undefined =>
-  rates.list().find((rate) => isSamePair(rate, pair))
+/** An operator's rate takes precedence until it expires. A proposed rate never applies. */
+export const ratesInForce = async (sources: Omit<RateSources, 'findGainingPairs'>): Promise<readonly RateInForce[]> => {
+  const set: RateInForce[] = await listSetRates(sources.database, sources.clock.now())
+  const others = sources.rates
+    .list()
+    .flatMap((rate) => (set.some((each) => isSamePair(each, rate)) ? [] : (findSourceRate(sources, rate) ?? [])))
+  return [...set, ...others].filter((rate) => !unsupportedSide(sources, rate))
+}
+
+const assertNoGain = (sources: RateSources, rates: readonly PairRate[], pair: Pair): void => {
+  if (sources.findGainingPairs(rates).has(pairKey(pair)))
+    throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'a cycle of rates with this pair gains' })
+}
+
+/** Throws EXCHANGE.RATE_UNAVAILABLE while a cycle with the pair gains, also if two operators confirmed its rates. */
+export const assertTradable = async (sources: RateSources, pair: Pair): Promise<void> =>
+  assertNoGain(sources, await ratesInForce(sources), pair)
 
 /**
- * Returns the mid rate in units of target per unit of source. An operator's rate takes precedence until it expires. A
- * proposed rate never applies.
+ * Returns the mid rate in units of target per unit of source. Throws EXCHANGE.RATE_UNAVAILABLE without a rate in force,
+ * and as `assertTradable` does.
  */
-export const findRate = async (
+export const findQuotedRate = async (
   sources: RateSources,
   pair: Pair,
-): Promise<{ mid: Ratio; operators: AccountId[] } | undefined> => {
-  if (unsupportedSide(sources, pair)) return undefined
-  const set = await readSetRate(sources.database, pair, sources.clock.now())
-  const found = set ?? findSourceRate(sources, pair)
-  const operators = [set?.updatedBy, set?.confirmedBy].filter((account) => account != null)
-  return found && { mid: toRatio(found, pair.source), operators }
+): Promise<{ mid: Ratio; operators: AccountId[] }> => {
+  const rates = await ratesInForce(sources)
+  const found = rates.find((rate) => isSamePair(rate, pair))
+  if (!found) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
+  assertNoGain(sources, rates, pair)
+  const operators = [found.updatedBy, found.confirmedBy].filter((account) => account !== null)
+  return { mid: toRatio(found, pair.source), operators }
 }
 
 /** Returns one element per pair. */
 export const listRates = async (sources: RateSources): Promise<CurrentRate[]> => {
-  const now = sources.clock.now()
-  const set: RateInForce[] = await listSetRates(sources.database, now)
-  const others = sources.rates
-    .list()
-    .filter((rate) => !set.some((each) => isSamePair(each, rate)))
-    .map(({ asOf, ...rate }) => ({ ...rate, updatedBy: null, confirmedBy: null, updatedAt: asOf, expiresAt: null }))
-  const inForce: RateInForce[] = [...set, ...others]
-  const proposals = await listProposals(sources.database, now)
-  const all: CurrentRate[] = [
+  const inForce = await ratesInForce(sources)
+  const gaining = sources.findGainingPairs(inForce)
+  const proposals = await listProposals(sources.database, sources.clock.now())
+  return [
     ...inForce.map((rate) => ({
       pair: rate,
       inForce: rate,
       pending: proposals.find((each) => isSamePair(each, rate)) ?? null,
+      isQuoted: !gaining.has(pairKey(rate)),
     })),
     ...proposals
-      .filter((proposal) => !inForce.some((rate) => isSamePair(rate, proposal)))
-      .map((proposal) => ({ pair: proposal, inForce: null, pending: proposal })),
+      .filter((each) => !unsupportedSide(sources, each) && !inForce.some((rate) => isSamePair(rate, each)))
+      .map((proposal) => ({ pair: proposal, inForce: null, pending: proposal, isQuoted: false })),
   ]
-  return all.filter(({ pair }) => !unsupportedSide(sources, pair))
 }
 
 export const readRate = async (sources: RateSources, pair: Pair): Promise<CurrentRate> =>
-  (await listRates(sources)).find((each) => isSamePair(each.pair, pair)) ?? { pair, inForce: null, pending: null }
+  (await listRates(sources)).find((each) => isSamePair(each.pair, pair)) ?? {
+    pair,
+    inForce: null,
+    pending: null,
+    isQuoted: false,
+  }

@@ -16,7 +16,7 @@ import {
 import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
 import type { FixedSide, QuoteStatus } from './contract.ts'
 import { exchangeEntries, exchangeParties, newExchange, parseFigures, toFiguresData } from './order.ts'
-import { findRate, type RateSources } from './rates.ts'
+import { assertTradable, findQuotedRate, type RateSources } from './rates.ts'
 import { computeFigures, type ExchangeTerms, type Figures, type OperatorRateTerms } from './rules.ts'
 import { deleteUnusedQuotes, insertQuote, type Quote, type QuoteId, readQuote } from './store.ts'
 
@@ -64,8 +64,7 @@ export const quoteExchange = async (
   const { clock, ids, terms } = ports
   const sourceWallet = await findDefaultWallet(ports, workspace, input.sourceCurrency)
   const targetWallet = await findDefaultWallet(ports, workspace, input.targetCurrency)
-  const rate = await findRate(ports, { source: input.sourceCurrency, target: input.targetCurrency })
-  if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
+  const rate = await findQuotedRate(ports, { source: input.sourceCurrency, target: input.targetCurrency })
   // Otherwise, an operator could drain the house's liquidity at a rate that they set or confirmed, also with a colleague.
   for (const operator of rate.operators) {
     await ports.ledger.assertDifferentPerson(operator, actor)
@@ -113,6 +112,8 @@ const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandCont
   if (!isOpen(quote, ports.clock.now()))
     throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote has expired' })
   const figures = parseFigures(quote.figures)
+  // The rates may have changed since the quote.
+  await assertTradable(ports, { source: figures.source.currency, target: figures.target.currency })
   try {
     return await ports.ledger.execute({
       ...commandOrigin(context),

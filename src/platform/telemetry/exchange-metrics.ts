@@ -3,20 +3,27 @@ import type { Clock } from '../../kernel/index.ts'
 import { pollForGauge } from './polled-gauge.ts'
 
 interface Ports {
-  /** Null without three currencies that have rates. */
-  triangleGain(): Promise<number | null>
+  /** `triangle` is null without three currencies that have rates. */
+  readGains(): Promise<{ triangle: number | null; unquotedPairs: number }>
   clock: Clock
   onFault(error: unknown): void
 }
 
 /** Above zero, the house loses if customers exchange through three currencies. */
-export const createExchangeMetrics = (registry: Registry, { triangleGain, ...ports }: Ports): void => {
+export const createExchangeMetrics = (registry: Registry, { readGains, ...ports }: Ports): void => {
+  const unquoted = new Gauge({
+    name: 'portico_exchange_unquoted_pairs',
+    help: 'Number of currency pairs that are not quoted, because customers would gain in a cycle of rates',
+    registers: [registry],
+  })
   const gauge = new Gauge({
     name: 'portico_exchange_triangle_gain',
     help: 'Largest gain of exchanging through three currencies at the current rates, as a share, after spread and fee',
     registers: [registry],
     collect: pollForGauge(ports, async () => {
-      gauge.set((await triangleGain()) ?? -1)
+      const gains = await readGains()
+      gauge.set(gains.triangle ?? -1)
+      unquoted.set(gains.unquotedPairs)
     }),
   })
 }

@@ -10,6 +10,8 @@ import { createTestBank } from '../../ledger/test-bank.ts'
 import { insertAccount, refusalOf, transactionOf, words } from '../world.ts'
 
 const ttlMs = 60_000
+const dayMs = 86_400_000
+const warnings: unknown[] = []
 const share = (text: string): Ratio => {
   const parsed = parseRatio(text)
   if (!parsed) throw new Error(text)
@@ -24,7 +26,8 @@ const openRates = async () => {
   const { database, close } = await testDatabase()
   const bank = await createTestBank(database)
   const { ledger, clock } = bank
-  const { handlers, triangleGain } = createExchanges({
+  const { handlers, readGains } = createExchanges({
+    logger: { warn: (...logged: unknown[]) => warnings.push(logged) },
     transaction: transactionOf(database),
     ...{ database, ledger, clock, words, ids: systemIds, currencies: ['USD', 'EUR', 'JPY'], expiryMs: 60_000 },
     rates: { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] },
@@ -56,7 +59,7 @@ const openRates = async () => {
   return {
     close,
     clock,
-    triangleGain,
+    readGains,
     join,
     account: (email: string, portal?: Portal) => insertAccount(database, email, clock.now(), portal),
     set: (as: AccountId, rate: string, of: PairBody = pair) =>
@@ -76,9 +79,8 @@ beforeAll(async () => {
   fixture = await openRates()
 })
 afterAll(() => fixture?.close())
-beforeEach(async () => {
-  for (const of of [pair, unknownPair]) await refusalOf(fixture.unset(one, of))
-})
+// Rates of earlier tests expire, and the pairs may be moved again.
+beforeEach(() => fixture.clock.advance(dayMs))
 
 test('exchanges.setRate 200: within the band it applies immediately, until it expires', async () => {
   const { set, quote, clock, list } = fixture
@@ -129,6 +131,7 @@ test('exchanges.quote 403 ACCESS.PERMISSION_DENIED: a colleague of the operator,
   await set(one, '0.4')
   await confirm(setter, '0.4')
   expect(await refusalOf(quote(colleague))).toBe('ACCESS.PERMISSION_DENIED')
+  fixture.clock.advance(dayMs)
   await set(two, '0.81')
   expect((await quote(colleague)).rate).toBe('0.81')
 })
@@ -168,6 +171,34 @@ test('exchanges.unsetRate 200: the rate of the source applies again; 404 without
   expect(await refusalOf(unset(two))).toBe('RESOURCE.NOT_FOUND')
 })
 
+test('exchanges.setRate 200: a pair that moved within 24 hours waits for a second operator; a renewal does not', async () => {
+  const { set, quote, confirm, unset, clock } = fixture
+  await set(one, '0.83')
+  clock.advance(ttlMs / 2)
+  expect(await set(one, '0.83')).toMatchObject({ rate: '0.83', pending: null })
+  for (const operator of [one, two])
+    expect(await set(operator, '0.78')).toMatchObject({ rate: '0.83', pending: { rate: '0.78' } })
+  clock.advance(dayMs - 1)
+  expect(await set(one, '0.78')).toMatchObject({ rate: '0.8', pending: { rate: '0.78' } })
+  expect(await confirm(two, '0.78')).toMatchObject({ rate: '0.78' })
+  expect(await refusalOf(unset(one))).toBe('ACCESS.PERMISSION_DENIED')
+  clock.advance(dayMs - 1)
+  expect(await set(two, '0.79')).toMatchObject({ pending: { rate: '0.79' } })
+  clock.advance(1)
+  expect(await set(two, '0.79')).toMatchObject({ rate: '0.79', pending: null })
+  expect((await quote()).rate).toBe('0.79')
+})
+
+test('exchanges.unsetRate 403 within 24 hours: the operators of the rate; another one may, and that is a move', async () => {
+  const { set, unset, clock } = fixture
+  await set(one, '0.83')
+  expect(await refusalOf(unset(one))).toBe('ACCESS.PERMISSION_DENIED')
+  expect(await unset(two)).toMatchObject({ rate: '0.8', updatedBy: null })
+  clock.advance(dayMs - 1)
+  expect(await set(one, '0.83')).toMatchObject({ rate: '0.8', pending: { rate: '0.83' } })
+  expect(await unset(one)).toMatchObject({ pending: null })
+})
+
 test.each([
   ['0.76', true],
   ['0.84', true],
@@ -194,5 +225,5 @@ test('the gain of a triangle is after spread and fee, in either direction, and n
   ).toBeCloseTo(0.5, 9)
   expect(maxTriangleGain(rates, { spread: share('0.1'), feeRate: share('0.25') })).toBeCloseTo(1.5 * 0.72 ** 3 - 1, 9)
   expect(maxTriangleGain(rates.slice(1), free)).toBeNull()
-  expect(await fixture.triangleGain()).toBeNull()
+  expect((await fixture.readGains()).triangle).toBeNull()
 })

@@ -21,6 +21,7 @@ const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', curre
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
   const terms = { spread: share, feeRate: share, quoteLifeMs }
   const { handlers } = createExchanges({
+    logger: { warn: () => undefined },
     database,
     transaction: transactionOf(database),
     ledger,
