@@ -24,10 +24,11 @@ import {
   parseLocale,
   withCallSite,
 } from '../kernel/index.ts'
-import { Ledger, parseSeparation, separationSetting } from '../ledger/index.ts'
+import { Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
 import { recordSetting } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { isCountry } from '../platform/countries.ts'
+import { highestRate } from '../platform/exchange-rates.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
 import { parseSettings } from './extensions.ts'
@@ -312,20 +313,30 @@ class DomainBuilder {
   }
 }
 
+/** Without the domain `exchanges`, nothing asks the provider: amounts in other currencies then count as above the sum. */
+const configuredRates = ({ provider, rates }: Configuration['money']['exchange']) => (provider ? [] : rates)
+
 /** A domain reaches other domains only through the ports that this function passes. */
 export const composeDomains = async (domains: readonly LoadedDomain[], parents: DomainParents): Promise<Domains> => {
   const { catalogue, settings: configuration, infrastructure, logger } = parents
   const settings = parseSettings(domains, configuration)
-  const separationOfDuties = parseSeparation(configuration.money.separationOfDuties)
-  const ledger = new Ledger({
+  const { money, mfa } = configuration
+  const ledger: Ledger = new Ledger({
     ...infrastructure,
     database: infrastructure.databaseNamed('ledger'),
     types: catalogue.ledgerTypes,
-    separationOfDuties,
+    separationOfDuties: parseSeparation(money.separationOfDuties),
+    outgoing: parseOutgoingRules(money.stepUpAbove, {
+      stepUpMs: mfa.stepUpMs,
+      findRate: async (tx, pair) => {
+        const exchanges = builder.service('exchanges')
+        return highestRate(await (exchanges?.ratesInForce(tx) ?? configuredRates(money.exchange)), pair)
+      },
+    }),
   })
   await ledger.registerTypes()
-  await recordSetting(infrastructure, separationSetting(configuration.money.separationOfDuties))
-  await ledger.ensureHouseAccounts(configuration.money.currencies)
+  await recordSetting(infrastructure, separationSetting(money.separationOfDuties))
+  await ledger.ensureHouseAccounts(money.currencies)
   const builder = new DomainBuilder(parents, ledger)
   await using closing = new AsyncDisposableStack()
   for (const domain of inOrderOfUse(domains)) await builder.build(domain, settings.get(domain.name), logger)

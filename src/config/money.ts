@@ -10,15 +10,6 @@ const decimalByCurrency = z
     message: 'decimal strings with no more places than their currencies have',
   })
 
-/** `unlimited` removes a limit that the profile sets. */
-const sumByCurrency = z
-  .record(currency, z.string())
-  .refine(
-    (table) =>
-      Object.entries(table).every(([code, text]) => text === 'unlimited' || parseMoney(text, code) !== undefined),
-    { message: 'decimal strings with no more places than their currencies have, or `unlimited`' },
-  )
-
 const share = z
   .string()
   .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1 with at most six decimal places')
@@ -113,7 +104,7 @@ const exchange = z.strictObject({
   band: z
     .union([share, z.literal('off')])
     .describe(
-      'Maximum deviation of an operator rate from the rate in `rates` or `provider`, as a share of that rate. A second operator must confirm a rate outside this band, or any rate for a pair that has neither. `off` means no limit.',
+      'Maximum deviation of an operator rate from the rate in `rates` or `provider`, as a share of that rate. Conversions over several pairs have the same limit. A second operator must confirm a rate outside this band, any rate for a pair that has neither, and a further change within 24 hours. With `off`, a second operator must confirm only rates with which customers would gain in a cycle.',
     ),
   rates: z
     .array(rate)
@@ -142,13 +133,17 @@ const exchange = z.strictObject({
   ),
 })
 
+/** Each change of a rate compares the conversions between all currencies. */
+const maxCurrencies = 64
+
 const settings = z.strictObject({
   currencies: z
     .array(currency)
     .min(1)
+    .max(maxCurrencies)
     .refine(distinct, 'each currency once')
     .describe(
-      'Currencies of this deployment. A new workspace gets a wallet in each currency. If you add a currency, existing workspaces do not get a wallet automatically: their members open it, or you run `portico wallet open`. Before you remove a currency, empty its wallets, because their money cannot be paid out afterwards.',
+      'Currencies of this deployment, at most 64. A new workspace gets a wallet in each currency. If you add a currency, existing workspaces do not get a wallet automatically: their members open it, or you run `portico wallet open`. Before you remove a currency, empty its wallets, because their money cannot be paid out afterwards.',
     ),
   transferFee: decimalByCurrency.describe(
     'Fixed fee that the sender of a transfer pays in addition to the amount, by currency.',
@@ -168,19 +163,30 @@ const settings = z.strictObject({
       ),
     })
     .describe('Separation of duties between the operators who decide on an order.'),
-  stepUpAbove: z.strictObject({
-    transfers: sumByCurrency.describe(
-      'Total amount that a person can transfer to other workspaces within 24 hours without step-up, by currency. Above it, each such transfer requires step-up. `unlimited`, or no value, requires none.',
-    ),
-    withdrawals: sumByCurrency.describe(
-      'Total amount that a person can withdraw within 24 hours without step-up, by currency. Above it, each withdrawal requires step-up. `unlimited`, or no value, requires none.',
-    ),
-    apiKeys: z
-      .enum(['refuse', 'allow'])
-      .describe(
-        'How step-up limits apply to API keys, which cannot step up. With `refuse`, a command above the limit of the person who created the key gets 422. With `allow`, these limits do not apply to API keys.',
+  stepUpAbove: z
+    .strictObject({
+      currency: currency.describe(
+        'Currency of `amount`. Amounts in other currencies are converted at the highest exchange rate in force: direct, inverse, or over one other currency. An amount without a rate counts as above the sum. With `exchanges: off`, only `exchange.rates` apply. After a change of this setting, amounts of the last 24 hours count as above the sum.',
       ),
-  }),
+      amount: z
+        .string()
+        .describe(
+          'Total value that a person can move out of their workspaces within 24 hours without step-up: transfers to other workspaces, withdrawals and outgoing orders of extensions, in all currencies. Above it, each such order requires step-up. `unlimited` requires none.',
+        ),
+      apiKeys: z
+        .enum(['refuse', 'allow'])
+        .describe(
+          'How step-up limits apply to API keys, which cannot step up. With `refuse`, a command above the limit of the person who created the key gets 422. With `allow`, these limits do not apply to API keys.',
+        ),
+    })
+    .refine(
+      ({ currency: code, amount }) =>
+        amount === 'unlimited' || !isCurrency(code) || parseMoney(amount, code) !== undefined,
+      {
+        path: ['amount'],
+        message: 'a decimal string with no more places than its currency has, or `unlimited`',
+      },
+    ),
   recharge: z.strictObject({
     lifeMs: lifetimeMs(1_000).describe(
       'Time limit in milliseconds for paying a recharge or submitting its proof of payment. Afterwards, the recharge expires.',
@@ -234,12 +240,14 @@ const currenciesIn = ({
   recharge,
   withdrawal,
   exchange,
+  stepUpAbove,
 }: Settings) => ({
   transferFee: Object.keys(transferFee),
   transferApprovalFrom: Object.keys(transferApprovalFrom),
   'separationOfDuties.from': Object.keys(separationOfDuties.from),
   'recharge.channels': recharge.channels.map((each) => each.currency),
   'withdrawal.payouts': withdrawal.payouts.map((each) => each.currency),
+  stepUpAbove: stepUpAbove.amount === 'unlimited' ? [] : [stepUpAbove.currency],
   'exchange.rates': exchange.rates.flatMap(({ source, target }) => [source, target]),
   // Only zero can override an amount of the profile, so it is allowed for any currency.
   'exchange.liquidity': Object.entries(exchange.liquidity).flatMap(([code, text]) =>

@@ -8,6 +8,8 @@ export interface OrderTypeDeclaration {
   readonly open: readonly string[]
   /** Statuses that an order never leaves. With open statuses, they include CANCELLED, for the reset of a sandbox. */
   readonly final: readonly string[]
+  /** Whether the orders move value out of a workspace. They then count towards `money.stepUpAbove`. */
+  readonly outgoing?: boolean
 }
 
 /** The types that an owner adds to the ledger. */

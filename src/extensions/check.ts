@@ -76,6 +76,7 @@ const LedgerShape = z.strictObject({
         prefix: named(/^[A-Z]{3}$/, 'LON'),
         open: z.array(typeName),
         final: z.array(typeName).min(1),
+        outgoing: z.boolean().optional(),
       }),
     )
     .optional(),

@@ -40,7 +40,12 @@ export const codeDomains = {
 
 export const ledgerTypes = {
   orders: {
-    TRANSFER: { prefix: 'TRF', open: ['PENDING_APPROVAL', 'PROCESSING'], final: ['COMPLETED', 'FAILED'] },
+    TRANSFER: {
+      prefix: 'TRF',
+      open: ['PENDING_APPROVAL', 'PROCESSING'],
+      final: ['COMPLETED', 'FAILED'],
+      outgoing: true,
+    },
     EXCHANGE: { prefix: 'EXC', open: ['PROCESSING'], final: ['COMPLETED', 'FAILED'] },
     RECHARGE: {
       prefix: 'RCH',
@@ -51,6 +56,7 @@ export const ledgerTypes = {
       prefix: 'WDR',
       open: ['PENDING_APPROVAL', 'PROCESSING'],
       final: ['COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
+      outgoing: true,
     },
   },
   flowTypes: flowType.values,

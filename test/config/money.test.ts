@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { isCurrency } from '../../src/kernel/index.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -71,6 +72,8 @@ test.each([
   expect(await errorsOf(settings(exceeds))).toEqual([expect.stringMatching(/^money\.transferFee: /)])
 })
 
+const manyCurrencies = ['BTC', 'ETH', ...Intl.supportedValuesOf('currency').filter(isCurrency)]
+
 test.each<[string, string, object]>([
   ['a maximum below the minimum', 'recharge.channels.0', recharge({ maxAmount: '9.99' })],
   ['a daily limit below the minimum', 'recharge.channels.0', recharge({ dailyMax: '9.99' })],
@@ -98,8 +101,10 @@ test.each<[string, string, object]>([
   ['an invalid transfer fee', 'transferFee', { transferFee: { USD: '0.001' } }],
   ['a transfer fee in an unlisted currency', 'currencies', { transferFee: { GBP: '1.00' } }],
   ['an approval threshold in an unlisted currency', 'currencies', { transferApprovalFrom: { GBP: '1.00' } }],
-  ['a sum with too many decimal places', 'stepUpAbove.transfers', { stepUpAbove: { transfers: { USD: '0.001' } } }],
-  ['a sum that is a word', 'stepUpAbove.withdrawals', { stepUpAbove: { withdrawals: { USD: 'none' } } }],
+  ['a sum with too many decimal places', 'stepUpAbove.amount', { stepUpAbove: { amount: '0.001' } }],
+  ['a sum that is a word', 'stepUpAbove.amount', { stepUpAbove: { amount: 'none' } }],
+  ['a sum in a currency without wallets', 'currencies', { stepUpAbove: { currency: 'CHF', amount: '5' } }],
+  ['more currencies than the table of rates may have', 'currencies', { currencies: manyCurrencies }],
   ['an exchange rate of zero', 'exchange.rates.0.rate', rate({ rate: '0' })],
   ['a negative exchange rate', 'exchange.rates.0.rate', rate({ rate: '-1' })],
   ['an exchange rate of thirteen digits', 'exchange.rates.0.rate', rate({ rate: '9'.repeat(13) })],

@@ -113,7 +113,7 @@ test('config/production.yaml: production holds new owners and requires step-up; 
   const folder = await mkdtemp(join(tmpdir(), 'portico-production-'))
   const file = join(folder, 'portico.yaml')
   const example = readFileSync(join(root, 'config/production.example.yaml'), 'utf8')
-  const stepUpAbove = 'money: { stepUpAbove: { transfers: { USD: unlimited } } }'
+  const stepUpAbove = 'money: { stepUpAbove: { currency: EUR } }'
   await writeFile(
     file,
     `${example.replaceAll(/accessCodes: \[([0-9a-f]{64})\]/g, (_, code: string) => `accessCodes: [${hash('sha256', code)}]`)}\n${stepUpAbove}\n`,
@@ -127,8 +127,7 @@ test('config/production.yaml: production holds new owners and requires step-up; 
   })
   await rm(folder, { recursive: true })
   expect(access.ownerHoldMs).toBe(72 * 3_600_000)
-  expect(money.stepUpAbove).toMatchObject({ apiKeys: 'refuse', transfers: { USD: 'unlimited', EUR: '5000.00' } })
-  expect(money.stepUpAbove.withdrawals).toHaveProperty('USD', '5000.00')
+  expect(money.stepUpAbove).toEqual({ apiKeys: 'refuse', currency: 'EUR', amount: '5000.00' })
   expect(loadConfiguration({}).access.ownerHoldMs).toBe(0)
-  expect(loadConfiguration({}).money.stepUpAbove).toEqual({ transfers: {}, withdrawals: {}, apiKeys: 'refuse' })
+  expect(loadConfiguration({}).money.stepUpAbove).toEqual({ currency: 'USD', amount: 'unlimited', apiKeys: 'refuse' })
 })

@@ -22,6 +22,7 @@ import {
   toInstant,
   type WorkspaceAccess,
 } from '../../src/kernel/index.ts'
+import type { Outgoing, OutgoingRules } from '../../src/ledger/index.ts'
 import { createWords } from '../../src/platform/i18n/words.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { createRequestContext, parseInput } from '../harness/request-context.ts'
@@ -45,11 +46,22 @@ export const transactionOf =
   (work) =>
     inTransaction(database, work)
 
-/** Disables step-up totals and the hold on new owners. */
-export const unlimitedPayouts = {
-  outgoing: { above: {}, apiKeys: 'refuse' as const, stepUpMs },
-  assertNotHeld: async () => undefined,
+/** Rules of a ledger without a sum above which a step-up is required. */
+export const unlimitedOutgoing: OutgoingRules = {
+  above: null,
+  apiKeys: 'refuse',
+  stepUpMs,
+  findRate: async () => undefined,
 }
+
+/** Returns the field `outgoing` of an order that a test creates in the ledger. */
+export const outgoingOf = (minor: bigint, caller: Caller, at: Instant): Outgoing => ({
+  amount: { minor, currency: 'USD' },
+  by: { caller, receivedAt: at },
+})
+
+/** Disables the hold on new owners. */
+export const unlimitedPayouts = { assertNotHeld: async () => undefined }
 
 /** Port of domains that create credentials: the callers of tests have no session. */
 export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined

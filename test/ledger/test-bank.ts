@@ -11,9 +11,17 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
-import { Ledger } from '../../src/ledger/index.ts'
+import { Ledger, type OutgoingRules } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
-import { type TestClock, testClock, transactionOf, unlimitedPayouts, walletMembers, words } from '../domains/world.ts'
+import {
+  type TestClock,
+  testClock,
+  transactionOf,
+  unlimitedOutgoing,
+  unlimitedPayouts,
+  walletMembers,
+  words,
+} from '../domains/world.ts'
 
 import { handlerCaller } from './handler-caller.ts'
 
@@ -42,11 +50,22 @@ export interface TestBank {
   account(): AccountId
 }
 
-export const createTestBank = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<TestBank> => {
+export const createTestBank = async (
+  database: Database,
+  rules: Partial<TransferSettings> = {},
+  outgoing: Partial<OutgoingRules> = {},
+): Promise<TestBank> => {
   const clock = testClock()
   const ids = systemIds
   // As in the development profile, one operator takes several decisions.
-  const ledger = new Ledger({ database, clock, ids, separationOfDuties: { enabled: false, from: {} } })
+  const separationOfDuties = { enabled: false, from: {} }
+  const ledger = new Ledger({
+    database,
+    clock,
+    ids,
+    separationOfDuties,
+    outgoing: { ...unlimitedOutgoing, ...outgoing },
+  })
   const members = walletMembers(database)
   const wallets = createWallets({
     database,

@@ -27,7 +27,7 @@ export default domain({
   name: 'transfers',
   ...declaredBy(contract),
   uses: ['wallets', 'members'],
-  create: ({ database, ledger, words, use, configuration: { money, mfa } }) => {
+  create: ({ database, ledger, words, use, configuration: { money } }) => {
     const { memberships } = use('members')
     return createTransfers({
       ledger,
@@ -35,11 +35,6 @@ export default domain({
       assertNotHeld: (member, at, isExempt) => memberships.assertNotHeld(database, member, at, isExempt),
       fixedFee: money.transferFee,
       approvalThreshold: money.transferApprovalFrom,
-      outgoing: {
-        above: money.stepUpAbove.transfers,
-        apiKeys: money.stepUpAbove.apiKeys,
-        stepUpMs: mfa.stepUpMs,
-      },
     })
   },
 })

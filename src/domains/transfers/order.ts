@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Money, money, type OrderId, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
+  type CommandContext,
   type Entry,
   feeEntries,
   feeParties,
@@ -74,9 +75,8 @@ const withoutApproval = ({ amount, needsApproval, maxWithoutApproval: max }: Tra
     ? []
     : [{ of: 'PERSON', usageOf: 'TRANSFER WITHOUT APPROVAL', amount, max, exceeded: null }]
 
-/** `outgoing` contains the totals that require a step-up. */
-export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId, outgoing: readonly Usage[]): NewOrder => ({
-  workspace,
+export const newTransfer = (terms: TransferTerms, context: CommandContext<WorkspaceId>): NewOrder => ({
+  workspace: context.workspace,
   type: 'TRANSFER',
   data: {
     amount: terms.amount.minor.toString(),
@@ -87,7 +87,8 @@ export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId, outgoi
     clientReference: terms.clientReference,
   },
   steps: terms.needsApproval ? [{ status: 'PENDING_APPROVAL' }] : settled,
-  usage: [...outgoing, ...withoutApproval(terms)],
+  usage: withoutApproval(terms),
+  outgoing: { amount: terms.amount, leaving: true, by: context },
 })
 
 export const approvalMove = (id: OrderId): OrderMove => ({

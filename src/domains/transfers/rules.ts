@@ -1,10 +1,5 @@
 import type { Money, WalletId } from '../../kernel/index.ts'
-import {
-  type OutgoingRules,
-  type OutgoingSettings,
-  parseConfiguredAmount,
-  parseOutgoingRules,
-} from '../../ledger/index.ts'
+import { parseConfiguredAmount } from '../../ledger/index.ts'
 
 /** Decimal strings, as configured. */
 export type AmountsByCurrency = Readonly<Record<string, string>>
@@ -17,24 +12,20 @@ export interface TransferSettings {
   approvalThreshold: AmountsByCurrency
   /** Paid by the sender in addition to the amount. A currency without an entry has no fee. */
   fixedFee: AmountsByCurrency
-  /** Step-up rules for transfers to another workspace. */
-  outgoing: OutgoingSettings
 }
 
 export interface TransferRules {
   approvalThreshold: ReadonlyMap<string, Money>
   fixedFee: ReadonlyMap<string, Money>
-  outgoing: OutgoingRules
 }
 
 const parseAmounts = (amounts: AmountsByCurrency): ReadonlyMap<string, Money> =>
   new Map(Object.entries(amounts).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency)]))
 
 /** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
-export const parseTransferRules = ({ approvalThreshold, fixedFee, outgoing }: TransferSettings): TransferRules => ({
+export const parseTransferRules = ({ approvalThreshold, fixedFee }: TransferSettings): TransferRules => ({
   approvalThreshold: parseAmounts(approvalThreshold),
   fixedFee: parseAmounts(fixedFee),
-  outgoing: parseOutgoingRules(outgoing),
 })
 
 export interface TransferInput {

@@ -5,7 +5,6 @@ import {
   type Ledger,
   type ListedOrder,
   type Order,
-  outgoingUsage,
   UsageExceeded,
 } from '../../ledger/index.ts'
 import { approvalMove, newTransfer, rejectionMove, toTransfer, transferEntries, transferParties } from './order.ts'
@@ -23,20 +22,18 @@ export interface TransfersPorts {
 }
 
 const executeTransfer = (
-  { ledger, rules }: TransfersPorts,
+  { ledger }: TransfersPorts,
   terms: TransferTerms,
   context: CommandContext<WorkspaceId>,
-): Promise<Order> => {
-  const outgoing = outgoingUsage(rules.outgoing, { usageOf: 'TRANSFER', amount: terms.amount, leaving: true }, context)
-  return ledger.execute({
+): Promise<Order> =>
+  ledger.execute({
     ...commandOrigin(context),
     parties: transferParties(terms, context.workspace),
-    create: newTransfer(terms, context.workspace, outgoing),
+    create: newTransfer(terms, context),
     ...(terms.needsApproval
       ? { holds: [{ account: 'source', amount: terms.amount.minor + terms.fee.minor }] }
       : { entries: transferEntries(terms) }),
   })
-}
 
 const sendFunds = async (
   ports: TransfersPorts,

@@ -4,36 +4,26 @@
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
-import { type OutgoingSettings, parseOutgoingRules } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
 import { withdrawalHandlers } from './handlers.ts'
 import { type PayoutSettings, PayoutTariffs } from './rules.ts'
 import type { WithdrawalsPorts } from './service.ts'
 
-export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts' | 'outgoing'> & {
+export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
   words: Words
-  outgoing: OutgoingSettings
   payouts: readonly PayoutSettings[]
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export const createWithdrawals = ({
-  payouts,
-  outgoing,
-  words,
-  ...ports
-}: WithdrawalsOptions): { handlers: HandlerTable } => ({
-  handlers: withdrawalHandlers(
-    { ...ports, payouts: new PayoutTariffs(payouts), outgoing: parseOutgoingRules(outgoing) },
-    words,
-  ),
+export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
+  handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
 })
 
 export default domain({
   name: 'withdrawals',
   ...declaredBy(contract),
   uses: ['members', 'wallets', 'withdrawalChannels'],
-  create: ({ database, transaction, ledger, words, use, configuration: { money, mfa } }) => {
+  create: ({ database, transaction, ledger, words, use, configuration: { money } }) => {
     const { memberships, notices } = use('members')
     return createWithdrawals({
       database,
@@ -44,11 +34,6 @@ export default domain({
       channelOf: use('withdrawalChannels').channelOf,
       assertNotHeld: (member, at) => memberships.assertNotHeld(database, member, at),
       payouts: money.withdrawal.payouts,
-      outgoing: {
-        above: money.stepUpAbove.withdrawals,
-        apiKeys: money.stepUpAbove.apiKeys,
-        stepUpMs: mfa.stepUpMs,
-      },
     })
   },
 })

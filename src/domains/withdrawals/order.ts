@@ -9,6 +9,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import {
+  type CommandContext,
   dailyLimits,
   type Entry,
   feeEntries,
@@ -17,7 +18,6 @@ import {
   type OrderMove,
   operatorApproval,
   operatorDecision,
-  type Usage,
   type WalletParty,
 } from '../../ledger/index.ts'
 import type { WithdrawalTerms } from './rules.ts'
@@ -65,13 +65,9 @@ export const debitedWallet = (wallet: WalletId, currency: string, workspace: Wor
   currencyField: 'walletBizId',
 })
 
-/** Returns a withdrawal that waits for approval. `outgoing` contains the totals that require a step-up. */
-export const newWithdrawal = (
-  terms: WithdrawalTerms,
-  workspace: WorkspaceId,
-  outgoing: readonly Usage[],
-): NewOrder => ({
-  workspace,
+/** Returns a withdrawal that waits for approval. */
+export const newWithdrawal = (terms: WithdrawalTerms, context: CommandContext<WorkspaceId>): NewOrder => ({
+  workspace: context.workspace,
   type: 'WITHDRAWAL',
   data: {
     withdrawalChannelBizId: terms.channel,
@@ -83,14 +79,12 @@ export const newWithdrawal = (
     externalReference: null,
   },
   steps: [{ status: 'PENDING_APPROVAL' }],
-  usage: [
-    ...dailyLimits(terms.tariff, {
-      usageOf: `WITHDRAWAL ${terms.channelType}`,
-      amount: terms.amount,
-      externalAccount: terms.accountDigest,
-    }),
-    ...outgoing,
-  ],
+  usage: dailyLimits(terms.tariff, {
+    usageOf: `WITHDRAWAL ${terms.channelType}`,
+    amount: terms.amount,
+    externalAccount: terms.accountDigest,
+  }),
+  outgoing: { amount: terms.amount, by: context },
 })
 
 export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [

@@ -20,8 +20,6 @@ import {
   type Order,
   type OrderCommand,
   type OrderMove,
-  type OutgoingRules,
-  outgoingUsage,
 } from '../../ledger/index.ts'
 import {
   approvalMove,
@@ -48,7 +46,6 @@ export interface WithdrawalsPorts {
   notices: OwnerNotices
   ledger: Ledger
   payouts: PayoutTariffs
-  outgoing: OutgoingRules
   /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. */
   assertNotHeld(member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
@@ -111,11 +108,10 @@ const holdFunds = async (
   const { actor: accountId, workspace } = context
   await ports.assertNotHeld({ accountId, workspaceId: workspace }, context.receivedAt)
   const terms = await readTerms(ports, input, workspace)
-  const outgoing = outgoingUsage(ports.outgoing, { usageOf: 'WITHDRAWAL', amount: terms.amount }, context)
   const command = {
     ...commandOrigin(context),
     parties: [debitedWallet(terms.wallet, terms.amount.currency, workspace)],
-    create: newWithdrawal(terms, workspace, outgoing),
+    create: newWithdrawal(terms, context),
     holds: [{ account: 'source', amount: terms.amount.minor }],
   }
   return execute(ports, command, { kind: 'WITHDRAWAL_REQUESTED', actorId: context.actor })

@@ -72,6 +72,17 @@ export interface Usage {
   exceeded: Code | null
   /** Whether the amount counts only if the target wallet belongs to another workspace. */
   leaving?: boolean
+  /** Minor units that each amount in another currency counts as. Without it, such amounts do not count. */
+  otherCurrencies?: bigint
+}
+
+/** Value that leaves a workspace. It counts towards `money.stepUpAbove`. */
+export interface Outgoing {
+  amount: Money
+  /** Whether the amount counts only if the target wallet belongs to another workspace. */
+  leaving?: true
+  /** The context of the member's command. */
+  by: Pick<CommandContext, 'caller' | 'receivedAt'>
 }
 
 /** A sum without a refusal code would exceed its maximum. Nothing is written. */
@@ -96,6 +107,8 @@ export interface NewOrder {
   steps: Steps
   /** The first exceeded sum refuses the command. */
   usage?: readonly Usage[]
+  /** Required if the order type is declared as `outgoing`. */
+  outgoing?: Outgoing
 }
 
 /** Changes the status of an order. */

@@ -4,6 +4,7 @@ import { collectLedgerTypes, type LedgerTypeTable } from '../../contract/ledger-
 import { type Database, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, invalid, Refusal, toIso } from '../../kernel/index.ts'
 import * as contract from '../contract.ts'
+import { type OutgoingRules, outgoingUsage } from '../limits.ts'
 import { type Order, orderNumber, storedOrder } from '../order.ts'
 import type { SeparationOfDuties } from '../separation.ts'
 import {
@@ -25,6 +26,8 @@ export interface LedgerPorts {
   types?: LedgerTypeTable
   /** Default: applies to every amount. */
   separationOfDuties?: SeparationOfDuties
+  /** Without it, outgoing orders cannot be created. */
+  outgoing?: OutgoingRules
 }
 
 const porticoTypes = collectLedgerTypes({ ledger: contract })
@@ -74,11 +77,20 @@ const usageExceeded = (used: Usage | undefined): Error => {
   return used?.exceeded ? new Refusal(used.exceeded, { internal }) : new UsageExceeded(internal)
 }
 
-const usageOf = (command: PostingCommand | OrderCommand): readonly Usage[] =>
-  'create' in command ? (command.create.usage ?? []) : []
+/** Fails closed: an outgoing type without its value would escape the sum. */
+const usageOf = async (command: PostingCommand | OrderCommand, ports: LedgerPorts): Promise<readonly Usage[]> => {
+  if (!('create' in command)) return []
+  const { type, usage = [], outgoing } = command.create
+  if (outgoing === undefined) {
+    if (ledgerTypesOf(ports).orders.get(type)?.outgoing) throw new RangeError(`${type} is outgoing: name the amount`)
+    return usage
+  }
+  if (!ports.outgoing) throw new Error('this ledger has no rules for outgoing orders')
+  return [...usage, ...(await outgoingUsage(ports.outgoing, outgoing, ports.database))]
+}
 
-const toUsageJson = ({ amount, max, of, subject, usageOf: name, leaving }: Usage) => ({
-  ...{ of, subject, leaving, usageOf: name },
+const toUsageJson = ({ amount, max, of, subject, usageOf: name, leaving, otherCurrencies }: Usage) => ({
+  ...{ of, subject, leaving, usageOf: name, otherCurrencies: otherCurrencies?.toString() },
   amount: amount.minor.toString(),
   currency: amount.currency,
   max: max === null ? null : max.toString(),
@@ -132,11 +144,10 @@ const separationJson = ({ separationOfDuties: rule }: LedgerPorts): Record<strin
     : Object.fromEntries(Object.entries(rule?.from ?? {}).map(([currency, minor]) => [currency, minor.toString()]))
 
 /** Replaces account labels with indexes, and formats amounts as strings of minor units. */
-const toCommandJson = (command: PostingCommand | OrderCommand, ports: LedgerPorts): object => {
+const toCommandJson = (command: PostingCommand | OrderCommand, usage: readonly Usage[], ports: LedgerPorts): object => {
   const { clock, ids } = ports
   const { parties, entries = [], holds = [], ...rest } = command
   const separation = separationJson(ports)
-  const usage = usageOf(command)
   const at = clock.now()
   const indexes = new Map(parties.map((party, index) => [party.label, index]))
   const toPostingJson = <T extends { account: string; amount: bigint }>(posting: T) => {
@@ -148,7 +159,7 @@ const toCommandJson = (command: PostingCommand | OrderCommand, ports: LedgerPort
     const index = parties.findIndex((party) => party.label === label && 'wallet' in party)
     return index < 0 ? null : index
   }
-  const toOrderJson = ({ usage: _, ...order }: NewOrder) => {
+  const toOrderJson = ({ usage: _, outgoing: __, ...order }: NewOrder) => {
     const id = ids.next<'order'>()
     const wallets = { source: walletIndex('source'), target: walletIndex('target') }
     const type = ledgerTypesOf(ports).orders.get(order.type)
@@ -180,10 +191,11 @@ const callExecute = async (database: Database, commandJson: object): Promise<Com
  */
 const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): Promise<unknown> => {
   const { database } = ports
-  const commandJson = toCommandJson(command, ports)
+  const usage = await usageOf(command, ports)
+  const commandJson = toCommandJson(command, usage, ports)
   const attempt = () => callExecute(database, commandJson)
   const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt))
-  return unwrapOutcome(outcome, command.parties, usageOf(command))
+  return unwrapOutcome(outcome, command.parties, usage)
 }
 
 /** A repeated request returns the first result. */

@@ -10,7 +10,7 @@ import { orderJson, orders } from './orders.ts'
 import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
 import { types } from './types.ts'
-import { usage } from './usage.ts'
+import { oneOutgoingSum, usage } from './usage.ts'
 import { validate } from './validate.ts'
 import { write } from './write.ts'
 
@@ -66,4 +66,5 @@ export const migrations = [
   sqlMigration('002-order-lists', orderLists),
   sqlMigration('003-recent-changes', recentChanges),
   sqlMigration('004-former-members', formerMembers),
+  sqlMigration('005-one-outgoing-sum', oneOutgoingSum),
 ]

@@ -109,3 +109,40 @@ export const usage = [
     SELECT count(*) FROM deleted
   $$`,
 ]
+
+/**
+ * One sum for all kinds of outgoing orders. An amount in another currency than the sum's counts as above it: it was
+ * written by the previous release, or before a change of the setting.
+ */
+export const oneOutgoingSum = [
+  `CREATE OR REPLACE FUNCTION ledger_usage_total(used jsonb, subject text, at timestamptz) RETURNS numeric
+  LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN (SELECT coalesce(sum(CASE WHEN u.currency = used->>'currency' THEN u.amount
+                                     ELSE (used->>'otherCurrencies')::numeric END), 0) FROM ledger_usage u
+             WHERE u.subject = ledger_usage_total.subject AND u.usage_of = used->>'usageOf'
+               AND (u.currency = used->>'currency' OR used ? 'otherCurrencies') AND u.counted_by = used->>'of'
+               AND u.created_at > at - interval '24 hours');
+  END $$`,
+  // Replicas of the previous release name a sum for transfers and another one for withdrawals.
+  `CREATE OR REPLACE FUNCTION ledger_usage_resolve(command jsonb, target uuid) RETURNS jsonb
+  LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    v_used jsonb;
+    v_workspace uuid := (command->'create'->>'workspace')::uuid;
+    v_resolved jsonb := '[]';
+  BEGIN
+    FOR i IN 0 .. jsonb_array_length(command->'usage') - 1 LOOP
+      v_used := command->'usage'->i;
+      IF v_used->>'of' = 'PERSON' AND v_used->>'usageOf' IN ('TRANSFER', 'WITHDRAWAL') THEN
+        v_used := v_used || '{"usageOf": "OUTGOING"}';
+      END IF;
+      IF NOT coalesce((v_used->>'leaving')::boolean AND target = v_workspace, false) THEN
+        v_resolved := v_resolved || (v_used || jsonb_build_object('index', i,
+          'subject', ledger_usage_subject(v_used, v_workspace, (command->>'actor')::uuid)));
+      END IF;
+    END LOOP;
+    RETURN v_resolved;
+  END $$`,
+  `UPDATE ledger_usage SET usage_of = 'OUTGOING' WHERE counted_by = 'PERSON' AND usage_of IN ('TRANSFER', 'WITHDRAWAL')`,
+]

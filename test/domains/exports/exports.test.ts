@@ -22,7 +22,7 @@ import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { transactionOf, words } from '../world.ts'
+import { callerOf, outgoingOf, transactionOf, words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined }
 const wallets = 2
@@ -115,6 +115,7 @@ describe('exports', () => {
           failureCode: null,
         },
         steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
+        outgoing: outgoingOf(100n, callerOf(journal.account()), journal.clock.now()),
       },
       entries: [
         { account: 'source', amount: -100n, flowType: 'TRANSFER' },

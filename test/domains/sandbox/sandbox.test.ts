@@ -16,7 +16,17 @@ import type { OrderType } from '../../../src/ledger/contract.ts'
 import * as ledgerContract from '../../../src/ledger/contract.ts'
 import { Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createWorld, refusalOf, transactionOf, unlimitedPayouts, type World, words } from '../world.ts'
+import {
+  callerOf,
+  createWorld,
+  outgoingOf,
+  refusalOf,
+  transactionOf,
+  unlimitedOutgoing,
+  unlimitedPayouts,
+  type World,
+  words,
+} from '../world.ts'
 
 let world: World
 let ports: LedgerPorts
@@ -29,7 +39,7 @@ let cleanedWorkspaces: string[] = []
 beforeAll(async () => {
   world = await createWorld()
   const { database, clock } = world
-  ports = { database, clock, ids: systemIds }
+  ports = { database, clock, ids: systemIds, outgoing: unlimitedOutgoing }
   ledger = new Ledger(ports)
   await ledger.ensureHouseAccounts(['USD', 'JPY'])
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
@@ -248,7 +258,10 @@ describe('sandbox', () => {
     const { bizId: id } = await ledger.execute({
       actor: owner,
       parties: [source],
-      create: { workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
+      create: {
+        ...{ workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
+        outgoing: outgoingOf(100n, callerOf(owner), world.clock.now()),
+      },
       holds: [{ account: 'source', amount: 100n }],
     })
     const order = { id, type: 'TRANSFER', workspace } as const

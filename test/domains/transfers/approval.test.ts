@@ -9,7 +9,7 @@ import type { Party } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { refusalOf } from '../world.ts'
+import { callerOf, outgoingOf, refusalOf } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -208,7 +208,10 @@ describe.each(stores)('approval of transfers on $name', ({ database }) => {
       bank.ledger.execute({
         actor: maker,
         parties: wallets,
-        create: { workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
+        create: {
+          ...{ workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
+          outgoing: outgoingOf(100n, callerOf(maker), bank.clock.now()),
+        },
         holds: amounts.map((amount) => ({ account: 'source', amount })),
       })
     expect(await refusalOf(createOrder(5_000n, 101n))).toBe('WALLET.INSUFFICIENT_FUNDS')

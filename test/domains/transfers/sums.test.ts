@@ -1,10 +1,12 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/domains/transfers/contract.ts'
-import type { AccountId, Caller } from '../../../src/kernel/index.ts'
+import { type AccountId, type Caller, type Ratio, ratio } from '../../../src/kernel/index.ts'
+import { oneOutgoingSum } from '../../../src/ledger/schema/usage.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { callerOf, insertAccount, refusalOf, stepUpMs } from '../world.ts'
+import { callerOf, insertAccount, refusalOf } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -14,10 +16,11 @@ const checker = systemIds.next<'account'>()
 describe.each(stores)('sums of transfers on $name', ({ database }) => {
   let bank: TestBank
   beforeAll(async () => {
-    bank = await createTestBank(database, {
-      approvalThreshold: { EUR: '50.00' },
-      outgoing: { above: { USD: '50.00' }, apiKeys: 'refuse', stepUpMs },
-    })
+    bank = await createTestBank(
+      database,
+      { approvalThreshold: { EUR: '50.00' } },
+      { above: { minor: 5_000n, currency: 'USD' }, findRate: async () => ratio(1n, 100n) },
+    )
   })
 
   const send = (
@@ -116,5 +119,107 @@ describe.each(stores)('sums of transfers on $name', ({ database }) => {
     const key = { ...callerOf(await person()), apiKeyId: systemIds.next() }
     expect(await refusalOf(send(a, target, key, '50.01'))).toBe('WALLET.LIMIT_EXCEEDED')
     expect(await refusalOf(send(a, target, key, '50.00'))).toBe('none')
+  })
+
+  describe('one sum over currencies and kinds', () => {
+    /** A third of a cent per minor unit, so that values are rounded. */
+    const thirds = { EUR: ratio(1n, 3n), JPY: ratio(2n, 100n) }
+    let rates: Record<string, Ratio> = thirds
+    let mixed: TestBank
+    beforeAll(async () => {
+      mixed = await createTestBank(
+        database,
+        {},
+        { above: { minor: 1_000n, currency: 'USD' }, findRate: async (_, { source }) => rates[source] },
+      )
+      // The time of an order is never before the last entry of its accounts, which other tests wrote.
+      mixed.clock.advance(30 * dayMs)
+    })
+    const transfer = async (as: AccountId | Caller, currency: string, amount: string, from?: TestWallet) => {
+      const source = from ?? (await mixed.wallet(currency, '1000'))
+      const target = await mixed.wallet(currency)
+      return refusalOf(
+        mixed.call(contract.createTransfer, {
+          ...{ as, workspace: source.workspace },
+          body: { sourceWalletBizId: source.id, targetWalletBizId: target.id, amount, currency },
+        }),
+      )
+    }
+
+    test('transfers.create 403 ACCESS.STEP_UP_REQUIRED: all currencies and workspaces, rounded up', async () => {
+      const ada = callerOf(await person())
+      // 3.34 USD, 4 USD and 2.66 USD.
+      expect(await transfer(ada, 'EUR', '10.00')).toBe('none')
+      expect(await transfer(ada, 'JPY', '200')).toBe('none')
+      expect(await transfer(ada, 'USD', '2.67')).toBe('ACCESS.STEP_UP_REQUIRED')
+      expect(await transfer(ada, 'USD', '2.66')).toBe('none')
+      for (const [currency, amount] of [
+        ['EUR', '0.01'],
+        ['JPY', '1'],
+        ['USD', '0.01'],
+      ] as const)
+        expect(await transfer(ada, currency, amount)).toBe('ACCESS.STEP_UP_REQUIRED')
+      expect(await transfer({ ...ada, apiKeyId: systemIds.next() }, 'EUR', '0.01')).toBe('WALLET.LIMIT_EXCEEDED')
+      mixed.clock.advance(dayMs)
+      expect(await transfer(ada, 'USD', '10.00')).toBe('none')
+    })
+
+    test('transfers.create 403 ACCESS.STEP_UP_REQUIRED: a currency without a rate is above the sum, and so is the day', async () => {
+      const ada = callerOf(await person())
+      rates = { EUR: thirds.EUR }
+      expect(await transfer(ada, 'JPY', '1')).toBe('ACCESS.STEP_UP_REQUIRED')
+      expect(await transfer(ada, 'EUR', '0.01')).toBe('none')
+      expect(await transfer({ ...ada, steppedUpAt: mixed.clock.now() }, 'JPY', '1')).toBe('none')
+      rates = thirds
+      expect(await transfer(ada, 'EUR', '0.01')).toBe('ACCESS.STEP_UP_REQUIRED')
+    })
+
+    test('transfers.create 403 ACCESS.STEP_UP_REQUIRED: an order counts at the rate of its time', async () => {
+      const ada = callerOf(await person())
+      expect(await transfer(ada, 'EUR', '30.00')).toBe('none')
+      rates = { EUR: ratio(1n, 3_000n) }
+      expect(await transfer(ada, 'EUR', '0.01')).toBe('ACCESS.STEP_UP_REQUIRED')
+      rates = thirds
+    })
+
+    test('transfers.create: parallel transfers in several currencies never exceed the sum', async () => {
+      const ada = callerOf(await person())
+      const wallets = await Promise.all(['USD', 'EUR', 'JPY'].map((currency) => mixed.wallet(currency, '1000')))
+      const amounts: Record<string, string> = { USD: '1.00', EUR: '3.00', JPY: '50' }
+      const results = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => {
+          const from = wallets[i % 3]
+          if (!from) throw new Error('no wallet')
+          return transfer(ada, from.currency, amounts[from.currency] ?? '', from)
+        }),
+      )
+      expect(results.filter((code) => code === 'none')).toHaveLength(10)
+    })
+
+    test('transfers.create 403: amounts that the previous release counted, by kind and currency', async () => {
+      const account = await person()
+      const { workspace } = await mixed.wallet('USD')
+      const earlier = (usageOf: string, currency: string) =>
+        mixed.ledger.execute({
+          actor: account,
+          parties: [],
+          create: {
+            ...{ workspace, type: 'RECHARGE', data: {}, steps: [{ status: 'PENDING_PAYMENT' }] },
+            usage: [{ of: 'PERSON', usageOf, amount: { minor: 400n, currency }, max: null, exceeded: null }],
+          },
+        })
+      await earlier('TRANSFER', 'USD')
+      await earlier('WITHDRAWAL', 'USD')
+      await sql`UPDATE ledger_usage SET usage_of = 'WITHDRAWAL' WHERE workspace_biz_id = ${workspace}`.execute(database)
+      const rename = oneOutgoingSum.at(-1) ?? ''
+      await sql.raw(rename).execute(database)
+      expect(await transfer(callerOf(account), 'USD', '2.01')).toBe('ACCESS.STEP_UP_REQUIRED')
+      expect(await transfer(callerOf(account), 'USD', '2.00')).toBe('none')
+      await earlier('TRANSFER', 'EUR')
+      mixed.clock.advance(dayMs - 1)
+      expect(await transfer(callerOf(account), 'USD', '0.01')).toBe('ACCESS.STEP_UP_REQUIRED')
+      mixed.clock.advance(1)
+      expect(await transfer(callerOf(account), 'USD', '10.00')).toBe('none')
+    })
   })
 })

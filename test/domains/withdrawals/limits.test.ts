@@ -3,7 +3,7 @@ import * as channelContract from '../../../src/domains/withdrawal-channels/contr
 import { createWithdrawalChannels } from '../../../src/domains/withdrawal-channels/index.ts'
 import * as contract from '../../../src/domains/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
-import type { AccountId, Caller } from '../../../src/kernel/index.ts'
+import { type AccountId, type Caller, ratio } from '../../../src/kernel/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
@@ -27,7 +27,12 @@ const dayMs = 86_400_000
 const checker = systemIds.next<'account'>()
 
 const openWithdrawals = async ({ database }: TestStore, apiKeys: 'refuse' | 'allow' = 'refuse') => {
-  const bank = await createTestBank(database)
+  const bank = await createTestBank(
+    database,
+    {},
+    // Amounts in USD are about daily limits.
+    { above: { minor: 5_000n, currency: 'EUR' }, apiKeys, findRate: async () => ratio(1n, 100n) },
+  )
   const { ledger, clock } = bank
   const key = Buffer.alloc(32, 7)
   const notices = { queue: async () => undefined }
@@ -45,7 +50,6 @@ const openWithdrawals = async ({ database }: TestStore, apiKeys: 'refuse' | 'all
   const terms = { minAmount: '1', maxAmount: '100', dailyMax: '100', fixedFee: '0', feeRate: '0', channelType: 'BANK' }
   const { handlers } = createWithdrawals({
     ...unlimitedPayouts,
-    outgoing: { above: { EUR: '50.00' }, apiKeys, stepUpMs },
     notices,
     database,
     transaction: transactionOf(database),

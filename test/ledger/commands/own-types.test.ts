@@ -5,11 +5,15 @@ import { type AccountId, type Money, type OrderId, Refusal } from '../../../src/
 import * as contract from '../../../src/ledger/contract.ts'
 import { feeEntries, feeParties, Ledger, type OrderCommand, operatorDecision } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { callerOf, outgoingOf, unlimitedOutgoing } from '../../domains/world.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const ledgerTypes = {
-  orders: { CREDIT: { prefix: 'CRD', open: ['REQUESTED', 'ACTIVE'], final: ['SETTLED', 'CANCELLED'] } },
+  orders: {
+    CREDIT: { prefix: 'CRD', open: ['REQUESTED', 'ACTIVE'], final: ['SETTLED', 'CANCELLED'] },
+    CARD_LOAD: { prefix: 'CLD', open: [], final: ['LOADED'], outgoing: true },
+  },
   flowTypes: { CREDIT_PAYOUT: 20009901, CREDIT_REPAYMENT: 20009902 },
   houseAccounts: ['CREDITS'],
 } as const satisfies LedgerTypes
@@ -108,6 +112,45 @@ describe.each(stores)('orders of a type that a domain declares on $name', ({ dat
       { account: 'target', amount: -amount, flowType: 'CREDIT_REPAYMENT' },
       { account: 'house', amount, flowType: 'CREDIT_REPAYMENT' },
     ],
+  })
+
+  test('execute 403 ACCESS.STEP_UP_REQUIRED: an outgoing type of a domain counts towards the sum of transfers', async () => {
+    const rules = { ...unlimitedOutgoing, above: usd(1_000n) }
+    const limited = new Ledger({ database, clock: bank.clock, ids: systemIds, types, outgoing: rules })
+    const actor = systemIds.next<'account'>()
+    const load = (minor: bigint, caller = callerOf(actor), by: Ledger = limited) =>
+      codeOf(
+        by.execute({
+          actor,
+          parties: [party(wallet)],
+          create: {
+            ...{ workspace: wallet.workspace, type: 'CARD_LOAD', data: {}, steps: [{ status: 'LOADED' }] },
+            outgoing: outgoingOf(minor, caller, bank.clock.now()),
+          },
+        }),
+      )
+    const target = await bank.wallet('USD')
+    const transfer = (minor: bigint) =>
+      codeOf(
+        limited.execute({
+          actor,
+          parties: [party(wallet, 'source'), party(target)].map((each) => ({ ...each, workspace: null })),
+          create: {
+            ...{ workspace: wallet.workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'COMPLETED' }] },
+            outgoing: outgoingOf(minor, callerOf(actor), bank.clock.now()),
+          },
+        }),
+      )
+    expect(await load(600n)).toBe('none')
+    expect(await transfer(401n)).toBe('ACCESS.STEP_UP_REQUIRED')
+    expect(await transfer(400n)).toBe('none')
+    expect(await load(1n)).toBe('ACCESS.STEP_UP_REQUIRED')
+    expect(await load(1n, { ...callerOf(actor), steppedUpAt: bank.clock.now() })).toBe('none')
+    await expect(load(1n, undefined, ledger)).rejects.toThrow('no rules for outgoing orders')
+    const silent = { workspace: wallet.workspace, type: 'CARD_LOAD', data: {}, steps: [{ status: 'LOADED' }] } as const
+    await expect(limited.execute({ actor, parties: [party(wallet)], create: silent })).rejects.toThrow(
+      'CARD_LOAD is outgoing',
+    )
   })
 
   test('execute: holds, pays out with a fee, settles, and records the status history', async () => {
