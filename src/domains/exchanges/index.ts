@@ -38,23 +38,17 @@ export interface Exchanges {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
-const exchangesOf = ({ words, expiryMs, ...ports }: ExchangesPorts & Omit<ExchangesOptions, 'logger'>): Exchanges => ({
-  handlers: exchangeHandlers(ports, words),
-  jobs: [
-    {
-      name: 'exchanges.deleteExpiredQuotes',
-      attempts: 1,
-      everyMs: expiryMs,
-      work: (_, { signal }) => deleteExpiredQuotes(ports, signal),
-    },
-  ],
-  readGains: () => readGains(ports),
-  ratesInForce: (database) => ratesInForce({ ...ports, database }),
-  clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
-})
-
-export const createExchanges = ({ logger, ...options }: ExchangesOptions): Exchanges =>
-  exchangesOf({ ...options, findGainingPairs: gainWatch({ ...options, logger }) })
+export const createExchanges = ({ words, expiryMs, logger, ...options }: ExchangesOptions): Exchanges => {
+  const ports = { ...options, findGainingPairs: gainWatch(options.terms, logger) }
+  const work: JobKind['work'] = (_, { signal }) => deleteExpiredQuotes(ports, signal)
+  return {
+    handlers: exchangeHandlers(ports, words),
+    jobs: [{ name: 'exchanges.deleteExpiredQuotes', attempts: 1, everyMs: expiryMs, work }],
+    readGains: () => readGains(ports),
+    ratesInForce: (database) => ratesInForce({ ...ports, database }),
+    clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
+  }
+}
 
 declare module '../../api/services.ts' {
   interface DomainServices {
