@@ -171,9 +171,7 @@ export interface RateGains {
   unquotedPairs: number
 }
 
-export const readGains = async (
-  ports: RateSources & { terms: Pick<ExchangeTerms, 'spread' | 'feeRate'> },
-): Promise<RateGains> => {
+export const readGains = async (ports: RateSources & { terms: ExchangeTerms }): Promise<RateGains> => {
   const rates = await ratesInForce(ports)
   return { triangle: maxTriangleGain(rates, ports.terms), unquotedPairs: ports.findGainingPairs(rates).size }
 }
