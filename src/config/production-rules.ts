@@ -11,28 +11,24 @@ const isDifferent: IsWeaker = (value, standard) => value !== standard
 const acceptsMoreMails: IsWeaker = (value, standard) =>
   mailCodes.indexOf(String(value)) > mailCodes.indexOf(String(standard))
 
-/** A currency without a sum has no limit. */
-const hasHigherSum: IsWeaker = (sums, standards, { money: { currencies } }) => {
-  const minorIn = (table: unknown, currency: string) =>
-    parseMoney(String(isRecord(table) ? table[currency] : undefined), currency)?.minor
-  return currencies.some((currency) => {
-    const [sum, standard] = [minorIn(sums, currency), minorIn(standards, currency)]
-    return sum === undefined || (standard !== undefined && sum > standard)
-  })
+/** Compares numbers. In a currency that cannot have the standard's decimal places, only `unlimited` is weaker. */
+const isHigherSum: IsWeaker = (amount, standard, { money: { stepUpAbove } }) => {
+  const [sum, limit] = [amount, standard].map((text) => parseMoney(String(text), stepUpAbove.currency)?.minor)
+  return sum === undefined || (limit !== undefined && sum > limit)
 }
 
 /** The rules against theft and fraud whose production defaults a deployment can weaken, by setting. */
 const rules: Readonly<Record<string, IsWeaker>> = {
   'portals.CONSUMER.mfa.mailCodes': acceptsMoreMails,
   'portals.SYSTEM.mfa.mailCodes': acceptsMoreMails,
+  'mfa.binding': isDifferent,
   'mfa.stepUpMs': isMore,
   'passwords.minimumScore': isLess,
   'passwords.suspendChannelsYoungerThanMs': isLess,
   'access.ownerHoldMs': isLess,
   'access.apiKeys.maxLifeMs': isMore,
   'access.proposals.factorResetDelayMs': isLess,
-  'money.stepUpAbove.transfers': hasHigherSum,
-  'money.stepUpAbove.withdrawals': hasHigherSum,
+  'money.stepUpAbove.amount': isHigherSum,
   'money.stepUpAbove.apiKeys': isDifferent,
   'money.separationOfDuties.enabled': isDifferent,
   'money.exchange.band': (value, standard) => value === 'off' || Number(value) > Number(standard),

@@ -49,15 +49,16 @@ test('production: its defaults weaken no rule, and each rule has a default', () 
 test.each([
   ['portals.CONSUMER.mfa.mailCodes', { portals: { CONSUMER: { mfa: { mailCodes: 'always' } } } }],
   ['portals.SYSTEM.mfa.mailCodes', { portals: { SYSTEM: { mfa: { mailCodes: 'untilAuthenticator' } } } }],
+  ['mfa.binding', { mfa: { binding: 'session' } }],
   ['mfa.stepUpMs', { mfa: { stepUpMs: 300_001 } }],
   ['passwords.minimumScore', { passwords: { minimumScore: 1 } }],
   ['passwords.suspendChannelsYoungerThanMs', { passwords: { suspendChannelsYoungerThanMs: 0 } }],
   ['access.ownerHoldMs', { access: { ownerHoldMs: 0 } }],
   ['access.apiKeys.maxLifeMs', { access: { apiKeys: { maxLifeMs: 'off' } } }],
   ['access.proposals.factorResetDelayMs', { access: { proposals: { factorResetDelayMs: 0 } } }],
-  ['money.stepUpAbove.transfers', { money: { stepUpAbove: { transfers: { USD: 'unlimited' } } } }],
-  ['money.stepUpAbove.transfers', { money: { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'GBP'] } }],
-  ['money.stepUpAbove.withdrawals', { money: { stepUpAbove: { withdrawals: { USD: '5000.01' } } } }],
+  ['money.stepUpAbove.amount', { money: { stepUpAbove: { amount: 'unlimited' } } }],
+  ['money.stepUpAbove.amount', { money: { stepUpAbove: { amount: '5000.01' } } }],
+  ['money.stepUpAbove.amount', { money: { stepUpAbove: { currency: 'JPY', amount: 'unlimited' } } }],
   ['money.stepUpAbove.apiKeys', { money: { stepUpAbove: { apiKeys: 'allow' } } }],
   ['money.separationOfDuties.enabled', { money: { separationOfDuties: { enabled: false } } }],
   ['money.exchange.band', { money: { exchange: { band: 'off' } } }],
@@ -72,7 +73,7 @@ test('production: stricter rules are not weaker', () => {
     portals: { CONSUMER: { mfa: { mailCodes: 'never' } } },
     mfa: { stepUpMs: 60_000 },
     access: { ownerHoldMs: 999_999_999 },
-    money: { stepUpAbove: { transfers: { USD: '1.00' } }, exchange: { band: '0.01' } },
+    money: { stepUpAbove: { amount: '1.00' }, exchange: { band: '0.01' } },
   }
   expect(weakened(production(strict))).toEqual([])
 })

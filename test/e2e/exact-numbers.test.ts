@@ -128,7 +128,10 @@ describe('JSON numbers', inTopology('embedded'), () => {
       reply = `{"value": ${value}}`
       seen = []
       const [written, found] = [await set(value), await read(value)]
-      expect([written.body.data, found.body.data], written.text + found.text).toEqual([{ value: number }, { value: number }])
+      expect([written.body.data, found.body.data], written.text + found.text).toEqual([
+        { value: number },
+        { value: number },
+      ])
       expect(seen.map(({ url, body }) => [url.split('?')[1], body])).toEqual([
         [undefined, JSON.stringify({ value: number })],
         [`above=${number}`, ''],

@@ -66,7 +66,7 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
             responseHeaders: [],
           },
         ]
-        settings.money.stepUpAbove = { transfers: { USD: '1.00' }, withdrawals: { USD: '1.00' }, apiKeys: 'refuse' }
+        settings.money.stepUpAbove = { currency: 'USD', amount: '1.00', apiKeys: 'refuse' }
       },
     })
     token = (await signInOnly(portico)).accessToken
