@@ -48,7 +48,9 @@ const objectText = (schema: JsonObject, indent: string): string => {
     return `Record<string, ${isJsonObject(additionalProperties) ? typeText(additionalProperties, indent) : 'unknown'}>`
   if (isPage(properties) && isJsonObject(properties.items) && isJsonObject(properties.items.items))
     return `Page<${typeText(properties.items.items, indent)}>`
-  return `{\n${membersText(schema, typeText, indent)}${indent}}`
+  // An index signature includes the named properties, so it cannot be narrower.
+  const others = isJsonObject(additionalProperties) ? `${indent}  [name: string]: unknown\n` : ''
+  return `{\n${membersText(schema, typeText, indent)}${others}${indent}}`
 }
 
 /** Throws a TypeError for an unknown kind of schema. */

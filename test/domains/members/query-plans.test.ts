@@ -38,7 +38,7 @@ const idsOf = ({ number }: typeof small) => ({
 })
 type Ids = ReturnType<typeof idsOf>
 
-/** Skips foreign keys, so accounts need no rows. */
+/** Skips foreign keys, so only the members that are removed need accounts. */
 const insertWorkspaces = (database: Database, [first, last]: [number, number], members: number) =>
   database.transaction().execute(async (tx) => {
     const workspaces = sql`generate_series(${first}::int, ${last}::int) AS w`
@@ -59,6 +59,12 @@ const insertWorkspaces = (database: Database, [first, last]: [number, number], m
       SELECT ${workspace}, ${idIn('account', sql`w * 100000 + n`)}, ${idIn('role', sql`w * 10 + least(n, 1)`)}, 'INVITATION',
         now(), now()
         FROM ${workspaces}, generate_series(0, ${members - 1}::int) AS n`.execute(tx)
+    await sql`
+      INSERT INTO accounts (biz_id, portal, institution_biz_id, account_status, email, email_canonical, account_name,
+        default_language, default_timezone, default_country, created_at, updated_at)
+      SELECT ${idIn('account', sql`w * 100000 + 50`)}, 'CONSUMER', ${workspace}, 'ACTIVE', w || '@example.com',
+        w || '@example.com', 'Person', 'en', 'UTC', 'DE', now(), now()
+        FROM ${workspaces}`.execute(tx)
   })
 
 /** Blocks of tables and indexes, cached or not. */
