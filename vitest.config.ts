@@ -7,6 +7,13 @@ import { defineConfig } from 'vitest/config'
 const topologies = ['embedded', 'split', 'replicas'] as const
 
 export default defineConfig({
+  // Extensions that a test loads in its own process.
+  resolve: {
+    alias: [
+      { find: /^portico$/, replacement: `${import.meta.dirname}/src/api/index.ts` },
+      { find: /^portico\/contract$/, replacement: `${import.meta.dirname}/src/api/contract.ts` },
+    ],
+  },
   test: {
     // Long enough for a busy machine, short enough to report a test that hangs.
     testTimeout: 120_000,

@@ -1,5 +1,5 @@
 /* The module `portico`: starts a gateway with the caller's domains. `api/index.ts` has the exports for domains. */
-import { argv, exit, stdout } from 'node:process'
+import { argv, exit, stderr, stdin, stdout } from 'node:process'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import type { Domain } from './api/domain.ts'
 import { helpOf, helpOption, UsageError } from './cli/command.ts'
@@ -51,7 +51,7 @@ export interface Portico {
 const thrown = new WeakSet<Error>()
 
 const reportUncaught = (error: Error): void => {
-  if (thrown.has(error) && process.listenerCount('uncaughtException') === 0) exit(reportError(error))
+  if (thrown.has(error) && process.listenerCount('uncaughtException') === 0) exit(reportError(error, stderr))
 }
 
 /** If nothing catches an error of `work`, it ends the process like a failed command. */
@@ -86,7 +86,7 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
         if (serving) throw new Error('this gateway is serving already')
         const role = roleOf(args)
         exitOnSignals()
-        serving = await startServing(domains, role)
+        serving = await startServing({ domains, variables: readVariables(), stderr }, role)
         void serving.finished.then((code) => {
           // After `close`, the caller ends the process.
           if (!isClosing) exit(code)
@@ -102,7 +102,7 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
         const isDevelopment = settings.profile === 'development'
         return buildOpenApiDocument(catalogue, wordsOf(catalogue, loaded), { isDevelopment })
       }),
-    run: (args) => runCommand(args, domains),
+    run: (args) => runCommand(args, { domains, variables: readVariables(), stdin, stdout, stderr }),
     close: async () => {
       isClosing = true
       serving?.close()

@@ -1,9 +1,8 @@
-import { stdin, stdout } from 'node:process'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
-import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
@@ -72,7 +71,7 @@ const selectPermissions = (
 const minOperatorPasswordLength = 12
 
 /** A password is never an option, because other users can read the command line. */
-const readPassword = async (): Promise<string> => {
+const readPassword = async (stdin: Readable): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
   if (length < minOperatorPasswordLength || length > maxPasswordLength)
@@ -168,18 +167,18 @@ export const operatorCreate: Command = {
     'password-stdin': { type: 'boolean' },
     'no-authenticator': { type: 'boolean' },
   },
-  run: async (values, domains) => {
+  run: async (values, { domains, variables, stdin, stdout }) => {
     const options = parseOptions(OperatorOptions, values)
     const { email, name, role, permissions: list, 'password-stdin': usesStdin } = options
     const hasAuthenticator = !options['no-authenticator']
-    const settings = loadConfiguration(readVariables())
+    const settings = loadConfiguration(variables)
     if (!hasAuthenticator && settings.profile === 'production')
       throw new UsageError('--no-authenticator works only in the development profile')
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { operatorPermissions } = catalogueOf(loaded)
     const permissions = selectPermissions(operatorPermissions, role, list)
     const password = usesStdin
-      ? await readPassword()
+      ? await readPassword(stdin)
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions, hasAuthenticator }
     await assertStrength(settings, operator)
@@ -209,8 +208,8 @@ export const whitelistDisable: Command = {
     'process only: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
-  run: async (values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (values, { domains, variables, stdout }) => {
+    const settings = loadConfiguration(variables)
     const { owners } = await loadConfigured(domains, settings)
     const owner = parseOptions(WhitelistOptions, values)
     const { email, portal } = owner

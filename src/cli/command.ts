@@ -1,6 +1,9 @@
+import type { Readable } from 'node:stream'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
+import type { Variables } from '../config/env.ts'
+import type { Screen } from './progress.ts'
 
 /** Invalid options. The exit code is 2. */
 export class UsageError extends Error {}
@@ -14,6 +17,16 @@ export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unk
 
 export const helpOption = { help: { type: 'boolean', short: 'h' } } as const satisfies ParseArgsOptionsConfig
 
+/** What a command reads and writes. A test runs commands in its own process. */
+export interface CommandContext {
+  domains: readonly Domain[]
+  variables: Variables
+  stdin: Readable
+  stdout: Pick<Screen, 'write'>
+  /** Progress is drawn only on a terminal. */
+  stderr: Screen
+}
+
 /** A command of the `portico` program. */
 export interface Command {
   /** One or two words. */
@@ -24,7 +37,7 @@ export interface Command {
   help: string
   options: ParseArgsOptionsConfig
   /** Resolves with the exit code. */
-  run(values: Record<string, unknown>, domains: readonly Domain[]): Promise<number>
+  run(values: Record<string, unknown>, context: CommandContext): Promise<number>
 }
 
 export const helpOf = ({ name, summary, help }: Pick<Command, 'name' | 'summary' | 'help'>): string =>

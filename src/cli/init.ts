@@ -1,10 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parse } from 'node:path'
-import { stderr, stdout } from 'node:process'
 import { dump, load } from 'js-yaml'
 import { z } from 'zod'
 import { loadConfigured } from '../compose/extensions.ts'
-import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { identityContracts } from '../contract/index.ts'
 import { camelCase, skeletonOf } from '../documents/index.ts'
@@ -67,7 +65,7 @@ export const init: Command = {
     'The values to decide are null or empty. The gateway rejects the document until all of them are set.',
   ].join('\n'),
   options: { from: { type: 'string' }, to: { type: 'string' }, domain: { type: 'string' } },
-  run: async (values, domains) => {
+  run: async (values, { domains, stdout }) => {
     const options = parseOptions(InitOptions, values)
     const source = sourceOf(options)
     const to = options.to ?? fileInWorkingDirectory(source)
@@ -89,8 +87,8 @@ export const migrate: Command = {
   summary: 'apply pending schema migrations to the store',
   help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts.',
   options: {},
-  run: async (_values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (_values, { domains, variables, stdout, stderr }) => {
+    const settings = loadConfiguration(variables)
     const { owners } = await loadConfigured(domains, settings)
     const done = await withStore(settings, (store) => withSpinner(stderr, 'migrating', () => store.migrate(owners)))
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)

@@ -1,7 +1,5 @@
-import { stderr, stdout } from 'node:process'
 import { loadConfigured } from '../compose/extensions.ts'
 import { identitySettings } from '../compose/identity.ts'
-import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { type Database, inTransaction } from '../database/index.ts'
 import { SigningKeys } from '../identity/index.ts'
@@ -37,8 +35,8 @@ export const keysRotate: Command = {
     onlyOneProcess,
   ].join('\n'),
   options: {},
-  run: async (_values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (_values, { domains, variables, stdout }) => {
+    const settings = loadConfiguration(variables)
     const { owners } = await loadConfigured(domains, settings)
     const kid = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(owners)
@@ -63,8 +61,8 @@ export const keysRevoke: Command = {
     onlyOneProcess,
   ].join('\n'),
   options: {},
-  run: async ({ kid }) => {
-    const settings = loadConfiguration(readVariables())
+  run: async ({ kid }, { variables, stdout }) => {
+    const settings = loadConfiguration(variables)
     if (typeof kid !== 'string')
       throw new UsageError('the id of the signing key is required: portico keys revoke <kid>')
     const signing = await withExistingStore(settings, ({ database }) =>
@@ -93,8 +91,8 @@ export const keysStatus: Command = {
     onlyOneProcess,
   ].join('\n'),
   options: {},
-  run: async (_values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (_values, { domains, variables, stdout }) => {
+    const settings = loadConfiguration(variables)
     const keys = keyIdsOf(settings)
     const { keyedColumns } = await loadConfigured(domains, settings)
     const usages = await withExistingStore(settings, ({ withoutTimeouts }) =>
@@ -125,8 +123,8 @@ export const keysReseal: Command = {
     onlyOneProcess,
   ].join('\n'),
   options: {},
-  run: async (_values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (_values, { domains, variables, stdout, stderr }) => {
+    const settings = loadConfiguration(variables)
     const keys = keyIdsOf(settings)
     const { keyedColumns } = await loadConfigured(domains, settings)
     const secretKeys = settings.secretKeys.reveal()

@@ -1,4 +1,3 @@
-import { stderr, stdout } from 'node:process'
 import { dump } from 'js-yaml'
 import { z } from 'zod'
 import { buildOpenApiDocument, buildServiceDocument, wordsOf } from '../compose/catalogue.ts'
@@ -6,7 +5,6 @@ import { checkConfiguration } from '../compose/check/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { describePlaces, findSplitLedger, splitLedgerWarning } from '../compose/ledger.ts'
 import { storeName } from '../compose/store.ts'
-import { readVariables } from '../config/env.ts'
 import { ConfigurationError, loadConfiguration, Secret } from '../config/index.ts'
 import { isRecord } from '../kernel/index.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
@@ -26,8 +24,7 @@ export const configCheck: Command = {
   summary: 'print the effective configuration, or all of its errors',
   help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Opens the TLS files of the configuration. Exit code 2 if the configuration is invalid.',
   options: {},
-  run: async (_values, domains) => {
-    const variables = readVariables()
+  run: async (_values, { domains, variables, stdout, stderr }) => {
     const configured = loadConfiguration(variables)
     const { domains: loaded, settings, skipped, errors } = await checkConfiguration(domains, configured, variables)
     for (const line of skipped) stderr.write(`portico: ${line}\n`)
@@ -63,11 +60,11 @@ export const openapi: Command = {
     domain: { type: 'string', multiple: true, default: [] },
     audience: { type: 'string' },
   },
-  run: async (values, domains) => {
+  run: async (values, { domains, variables, stdout }) => {
     const { channel, domain: names, audience } = parseOptions(OpenApiOptions, values)
     if (audience !== undefined && names.length === 0) throw new UsageError('--audience needs --domain')
     if (channel !== undefined && names.length > 0) throw new UsageError('--channel cannot be combined with --domain')
-    const settings = loadConfiguration(readVariables())
+    const settings = loadConfiguration(variables)
     const { domains: loaded } = await loadConfigured(domains, settings)
     const catalogue = catalogueOf(loaded)
     const words = wordsOf(catalogue, loaded)

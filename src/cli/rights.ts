@@ -1,9 +1,6 @@
-import { stdout } from 'node:process'
 import { z } from 'zod'
-import type { Domain } from '../api/domain.ts'
 import { wordsOf } from '../compose/catalogue.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
-import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
 import { createMembers } from '../domains/members/index.ts'
@@ -12,7 +9,7 @@ import { hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
 import { accountByEmail } from '../identity/index.ts'
 import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../kernel/index.ts'
 import { parsePermissions } from './accounts.ts'
-import { type Command, parseOptions } from './command.ts'
+import { type Command, type CommandContext, parseOptions } from './command.ts'
 import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
 const embeddedStore = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
@@ -39,10 +36,10 @@ const RightsOptions = z.object({
 const changeRights = async (
   name: string,
   values: Record<string, unknown>,
-  domains: readonly Domain[],
+  { domains, variables, stdout }: CommandContext,
   toChange: (permissions: Permission[]) => { add?: Permission[]; remove?: Permission[] },
 ): Promise<number> => {
-  const settings = loadConfiguration(readVariables())
+  const settings = loadConfiguration(variables)
   const { domains: loaded, owners } = await loadConfigured(domains, settings)
   const { email, permissions } = parseOptions(RightsOptions, values)
   const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
@@ -69,7 +66,7 @@ export const operatorGrant: Command = {
   summary: 'grant permissions to an operator, without a second operator',
   help: [...rightsHelp, 'A running gateway applies the change within a second.', embeddedStore].join('\n'),
   options: rightsOptions,
-  run: (values, domains) => changeRights(operatorGrant.name, values, domains, (add) => ({ add })),
+  run: (values, context) => changeRights(operatorGrant.name, values, context, (add) => ({ add })),
 }
 
 export const operatorRevoke: Command = {
@@ -77,7 +74,7 @@ export const operatorRevoke: Command = {
   summary: 'revoke permissions of an operator',
   help: [...rightsHelp, 'A running gateway applies the change within a second.', embeddedStore].join('\n'),
   options: rightsOptions,
-  run: (values, domains) => changeRights(operatorRevoke.name, values, domains, (remove) => ({ remove })),
+  run: (values, context) => changeRights(operatorRevoke.name, values, context, (remove) => ({ remove })),
 }
 
 const OwnerOptions = z.object({
@@ -97,8 +94,8 @@ export const ownerRestore: Command = {
     embeddedStore,
   ].join('\n'),
   options: { workspace: { type: 'string' }, email: { type: 'string' } },
-  run: async (values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (values, { domains, variables, stdout }) => {
+    const settings = loadConfiguration(variables)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { email, workspace } = parseOptions(OwnerOptions, values)
     const workspaceId = bizId<'workspace'>(workspace)

@@ -1,11 +1,10 @@
-import { stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
-import type { Domain } from '../api/domain.ts'
 import { packageVersion } from '../config/env.ts'
 import { ConfigurationError } from '../config/index.ts'
 import { errorCode, messageOf } from '../kernel/index.ts'
-import { helpOf, helpOption, UsageError } from './command.ts'
+import { type CommandContext, helpOf, helpOption, UsageError } from './command.ts'
 import { commands } from './index.ts'
+import type { Screen } from './progress.ts'
 
 const usage = async (): Promise<string> =>
   [
@@ -20,7 +19,8 @@ const usage = async (): Promise<string> =>
 /** Returns a command by its name. Ignores inherited properties such as `toString`, which are not commands. */
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
 
-const runUnchecked = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
+const runUnchecked = async (args: readonly string[], context: CommandContext): Promise<number> => {
+  const { stdout, stderr } = context
   if (args[0] === '--version' || args[0] === '-v') {
     stdout.write(`${packageVersion()}\n`)
     return 0
@@ -46,7 +46,7 @@ const runUnchecked = async (args: readonly string[], domains: readonly Domain[])
     stdout.write(helpOf(command))
     return 0
   }
-  return command.run(argument === undefined ? values : { ...values, [argument]: positionals[0] }, domains)
+  return command.run(argument === undefined ? values : { ...values, [argument]: positionals[0] }, context)
 }
 
 /** If a host has several addresses, a failed connection is an AggregateError with an empty message. */
@@ -55,8 +55,8 @@ const describeError = (error: unknown): string => {
   return messageOf(error)
 }
 
-/** Writes to standard error. Returns the exit code. */
-export const reportError = (error: unknown): number => {
+/** Returns the exit code. */
+export const reportError = (error: unknown, stderr: Pick<Screen, 'write'>): number => {
   const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
   const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
   stderr.write(`portico: ${describeError(error)}${causes}\n`)
@@ -67,10 +67,10 @@ export const reportError = (error: unknown): number => {
  * Writes errors to standard error. Resolves with the exit code: 0 success, 1 failure, 2 invalid arguments or
  * configuration.
  */
-export const runCommand = async (args: readonly string[], domains: readonly Domain[]): Promise<number> => {
+export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
   try {
-    return await runUnchecked(args, domains)
+    return await runUnchecked(args, context)
   } catch (error) {
-    return reportError(error)
+    return reportError(error, context.stderr)
   }
 }

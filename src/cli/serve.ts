@@ -1,15 +1,14 @@
-import { exit, stderr } from 'node:process'
+import { exit } from 'node:process'
 import type { Logger } from 'pino'
-import type { Domain } from '../api/domain.ts'
 import { isRole, type Role } from '../compose/index.ts'
 import { placesOf } from '../compose/store.ts'
-import { readVariables, type Variables } from '../config/env.ts'
+import type { Variables } from '../config/env.ts'
 import { type Configuration, ConfigurationError, loadConfiguration } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentAccounts, developmentPassword } from '../seed/development.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
 /** Reloads `backends` from the configuration. If the configuration is invalid, nothing changes. */
@@ -89,13 +88,16 @@ const bannerOf = (settings: Configuration, { port, operationsPort }: Running): s
 }
 
 /** Reloads the backends on SIGHUP and on changes of the configuration file. Rejects if the server cannot start. */
-export const startServing = async (domains: readonly Domain[], role: Role): Promise<Serving> => {
+export const startServing = async (
+  { domains, variables, stderr }: Pick<CommandContext, 'domains' | 'variables' | 'stderr'>,
+  role: Role,
+): Promise<Serving> => {
   // Without a listener, SIGHUP would end a process that starts or drains.
   let isReloadPending = false
-  process.on('SIGHUP', () => {
+  const postponeReload = (): void => {
     isReloadPending = true
-  })
-  const variables = readVariables()
+  }
+  process.on('SIGHUP', postponeReload)
   const settings = loadConfiguration(variables)
   const logger = createLogger(settings.log.level, undefined, settings.log.format)
   let isFailed = false
@@ -110,6 +112,7 @@ export const startServing = async (domains: readonly Domain[], role: Role): Prom
   ]).catch((error: unknown) => {
     // The caller reports the error.
     uncaught.remove()
+    process.off('SIGHUP', postponeReload)
     throw error
   })
   if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, running))
@@ -140,9 +143,9 @@ export const serve: Command = {
     'immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
-  run: async ({ role }, domains) => {
+  run: async ({ role }, context) => {
     if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
-    const { finished } = await startServing(domains, role)
+    const { finished } = await startServing(context, role)
     return finished
   },
 }

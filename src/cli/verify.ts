@@ -1,5 +1,3 @@
-import { stderr, stdout } from 'node:process'
-import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { verifyLedger } from '../ledger/index.ts'
 import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
@@ -21,8 +19,8 @@ export const auditVerify: Command = {
     'only: stop the gateway first.',
   ].join('\n'),
   options: {},
-  run: async () => {
-    const settings = loadConfiguration(readVariables())
+  run: async (_values, { variables, stdout, stderr }) => {
+    const settings = loadConfiguration(variables)
     const showProgress = progressBar(stderr)
     const { entriesChecked, broken } = await withExistingStore(settings, ({ database }) =>
       verifyAuditLog(database, ({ sequence }, total) => showProgress(sequence, total)),
@@ -45,8 +43,8 @@ export const ledgerVerify: Command = {
     'at /health/ready and in its metrics.',
   ].join('\n'),
   options: {},
-  run: async () => {
-    const settings = loadConfiguration(readVariables())
+  run: async (_values, { variables, stdout, stderr }) => {
+    const settings = loadConfiguration(variables)
     const broken = await withExistingStore(settings, ({ withoutTimeouts }) =>
       withSpinner(stderr, 'checking the ledger', () => withoutTimeouts(verifyLedger)),
     )

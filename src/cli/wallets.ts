@@ -1,7 +1,5 @@
-import { stderr, stdout } from 'node:process'
 import { z } from 'zod'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
-import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import {
   type AddedCurrencyPorts,
@@ -12,7 +10,7 @@ import {
 import { lockWorkspace } from '../domains/workspaces/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
 import { Ledger } from '../ledger/index.ts'
-import { type Command, parseOptions, UsageError } from './command.ts'
+import { type Command, type CommandContext, parseOptions, UsageError } from './command.ts'
 import { withSpinner } from './progress.ts'
 import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
@@ -28,13 +26,22 @@ const failures: Partial<Record<OpeningResult, string>> = {
   UNKNOWN: 'does not exist',
 }
 
-const openOne = async (ports: AddedCurrencyPorts, workspace: WorkspaceId, currency: string): Promise<void> => {
+const openOne = async (
+  { stdout }: CommandContext,
+  ports: AddedCurrencyPorts,
+  workspace: WorkspaceId,
+  currency: string,
+): Promise<void> => {
   const failure = failures[await openWalletIn(ports, workspace, currency)]
   if (failure) throw new Error(`the workspace ${workspace} ${failure}`)
   stdout.write(`opened a wallet in ${currency}\n`)
 }
 
-const openAll = async (ports: AddedCurrencyPorts, currency: string): Promise<void> => {
+const openAll = async (
+  { stdout, stderr }: CommandContext,
+  ports: AddedCurrencyPorts,
+  currency: string,
+): Promise<void> => {
   const { opened, frozen } = await withSpinner(stderr, 'opening wallets', () => openWalletEverywhere(ports, currency))
   stdout.write(`opened ${opened} wallets in ${currency}\n`)
   if (frozen > 0) stdout.write(`skipped ${frozen} frozen workspaces: run the command again after unfreezing them\n`)
@@ -56,8 +63,9 @@ export const walletOpen: Command = {
     workspace: { type: 'string' },
     'all-workspaces': { type: 'boolean' },
   },
-  run: async (values, domains) => {
-    const settings = loadConfiguration(readVariables())
+  run: async (values, context) => {
+    const { domains, variables } = context
+    const settings = loadConfiguration(variables)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { currency, workspace, 'all-workspaces': all } = parseOptions(Options, values)
     const { currencies } = settings.money
@@ -77,7 +85,9 @@ export const walletOpen: Command = {
         onOpened: (tx, { workspaceId, wallet }) =>
           auditCommand(tx, walletOpen.name, { workspaceId, targetId: wallet, detail: { currency } }),
       }
-      await (workspace === undefined ? openAll(ports, currency) : openOne(ports, bizId(workspace), currency))
+      await (workspace === undefined
+        ? openAll(context, ports, currency)
+        : openOne(context, ports, bizId(workspace), currency))
     })
     return 0
   },

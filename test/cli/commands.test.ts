@@ -12,6 +12,7 @@ import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import { bankingDomains } from '../../src/domains/index.ts'
 import { startServer as serve } from '../../src/main.ts'
 
+import { runCli, runProgram } from '../harness/cli.ts'
 import { captureLog } from '../harness/log.ts'
 import { needs } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
@@ -28,7 +29,7 @@ const run = async (file: string, args: string[], variables: Record<string, strin
   return { code: child.exitCode, out, err }
 }
 const commands = await Promise.all(Object.values(loaders).map((load) => load()))
-const portico = (args: string[], variables = {}) => run(process.execPath, ['bin/portico.js', ...args], variables)
+const portico = (args: string[], variables = {}) => runCli(args, {}, variables)
 
 test('portico without arguments, help and --help list every command: exit code 0', async () => {
   for (const args of [[], ['help'], ['--help'], ['-h']]) {
@@ -43,8 +44,9 @@ test('portico --version prints the version of the package: exit code 0', async (
   expect(await portico(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
 
+// One process per command, as a smoke test.
 test.each(commands.map(({ name }) => name))('%s --help prints help and does nothing: exit code 0', async (name) => {
-  const { code, out, err } = await portico([...name.split(' '), '--help'])
+  const { code, out, err } = await runProgram([...name.split(' '), '--help'], {})
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(new RegExp(`^portico ${name}: .+\\n\\n.+`))
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { portalTables, singularOf } from '../../src/cli/new-domain/names.ts'
-import { runCli } from '../harness/cli.ts'
+import { runProgram } from '../harness/cli.ts'
 import { everyStore } from '../ledger/stores.ts'
 
 let folder: string
@@ -14,9 +14,9 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const newDomain = (...args: string[]) => runCli(['new', 'domain', ...args], {}, {}, '', folder)
+const newDomain = (...args: string[]) => runProgram(['new', 'domain', ...args], {}, { cwd: folder })
 const checked = (name: string, file: string) =>
-  runCli(['config', 'check'], { extensions: [`./${name}/${file}`] }, {}, '', folder)
+  runProgram(['config', 'check'], { extensions: [`./${name}/${file}`] }, { cwd: folder })
 
 const filesOf = (name: string): string[] =>
   readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })

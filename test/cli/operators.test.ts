@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseTarget } from '../../src/compose/store.ts'
+import type { Variables } from '../../src/config/env.ts'
 import { developmentKey } from '../../src/config/production.ts'
 import { operatorPermissions } from '../../src/contract/index.ts'
 import { openDatabase } from '../../src/database/index.ts'
@@ -14,15 +12,10 @@ import { openSecret, secretText } from '../../src/identity/mfa/totp.ts'
 import { sealAuditLog } from '../../src/platform/audit/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
 import { systemRandomness } from '../../src/platform/runtime/index.ts'
+import { runCli } from '../harness/cli.ts'
 import { storedInPlainText } from '../harness/rows.ts'
-import { productionKey, root, testSettings } from '../harness/settings.ts'
+import { productionKey, testSettings } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
-
-interface Ended {
-  code: number | null
-  out: string
-  err: string
-}
 
 describe('portico on a new store', () => {
   let store: Awaited<ReturnType<typeof seededDirectory>>
@@ -31,15 +24,8 @@ describe('portico on a new store', () => {
   })
   afterAll(() => store?.remove())
 
-  const portico = async (args: string[], input = '', variables: Record<string, string> = {}): Promise<Ended> => {
-    const child = spawn(process.execPath, ['bin/portico.js', ...args], {
-      cwd: root,
-      env: { ...process.env, PORTICO_DATA_DIR: store.directory, DATABASE_URL: '', NODE_OPTIONS: '', ...variables },
-    })
-    child.stdin.end(input)
-    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    return { code: child.exitCode, out, err }
-  }
+  const portico = (args: string[], input = '', variables: Variables = {}) =>
+    runCli(args, {}, { PORTICO_DATA_DIR: store.directory, ...variables }, input)
   const withDatabase = async <T>(
     work: (opened: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>,
   ) => {

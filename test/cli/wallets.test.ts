@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseTarget } from '../../src/compose/store.ts'
 import { openDatabase } from '../../src/database/index.ts'
@@ -20,9 +19,7 @@ describe('portico wallet open', () => {
     runCli(
       ['wallet', 'open', ...args],
       { money: { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'GBP', 'CHF'] } },
-      { PORTICO_DATA_DIR: store.directory, DATABASE_URL: '' },
-      '',
-      dirname(store.directory),
+      { PORTICO_DATA_DIR: store.directory },
     )
   const withDatabase = async <T>(
     work: (database: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>,

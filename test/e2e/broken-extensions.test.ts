@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runCli } from '../harness/cli.ts'
+import { runCli, runProgram } from '../harness/cli.ts'
 import { inTopology } from '../harness/needs.ts'
 
 const loans = { extensions: ['./examples/loans/index.ts'], domains: { loans: { maxAmount: '5000.00' } } }
@@ -281,7 +281,7 @@ describe('a broken extension', inTopology('embedded'), () => {
     }
     await writeFile(join(home, 'package.json'), JSON.stringify(manifest))
     await extension('', undefined, join(home, 'main.js'))
-    const { code, out, err } = await runCli(['config', 'check'], { extensions: ['@acme/cards'] }, {}, '', cwd)
+    const { code, out, err } = await runProgram(['config', 'check'], { extensions: ['@acme/cards'] }, { cwd })
     if (error === null) expect([code, out, err]).toEqual([0, expect.stringContaining("- '@acme/cards'"), ''])
     else {
       expect([code, out]).toEqual([2, ''])

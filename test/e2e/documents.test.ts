@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { runCli } from '../harness/cli.ts'
+import { runCli, runProgram } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
 import { inTopology, needs } from '../harness/needs.ts'
@@ -274,7 +274,7 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
         await writeFile(file, plain(title))
         return file
       }
-      const init = (...args: readonly string[]) => runCli(['init', ...args], {}, {}, '', folder)
+      const init = (...args: readonly string[]) => runProgram(['init', ...args], {}, { cwd: folder })
 
       test('adds x-portico and lists what to decide, and config check rejects the result', async () => {
         const [from, to] = [await write('plain.yaml'), join(folder, 'marked.yaml')]

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { runCli } from '../harness/cli.ts'
+import { runCli, runProgram } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
 import { inTopology } from '../harness/needs.ts'
@@ -168,7 +168,7 @@ describe('an extension', inTopology('embedded'), () => {
     expect(JSON.stringify(document.components.responses)).toContain('LOAN.NOT_ELIGIBLE')
     const tree = await call('GET', '/web/v1/consumer/roles/permissions/tree', { token: owner, workspace })
     expect(tree.text).toContain('"loan:create"')
-    const { out } = await runCli(['openapi'], loans)
+    const { out } = await runProgram(['openapi'], loans)
     expect(JSON.parse(out).paths).toEqual(document.paths)
   })
 

@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { dump } from 'js-yaml'
+import { runCommand } from '../../src/cli/run.ts'
 import type { Variables } from '../../src/config/env.ts'
+import { bankingDomains } from '../../src/domains/index.ts'
 import { root } from './settings.ts'
 
 export interface CommandResult {
@@ -15,26 +18,51 @@ export interface CommandResult {
 }
 
 /** Default: a new data directory. */
-export const runCli = async (
+const withConfiguration = async <T>(
+  configuration: object,
+  variables: Variables,
+  work: (variables: Variables) => Promise<T>,
+): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-cli-'))
+  try {
+    const file = join(folder, 'portico.yaml')
+    await writeFile(file, dump(configuration))
+    return await work({ PORTICO_CONFIG: file, PORTICO_DATA_DIR: join(folder, 'data'), ...variables })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs a command in this process, in the clone as its working directory. `runProgram` starts a process. */
+export const runCli = (
   args: readonly string[],
   configuration: object,
   variables: Variables = {},
   input = '',
-  cwd = root,
-): Promise<CommandResult> => {
-  const folder = await mkdtemp(join(tmpdir(), 'portico-cli-'))
-  const file = join(folder, 'portico.yaml')
-  await writeFile(file, dump(configuration))
-  const env = {
-    ...process.env,
-    PORTICO_CONFIG: file,
-    PORTICO_DATA_DIR: join(folder, 'data'),
-    ...variables,
-    NODE_OPTIONS: '',
-  }
-  const child = spawn(process.execPath, [join(root, 'bin/portico.js'), ...args], { cwd, env })
-  child.stdin.end(input)
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  await rm(folder, { recursive: true, force: true })
-  return { code: child.exitCode, out, err }
-}
+): Promise<CommandResult> =>
+  withConfiguration(configuration, variables, async (all) => {
+    const written = { out: '', err: '' }
+    const set = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''))
+    const code = await runCommand(args, {
+      domains: bankingDomains,
+      variables: set,
+      stdin: Readable.from([input]),
+      stdout: { write: (chunk) => (written.out += chunk) },
+      stderr: { isTTY: false, write: (chunk) => (written.err += chunk) },
+    })
+    return { code, ...written }
+  })
+
+/** Runs a command as a user does. Takes a second, so use it for what only a process shows. */
+export const runProgram = (
+  args: readonly string[],
+  configuration: object,
+  { variables = {}, cwd = root }: { variables?: Variables; cwd?: string } = {},
+): Promise<CommandResult> =>
+  withConfiguration(configuration, variables, async (all) => {
+    const env = { ...process.env, ...all, NODE_OPTIONS: '' }
+    const child = spawn(process.execPath, [join(root, 'bin/portico.js'), ...args], { cwd, env })
+    child.stdin.end()
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, out, err }
+  })

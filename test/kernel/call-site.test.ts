@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { callSiteOf, keepCallSite, recordCallSite, withCallSite } from '../../src/kernel/call-site.ts'
-import { runCli } from '../harness/cli.ts'
+import { runProgram } from '../harness/cli.ts'
 
 const declare = (declared: object): object => {
   recordCallSite(declared)
@@ -32,7 +32,7 @@ test('a path with spaces and letters of other languages is readable', async () =
   await mkdir(folder)
   const file = join(folder, 'index.js')
   await writeFile(file, "import { domain } from 'portico'\nexport default domain({ name: 'X' })\n")
-  const { err } = await runCli(['config', 'check'], { extensions: [file] })
+  const { err } = await runProgram(['config', 'check'], { extensions: [file] })
   await rm(folder, { recursive: true })
   expect(err).toContain(`(${file}:2:16)`)
 })

@@ -1,12 +1,9 @@
-import { stderr, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Domain } from '../../api/domain.ts'
 import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
-import { readVariables } from '../../config/env.ts'
 import { loadConfiguration } from '../../config/index.ts'
 import { checkDeployment, type Result } from '../../conformance/index.ts'
 import { systemIds } from '../../platform/runtime/index.ts'
-import { type Command, UsageError } from '../command.ts'
+import { type Command, type CommandContext, UsageError } from '../command.ts'
 import { progressBar } from '../progress.ts'
 import { checkUpstream, upstreamHelp, upstreamOptions } from './service-conformance.ts'
 
@@ -33,12 +30,15 @@ const targetOptions = {
   'no-edge-headers': { type: 'boolean' },
 } as const
 
-const checkTarget = async (values: Record<string, unknown>, domains: readonly Domain[]): Promise<number> => {
+const checkTarget = async (
+  values: Record<string, unknown>,
+  { domains, variables, stdout, stderr }: CommandContext,
+): Promise<number> => {
   const CONSUMER = text(values['consumer-code']) ?? 'consumer-dev'
   const SYSTEM = text(values['system-code']) ?? 'system-dev'
   const url = text(values.target) ?? 'http://127.0.0.1:8080'
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
-  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(readVariables()))
+  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(variables))
   const { operations } = catalogueOf(loaded)
   const target = {
     url,
@@ -83,8 +83,8 @@ export const conformance: Command = {
     'the deployment. Exit code 1 if a check fails.',
   ].join('\n'),
   options: { ...targetOptions, ...upstreamOptions },
-  run: (values, domains) => {
+  run: (values, context) => {
     assertOneCheck(values)
-    return values.upstream === undefined ? checkTarget(values, domains) : checkUpstream(values, domains)
+    return values.upstream === undefined ? checkTarget(values, context) : checkUpstream(values, context)
   },
 }

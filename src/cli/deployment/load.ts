@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { stderr, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { packageVersion } from '../../config/env.ts'
@@ -11,7 +10,7 @@ import { type About, toHtml, toJson, toText } from '../../load/report.ts'
 import { type ScenarioName, scenarios } from '../../load/scenarios.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { type Command, parseOptions, UsageError } from '../command.ts'
-import { liveLine } from '../progress.ts'
+import { liveLine, type Screen } from '../progress.ts'
 import { httpUrl, isLoopback } from './urls.ts'
 
 const numberIn = (option: string, min: number, max: number) =>
@@ -81,7 +80,7 @@ const identitiesOf = (options: Options): Identities => {
 
 const developmentOperations = new URL('http://127.0.0.1:9090')
 
-const portsOf = (options: Options): LoadPorts => {
+const portsOf = (options: Options, stderr: Screen): LoadPorts => {
   const operationsUrl = options['operations-url'] ?? (isLoopback(options.url) ? developmentOperations : undefined)
   const showLine = liveLine(stderr)
   return {
@@ -155,7 +154,7 @@ export const load: Command = {
     html: { type: 'string' },
     'yes-this-is-mine': { type: 'boolean', default: false },
   },
-  run: async (values) => {
+  run: async (values, { stdout, stderr }) => {
     const options = parseOptions(Options, values)
     assertOwn(options)
     const identities = identitiesOf(options)
@@ -176,7 +175,7 @@ export const load: Command = {
       minRateRatio: options['min-rate-ratio'],
     }
     const plan = { scenarios: options.scenario, ratePerSecond, durationSeconds, maxInFlight, thresholds }
-    const result = await runLoad(identities, plan, portsOf(options))
+    const result = await runLoad(identities, plan, portsOf(options, stderr))
     stdout.write(toText(result))
     if (json !== undefined) writeFileSync(json, toJson(result, about))
     if (html !== undefined) writeFileSync(html, toHtml(result, about))

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { stderr, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { load } from 'js-yaml'
 import { z } from 'zod'
-import type { Domain } from '../../api/domain.ts'
 import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
-import { inPackage, readVariables } from '../../config/env.ts'
+import { inPackage } from '../../config/env.ts'
 import {
   type Configuration,
   loadConfiguration,
@@ -28,8 +26,8 @@ import { bizId, chains, domainOf, isBizId, messageOf, type Operation } from '../
 import { type Example, readExamples } from '../../openapi/index.ts'
 import { systemClock, systemIds } from '../../platform/runtime/index.ts'
 import { developmentIds } from '../../seed/development.ts'
-import { parseOptions, UsageError } from '../command.ts'
-import { withSpinner } from '../progress.ts'
+import { type CommandContext, parseOptions, UsageError } from '../command.ts'
+import { type Screen, withSpinner } from '../progress.ts'
 import { audienceOf, parseDomains } from '../service-options.ts'
 import { httpUrl, isLoopback } from './urls.ts'
 
@@ -185,6 +183,7 @@ const runChecks = async (
   settings: Configuration,
   upstream: UpstreamConfiguration,
   catalogue: Catalogue,
+  stderr: Screen,
 ): Promise<ServiceReport> => {
   const operations = catalogue.operations.filter(({ id }) => options.domain.includes(domainOf(id)))
   assertOwn(options, operations)
@@ -216,9 +215,12 @@ const runChecks = async (
 }
 
 /** Resolves with the exit code. */
-export const checkUpstream = async (values: Record<string, unknown>, domains: readonly Domain[]): Promise<number> => {
+export const checkUpstream = async (
+  values: Record<string, unknown>,
+  { domains, variables, stdout, stderr }: CommandContext,
+): Promise<number> => {
   const options = parseOptions(Options, values)
-  const settings = loadConfiguration(readVariables())
+  const settings = loadConfiguration(variables)
   const { domains: loaded } = await loadConfigured(domains, settings)
   const catalogue = catalogueOf(loaded)
   const [first = ''] = parseDomains(catalogue, options.domain)
@@ -227,7 +229,7 @@ export const checkUpstream = async (values: Record<string, unknown>, domains: re
     audience: audienceOf(settings, options.domain, options.audience),
   })
   try {
-    const report = await runChecks(options, settings, upstream, catalogue)
+    const report = await runChecks(options, settings, upstream, catalogue, stderr)
     stdout.write(toText(report))
     return report.hasPassed ? 0 : 1
   } catch (error) {

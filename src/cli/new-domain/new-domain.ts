@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { stdout } from 'node:process'
 import { z } from 'zod'
 import type { Domain, LoadedDomain } from '../../api/domain.ts'
 import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
@@ -101,7 +100,7 @@ export const newDomain: Command = {
     'The domain has a table, permissions, texts, a refusal code and the operations create, read and list.',
   ].join('\n'),
   options: { item: { type: 'string' }, javascript: { type: 'boolean' } },
-  run: async (values, domains) => {
+  run: async (values, { domains, stdout }) => {
     const { name, item = singularOf(name), javascript } = parseOptions(NewOptions, values)
     await assertFree(name, item, domains)
     const files = writeTemplates(name, item, javascript ? 'javascript' : 'typescript')
