@@ -135,9 +135,8 @@ test.each(
 })
 
 test('an unreachable PostgreSQL is reported by its variable, with the error of each address: exit code 1', async () => {
-  const lookup =
-    "(name, options, done) => process.nextTick(done, null, ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })))"
-  const twoAddresses = `data:text/javascript,import dns from 'node:dns'; dns.lookup = ${lookup}`
+  const lookup = "async () => ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))"
+  const twoAddresses = `data:text/javascript,import dns from 'node:dns'; dns.promises.lookup = ${lookup}`
   const DATABASE_URL = 'postgres://portico:hidden@store.test:1/portico'
   const { code, out, err } = await run(process.execPath, ['--import', twoAddresses, 'bin/portico.js', 'migrate'], {
     DATABASE_URL,

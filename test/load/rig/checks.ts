@@ -20,7 +20,7 @@ export const checks = {
   permission: { module: `${stages}/access-control.ts`, names: ['workspaceStage', 'permissionStage'] },
   input: { module: `${stages}/input.ts`, names: ['validateStage'] },
   'call-assertion': { module: '../../../src/backends/call-assertion.ts', names: ['createAssertionCache'] },
-  'reply-schema': { module: `${stages}/dispatch.ts`, names: ['serialize'] },
+  'reply-schema': { module: '../../../src/backends/reply-text.ts', names: ['replyText'] },
   'security-headers': {
     module: '../../../src/gateway/http/security-headers.ts',
     names: ['buildSecurityHeaders'],

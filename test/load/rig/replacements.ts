@@ -1,4 +1,5 @@
 import type { createAssertionCache } from '../../../src/backends/call-assertion.ts'
+import type { replyText } from '../../../src/backends/reply-text.ts'
 import type { buildSecurityHeaders } from '../../../src/gateway/http/security-headers.ts'
 import type { createRequestLog } from '../../../src/gateway/observability/request-log.ts'
 import type { Call, Stage } from '../../../src/gateway/pipeline/call.ts'
@@ -114,8 +115,11 @@ export const replacements = {
       }
     },
 
-  /** Serializes the reply without its schema (stages/dispatch.ts). */
-  serialize: (_serialize: unknown) => (_schema: unknown, reply: unknown) => JSON.stringify(reply) ?? 'null',
+  /** Serializes the reply without its schema. */
+  replyText:
+    (_replyText: typeof replyText): typeof replyText =>
+    (_schema, reply) =>
+      JSON.stringify(reply) ?? 'null',
 
   buildSecurityHeaders:
     (_build: typeof buildSecurityHeaders): typeof buildSecurityHeaders =>
