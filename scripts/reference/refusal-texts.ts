@@ -68,9 +68,10 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action:
       'Call `security/step-up/send` and `security/step-up` with the purpose of the request, then repeat it. Repeat a password reset with `mfaMethod` and `code`.',
   },
-  'ACCESS.OWNER_HOLD': {
-    cause: 'The caller became OWNER less than `access.ownerHoldMs` ago, and would pay out or demote an older owner.',
-    action: 'Wait for the time in `Retry-After`, or ask an older owner.',
+  'ACCESS.PAYOUT_HOLD': {
+    cause:
+      'The caller gained the permission to pay out less than `access.payoutHoldMs` ago, and would use or grant it. Or the caller became OWNER less than that ago, and would demote an older owner.',
+    action: 'Wait for the time in `Retry-After`, or ask a member who has had the permission for longer.',
   },
   'AUTH.PENDING_APPROVAL': {
     cause: 'An operator has not yet approved the registration.',

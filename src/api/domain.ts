@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { LedgerTypes } from '../contract/ledger-types.ts'
-import type { Permissions } from '../contract/permissions.ts'
+import { marksOf, type PermissionMarks, type Permissions } from '../contract/permissions.ts'
 import type { Database, Migration, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
 import {
   type AccountId,
@@ -26,6 +26,7 @@ import {
   type RequestContext,
   recordCallSite,
   type SessionId,
+  type Suspended,
   type SuspendedCredentials,
   type Words,
   type WorkspaceAccess,
@@ -105,7 +106,7 @@ export interface FactorsPort {
   areSet(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<boolean>
   /**
    * Whether an account has used its authenticator or a backup code since an instant. Ignores factors that were younger
-   * than `passwords.suspendChannelsYoungerThanMs` then.
+   * than `passwords.suspicionWindowMs` then.
    */
   areUsedSince(tx: Tx, account: { portal: Portal; id: AccountId }, since: Instant): Promise<boolean>
   /**
@@ -247,17 +248,15 @@ export interface DomainParts<Operations> {
   /**
    * Suspends what a thief could still use: what the account created and what acts for it. Runs with the account's row
    * locked, in the transaction of a password reset by link or of an operator's command that ends the account's
-   * sessions. Returns the number of suspended credentials.
+   * sessions. Returns the number of suspended credentials, or their ids for the audit log.
    */
-  onAccountRecovered?(tx: Tx, account: RecoveredAccount): Promise<number>
+  onAccountRecovered?(tx: Tx, account: RecoveredAccount): Promise<Suspended>
   /** Releases resources at the end of the process, before the store closes. */
   close?(): void | Promise<void>
 }
 
-/** The actions of a permission group. API keys cannot hold the permissions of the actions in `peopleOnly`. */
-export type PermissionActions =
-  | readonly string[]
-  | { readonly actions: readonly string[]; readonly peopleOnly?: readonly string[] }
+/** The actions of a permission group, and which of them have special rules. */
+export type PermissionActions = readonly string[] | (PermissionMarks & { readonly actions: readonly string[] })
 
 /** Operations that a module adds to Portico, with their declarations. */
 export interface DomainDefinition<Operations extends object, Settings extends z.ZodType> {
@@ -270,7 +269,7 @@ export interface DomainDefinition<Operations extends object, Settings extends z.
   /** The actions of each permission group. Each action is a permission `<group>:<action>`. */
   permissions?: {
     readonly workspace?: Readonly<Record<string, PermissionActions>>
-    readonly operator?: Readonly<Record<string, readonly string[]>>
+    readonly operator?: Readonly<Record<string, PermissionActions>>
   }
   /**
    * Rate limit groups for `policy.rate`, with default limits. `limits.groups` and `portals.<portal>.limits.groups` of
@@ -353,17 +352,17 @@ export const declaredBy = <Contract extends object>(contract: Contract) => ({
 const firstSortOrder = 100_000
 const sortOrdersPerDomain = 1_000
 
-export const actionsOf = (declared: PermissionActions) =>
-  'actions' in declared ? declared : { actions: declared, peopleOnly: [] }
+export const actionsOf = (declared: PermissionActions): PermissionMarks & { actions: readonly string[] } =>
+  'actions' in declared ? declared : { actions: declared }
 
 const toGroups = (groups: Readonly<Record<string, PermissionActions>>, sortOrder: number) => {
   let next = sortOrder
   return Object.fromEntries(
     Object.entries(groups).map(([group, declared]) => {
-      const { actions, peopleOnly = [] } = actionsOf(declared)
+      const { actions, ...marks } = actionsOf(declared)
       const first = next
       next += actions.length
-      return [group, { sortOrder: first, actions, peopleOnly }]
+      return [group, { sortOrder: first, actions, ...marksOf(marks) }]
     }),
   )
 }

@@ -4,10 +4,13 @@ import type { AccountId, Instant, WorkspaceId } from '../kernel/index.ts'
 /** Events emailed to all owners of a workspace. Their texts are `notice.owners.<kind>` in config/locales. */
 export const ownerNoticeKinds = [
   'API_KEY_CREATED',
+  'API_KEY_ENABLED',
   'CHANNEL_CREATED',
   'CHANNEL_VERIFIED',
   'OWNER_ADDED',
   'OWNER_REMOVED',
+  'MEMBER_ADDED',
+  'ROLE_CREATED',
   'ROLE_WIDENED',
   'MEMBER_WIDENED',
   'WITHDRAWAL_REQUESTED',

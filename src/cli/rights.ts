@@ -3,7 +3,7 @@ import { wordsOf } from '../compose/catalogue.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
-import { createMembers } from '../domains/members/index.ts'
+import { createMembers, membershipSettings } from '../domains/members/index.ts'
 import { type CommandLinePorts, changePermissions, restoreOwner } from '../domains/proposals/index.ts'
 import { hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
 import { accountByEmail } from '../identity/index.ts'
@@ -104,8 +104,8 @@ export const ownerRestore: Command = {
       const { memberships: members } = createMembers({
         ...storePorts(database),
         words: wordsOf(catalogue, loaded),
-        permissions: catalogue.workspacePermissions,
-        settings: { ...settings.access.workspaces, ownerHoldMs: settings.access.ownerHoldMs },
+        permissionTable: catalogue.permissionTable.workspace,
+        settings: membershipSettings(settings),
         lockWorkspace,
         hasWorkspace: (id) => hasWorkspace(database, id),
       })

@@ -22,6 +22,7 @@ import {
   isPassThrough,
   type Operation,
   parseLocale,
+  type Suspended,
   withCallSite,
 } from '../kernel/index.ts'
 import { Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
@@ -222,7 +223,7 @@ class DomainBuilder {
       factors: {
         areSet: areFactorsSet,
         areUsedSince: (tx, account, since) =>
-          areFactorsUsedSince(tx, account, since, configuration.passwords.suspendChannelsYoungerThanMs),
+          areFactorsUsedSince(tx, account, since, configuration.passwords.suspicionWindowMs),
         reset: resetFactors,
       },
       workspaces: {
@@ -241,7 +242,7 @@ class DomainBuilder {
           for (const { parts } of this.domains()) await parts.onSandboxReset?.(tx, reset)
         },
         accountRecovered: async (tx, account) => {
-          const suspended: Record<string, number> = {}
+          const suspended: Record<string, Suspended> = {}
           for (const { domain, parts } of this.domains()) {
             if (parts.onAccountRecovered) suspended[domain.name] = await parts.onAccountRecovered(tx, account)
           }

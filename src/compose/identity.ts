@@ -80,7 +80,7 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
     mfa: settings.mfa,
     notices: settings.notices,
     passwords,
-    suspicionMs: passwords.suspendChannelsYoungerThanMs,
+    suspicionMs: passwords.suspicionWindowMs,
     login: { ...login, failures: scaled(login.failures, limits.scale) },
   }
 }

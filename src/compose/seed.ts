@@ -23,7 +23,7 @@ export const composeSeed = (
     createAccount: identity.provideAccount,
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
-    addMember: (tx, member, at) => memberships.add(tx, member, at),
+    addMember: (tx, member, at) => memberships.add(tx, { ...member, grantedBy: null }, at),
     hasWallets: names.has('wallets'),
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),

@@ -44,11 +44,11 @@ export const accessSettings = z.strictObject({
     .describe(
       'Time in milliseconds for which each replica caches members’ permissions if the store is PostgreSQL. The response to a change of permissions is delayed by this time, so that all caches have expired. All replicas must have the same value.',
     ),
-  ownerHoldMs: z
+  payoutHoldMs: z
     .int()
     .min(0)
     .describe(
-      'Time in milliseconds after becoming OWNER during which a member cannot pay out, add payout accounts, or demote older owners. Such requests get 403. The founder of a workspace is exempt. 0 disables the hold.',
+      'Time in milliseconds during which a member cannot use or grant a newly gained permission to pay out or to add payout accounts. During this time, a new OWNER cannot demote older owners. Such requests get 403. The founder of a workspace is exempt. 0 disables the hold.',
     ),
   invitations,
   apiKeys,
@@ -209,8 +209,8 @@ export const passwords = z.strictObject({
   initTtlMs: lifetimeMs(100).describe(
     'Lifetime in milliseconds of the token that sets the first password after registration.',
   ),
-  suspendChannelsYoungerThanMs: lifetimeMs(0).describe(
-    'Age in milliseconds up to which payout accounts are suspended when their creator’s password is reset by link, or when an operator ends all sessions of their creator.',
+  suspicionWindowMs: lifetimeMs(0).describe(
+    'Age in milliseconds up to which the payout accounts, members and role permissions that an account has added are suspended when its password is reset by link, or when an operator ends all its sessions.',
   ),
   breachCheck: z.strictObject({
     url: secretPrefix

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { invalid, operationsIn, type Permission, withCallSite } from '../kernel/index.ts'
+import { invalid, operationsIn, type Permission, type RoleType, withCallSite } from '../kernel/index.ts'
 import { uniqueList } from './fields.ts'
 
 /** `message` begins with the field of the declaration. `declared` has the call site. */
@@ -30,13 +30,38 @@ export const joinDeclarations = <T>(
   return all
 }
 
+/** Actions of a permission group with special rules. */
+export interface PermissionMarks {
+  /** API keys cannot hold these. */
+  readonly peopleOnly?: readonly string[] | undefined
+  /** These give power over people, money or secrets. Granting one needs a step-up. */
+  readonly powers?: readonly string[] | undefined
+  /**
+   * These move money out of a workspace. Each is also a power. A member who gains one cannot use it for
+   * `access.payoutHoldMs`.
+   */
+  readonly payouts?: readonly string[] | undefined
+}
+
+export const permissionMarks = ['peopleOnly', 'powers', 'payouts'] as const satisfies (keyof PermissionMarks)[]
+
+/** Returns the marks of some actions of a group, without empty lists. */
+export const marksOf = (
+  marks: PermissionMarks,
+  isIncluded: (action: string) => boolean = () => true,
+): { [Mark in keyof PermissionMarks]?: string[] } =>
+  Object.fromEntries(
+    permissionMarks.flatMap((mark) => {
+      const actions = marks[mark]?.filter(isIncluded) ?? []
+      return actions.length > 0 ? [[mark, actions]] : []
+    }),
+  )
+
 /** The permissions of one group, such as `role`: each action is a permission `<group>:<action>`. */
-export interface PermissionGroup {
+export interface PermissionGroup extends PermissionMarks {
   /** Position in the permission table. The group's other actions follow directly. */
   readonly sortOrder: number
   readonly actions: readonly string[]
-  /** Actions that change permissions. */
-  readonly peopleOnly?: readonly string[]
 }
 
 /**
@@ -53,16 +78,20 @@ export interface PermissionRow {
   action: string
   sortOrder: number
   isPeopleOnly: boolean
+  isPower: boolean
+  isPayout: boolean
 }
 
 const rowsOf = (groups: Readonly<Record<string, PermissionGroup>>): PermissionRow[] =>
-  Object.entries(groups).flatMap(([group, { sortOrder, actions, peopleOnly = [] }]) =>
+  Object.entries(groups).flatMap(([group, { sortOrder, actions, peopleOnly = [], powers = [], payouts = [] }]) =>
     actions.map((action, index) => ({
       code: `${group}:${action}` as const,
       group,
       action,
       sortOrder: sortOrder + index,
       isPeopleOnly: peopleOnly.includes(action),
+      isPower: [...powers, ...payouts].includes(action),
+      isPayout: payouts.includes(action),
     })),
   )
 
@@ -120,4 +149,10 @@ export const assertKnownPermissions = (codes: readonly string[], known: readonly
   const all: ReadonlySet<string> = new Set(known)
   const index = codes.findIndex((code) => !all.has(code))
   if (index >= 0) throw invalid(`permissionCodes.${index}`, 'an unknown permission')
+}
+
+/** The permissions of a role. OWNER has all permissions. */
+export interface Grant {
+  readonly type: RoleType
+  readonly permissionCodes: readonly string[]
 }

@@ -16,6 +16,10 @@ export const RateGroupsShape = z.record(
     .refine((rules) => Object.keys(rules).length > 0, 'must have at least one of address, account, network and total'),
 ) satisfies z.ZodType<RateGroups>
 
+const actionList = z.array(z.string()).optional()
+
+export const permissionMarkShape = { peopleOnly: actionList, powers: actionList, payouts: actionList }
+
 export const PolicyShape = z.strictObject({
   caller: z
     .enum(['anonymous', 'account'])

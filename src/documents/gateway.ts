@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type LoadedDomain, toContract } from '../api/domain.ts'
 import { codesOf, rateGroupsOf } from '../contract/catalogue.ts'
 import { identityContracts } from '../contract/index.ts'
-import { collectPermissions, type PermissionRow } from '../contract/permissions.ts'
+import { collectPermissions, marksOf, type PermissionRow } from '../contract/permissions.ts'
 import { type Operation, operationsIn, pipelineCodes, type RateRules } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
 import { type OperationMarks, operationMarks, type RootMarks } from './marks.ts'
@@ -107,11 +107,11 @@ const selectPermissions = (
   isNew: (code: string, isPeopleOnly: boolean) => boolean,
 ): NonNullable<RootMarks['permissions']['workspace']> =>
   Object.fromEntries(
-    Object.entries(groups).flatMap(([group, { actions, peopleOnly = [] }]) => {
-      const added = actions.filter((action) => isNew(`${group}:${action}`, peopleOnly.includes(action)))
+    Object.entries(groups).flatMap(([group, { actions, ...marks }]) => {
+      const added = actions.filter((action) => isNew(`${group}:${action}`, marks.peopleOnly?.includes(action) ?? false))
       return added.length === 0
         ? []
-        : [[group, { actions: added, peopleOnly: peopleOnly.filter((action) => added.includes(action)) }]]
+        : [[group, { actions: added, ...marksOf(marks, (action) => added.includes(action)) }]]
     }),
   )
 

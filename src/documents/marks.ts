@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
-import { PolicyShape, RateGroupsShape } from '../contract/policy-shape.ts'
+import { marksOf, type PermissionRow } from '../contract/permissions.ts'
+import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
 import {
   chainIds,
@@ -36,7 +37,7 @@ export type OperationMarks = z.output<typeof OperationMarks>
 
 const PermissionGroups = z.record(
   z.string(),
-  z.strictObject({ actions: z.array(z.string()).min(1), peopleOnly: z.array(z.string()).optional() }),
+  z.strictObject({ actions: z.array(z.string()).min(1), ...permissionMarkShape }),
 )
 
 /** The value of `x-portico` in the root of a document. */
@@ -75,12 +76,18 @@ export const operationMarks = (operation: Operation, name: string) => {
 }
 
 const toGroups = (rows: Catalogue['permissionTable']['workspace']) => {
-  const groups: Record<string, { actions: string[]; peopleOnly?: string[] }> = {}
-  for (const { code, group, isPeopleOnly } of rows) {
-    const action = code.slice(group.length + 1)
-    const { actions = [], peopleOnly = [] } = groups[group] ?? {}
-    const all = isPeopleOnly ? [...peopleOnly, action] : peopleOnly
-    groups[group] = { actions: [...actions, action], ...(all.length > 0 && { peopleOnly: all }) }
+  const groups: Record<string, ReturnType<typeof marksOf> & { actions: string[] }> = {}
+  for (const [group, members] of Map.groupBy(rows, ({ group }) => group)) {
+    const actionsThat = (isIncluded: (row: PermissionRow) => boolean) =>
+      members.filter(isIncluded).map(({ action }) => action)
+    groups[group] = {
+      actions: actionsThat(() => true),
+      ...marksOf({
+        peopleOnly: actionsThat(({ isPeopleOnly }) => isPeopleOnly),
+        powers: actionsThat(({ isPower, isPayout }) => isPower && !isPayout),
+        payouts: actionsThat(({ isPayout }) => isPayout),
+      }),
+    }
   }
   return groups
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
+import { marksOf } from '../contract/permissions.ts'
 import { chains, domainOf, isRecord, messageOf, type Operation, pathParamNames } from '../kernel/index.ts'
 import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
 import { followReference, inlineReferences, sourceKey, toQueryZod, toZod } from './json-schema.ts'
@@ -215,10 +216,10 @@ const firstSortOrder = 1_000_000
 const toPermissionGroups = (groups: RootMarks['permissions']['workspace'] = {}) => {
   let next = firstSortOrder
   return Object.fromEntries(
-    Object.entries(groups).map(([group, { actions, peopleOnly = [] }]) => {
+    Object.entries(groups).map(([group, { actions, ...marks }]) => {
       const sortOrder = next
       next += actions.length
-      return [group, { sortOrder, actions, peopleOnly }]
+      return [group, { sortOrder, actions, ...marksOf(marks) }]
     }),
   )
 }

@@ -5,7 +5,8 @@ import { z } from 'zod'
 import { actionsOf, type Domain } from '../api/domain.ts'
 import type { LedgerTypes } from '../contract/ledger-types.ts'
 import { passThroughErrors } from '../contract/pass-through.ts'
-import { PolicyShape, RateGroupsShape } from '../contract/policy-shape.ts'
+import { permissionMarks } from '../contract/permissions.ts'
+import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { assertNumbered } from '../database/index.ts'
 import { slowPatternErrors } from '../documents/index.ts'
 import {
@@ -29,12 +30,13 @@ const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of port
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
 const actions = z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1)
 const groupsOf = <Shape extends z.ZodType>(shape: Shape) => z.record(named(/^[a-z][a-z-]*$/, 'loan'), shape)
-const actionsWithPeopleOnly = z
-  .strictObject({ actions, peopleOnly: z.array(z.string()).optional() })
-  .refine(
-    ({ actions: all, peopleOnly = [] }) => peopleOnly.every((action) => all.includes(action)),
-    'peopleOnly: must list only names in `actions`',
-  )
+const markedActions = z
+  .strictObject({ actions, ...permissionMarkShape })
+  .superRefine(({ actions: all, ...marks }, context) => {
+    for (const mark of permissionMarks)
+      if (marks[mark]?.some((action) => !all.includes(action)))
+        context.addIssue({ code: 'custom', message: `${mark}: must list only names in \`actions\`` })
+  })
 const code = named(/^[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*$/, 'LOAN.NOT_ELIGIBLE')
 
 const OperationShape = z.strictObject({
@@ -94,8 +96,8 @@ const Definition = z.strictObject({
   operations: z.record(operationName, OperationShape),
   permissions: z
     .strictObject({
-      workspace: groupsOf(z.union([actions, actionsWithPeopleOnly])).optional(),
-      operator: groupsOf(actions).optional(),
+      workspace: groupsOf(z.union([actions, markedActions])).optional(),
+      operator: groupsOf(z.union([actions, markedActions])).optional(),
     })
     .optional(),
   rateGroups: RateGroupsShape.optional(),

@@ -6,12 +6,24 @@ export interface RecoveredAccount {
   at: Instant
 }
 
-/** By domain. */
-export type SuspendedCredentials = Readonly<Record<string, number>>
+/** How many, or the id of each. */
+export type Suspended = number | readonly string[]
 
-export const suspendedDetail = (suspended: SuspendedCredentials): Record<string, number> =>
-  Object.fromEntries(
-    Object.entries(suspended)
-      .filter(([, count]) => count > 0)
-      .map(([domain, count]) => [`suspended.${domain}`, count]),
-  )
+/** By domain. */
+export type SuspendedCredentials = Readonly<Record<string, Suspended>>
+
+/** An audit entry is bounded. The lists of the domains have the rest. */
+const maxListed = 100
+
+/** The numbers by domain, and the detail of the audit entry: the numbers above 0, with the ids that domains list. */
+export const summarizeSuspended = (suspended: SuspendedCredentials) => {
+  const counts: Record<string, number> = {}
+  const detail: Record<string, number | string> = {}
+  for (const [domain, found] of Object.entries(suspended)) {
+    const count = typeof found === 'number' ? found : found.length
+    counts[domain] = count
+    if (count > 0) detail[`suspended.${domain}`] = count
+    if (count > 0 && typeof found !== 'number') detail[`suspended.${domain}.ids`] = found.slice(0, maxListed).join(',')
+  }
+  return { counts, detail }
+}

@@ -23,8 +23,7 @@ const loadUndici = async () => {
   // Aborting an HTTP/1 request closes a dead connection. HTTP/2 would close only the stream.
   const options = { allowH2: false, clientTtl: maxAgeMs, connect: { lookup }, proxyTls: { lookup } }
   // Like Node's fetch, obeys NODE_USE_ENV_PROXY.
-  const dispatcher = globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options)
-  return { fetch, dispatcher }
+  return { fetch, dispatcher: globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options) }
 }
 
 let undici: ReturnType<typeof loadUndici> | undefined

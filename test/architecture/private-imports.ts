@@ -36,7 +36,7 @@ export const privateImports: Readonly<Record<string, string>> = {
   'kernel/index.ts isInDomains': 'Checks `portals.CONSUMER.refusedDomains`, which also applies to registration.',
   'kernel/index.ts isRate': ownRates,
   'kernel/index.ts ratePattern': ownRates,
-  'kernel/index.ts suspendedDetail': 'Audits the commands that call the hooks of all domains.',
+  'kernel/index.ts summarizeSuspended': 'Audits the commands that call the hooks of all domains.',
   'ledger/contract.ts ledgerTypes': "Counts the open orders of Portico's own types.",
   'ledger/index.ts computeCharge': moneySettings,
   'ledger/index.ts dailyLimits': moneySettings,

@@ -52,8 +52,8 @@ test.each([
   ['mfa.binding', { mfa: { binding: 'session' } }],
   ['mfa.stepUpMs', { mfa: { stepUpMs: 300_001 } }],
   ['passwords.minimumScore', { passwords: { minimumScore: 1 } }],
-  ['passwords.suspendChannelsYoungerThanMs', { passwords: { suspendChannelsYoungerThanMs: 0 } }],
-  ['access.ownerHoldMs', { access: { ownerHoldMs: 0 } }],
+  ['passwords.suspicionWindowMs', { passwords: { suspicionWindowMs: 0 } }],
+  ['access.payoutHoldMs', { access: { payoutHoldMs: 0 } }],
   ['access.apiKeys.maxLifeMs', { access: { apiKeys: { maxLifeMs: 'off' } } }],
   ['access.proposals.factorResetDelayMs', { access: { proposals: { factorResetDelayMs: 0 } } }],
   ['money.stepUpAbove.amount', { money: { stepUpAbove: { amount: 'unlimited' } } }],
@@ -72,7 +72,7 @@ test('production: stricter rules are not weaker', () => {
   const strict = {
     portals: { CONSUMER: { mfa: { mailCodes: 'never' } } },
     mfa: { stepUpMs: 60_000 },
-    access: { ownerHoldMs: 999_999_999 },
+    access: { payoutHoldMs: 999_999_999 },
     money: { stepUpAbove: { amount: '1.00' }, exchange: { band: '0.01' } },
   }
   expect(weakened(production(strict))).toEqual([])
@@ -93,21 +93,21 @@ test.each(stores)('start: each weakened rule is warned of and leaves an audit en
   await start(production())
   expect([await entries(), warnings]).toEqual([[], []])
 
-  const weak = production({ access: { ownerHoldMs: 0 }, money: { exchange: { band: 'off' } } })
+  const weak = production({ access: { payoutHoldMs: 0 }, money: { exchange: { band: 'off' } } })
   await Promise.all([start(weak), start(weak)])
   const hold = { isWeakened: true, value: '0', default: '259200000' }
   const band = { isWeakened: true, value: 'off', default: '0.05' }
   expect(await entries()).toEqual([
-    ['settings.access.ownerHoldMs', hold],
+    ['settings.access.payoutHoldMs', hold],
     ['settings.money.exchange.band', band],
   ])
   expect(warnings).toHaveLength(4)
   expect(warnings).toContainEqual([
-    { setting: 'access.ownerHoldMs', value: '0', default: '259200000' },
+    { setting: 'access.payoutHoldMs', value: '0', default: '259200000' },
     'weaker than the default of production',
   ])
 
-  await start(production({ access: { ownerHoldMs: 0 } }))
+  await start(production({ access: { payoutHoldMs: 0 } }))
   expect((await entries()).slice(2)).toEqual([['settings.money.exchange.band', { isWeakened: false }]])
 })
 

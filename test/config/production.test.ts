@@ -126,8 +126,8 @@ test('config/production.yaml: production holds new owners and requires step-up; 
     SMTP_URL: 'smtps://mail.example.com',
   })
   await rm(folder, { recursive: true })
-  expect(access.ownerHoldMs).toBe(72 * 3_600_000)
+  expect(access.payoutHoldMs).toBe(72 * 3_600_000)
   expect(money.stepUpAbove).toEqual({ apiKeys: 'refuse', currency: 'EUR', amount: '5000.00' })
-  expect(loadConfiguration({}).access.ownerHoldMs).toBe(0)
+  expect(loadConfiguration({}).access.payoutHoldMs).toBe(0)
   expect(loadConfiguration({}).money.stepUpAbove).toEqual({ currency: 'USD', amount: 'unlimited', apiKeys: 'refuse' })
 })

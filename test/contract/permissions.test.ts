@@ -7,14 +7,17 @@ import {
 import { createRole } from '../../src/domains/roles/contract.ts'
 import { Refusal } from '../../src/kernel/index.ts'
 
-const loans = { permissions: { workspace: { loan: { sortOrder: 200, actions: ['read', 'create'] } } } }
+const loans = {
+  permissions: { workspace: { loan: { sortOrder: 200, actions: ['read', 'create'], payouts: ['create'] } } },
+}
 const savings = { permissions: { workspace: { saving: { sortOrder: 100, actions: ['read'], peopleOnly: ['read'] } } } }
+const plain = { isPeopleOnly: false, isPower: false, isPayout: false }
 
 test('permissions: the table follows the declared order, not the order of the owners', () => {
   expect(collectPermissions({ loans, savings }, 'workspace')).toEqual([
-    { code: 'saving:read', group: 'saving', action: 'read', sortOrder: 100, isPeopleOnly: true },
-    { code: 'loan:read', group: 'loan', action: 'read', sortOrder: 200, isPeopleOnly: false },
-    { code: 'loan:create', group: 'loan', action: 'create', sortOrder: 201, isPeopleOnly: false },
+    { ...plain, code: 'saving:read', group: 'saving', action: 'read', sortOrder: 100, isPeopleOnly: true },
+    { ...plain, code: 'loan:read', group: 'loan', action: 'read', sortOrder: 200 },
+    { ...plain, code: 'loan:create', group: 'loan', action: 'create', sortOrder: 201, isPower: true, isPayout: true },
   ])
   expect(collectPermissions({ loans, savings }, 'operator')).toEqual([])
 })

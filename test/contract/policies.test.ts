@@ -59,7 +59,7 @@ describe('policies', () => {
       'account:approve': ['operators.approveAccount', 'operators.rejectAccount'],
       'account:read': ['operators.listAccounts', 'operators.readAccount'],
       'account:suspend': ['operators.reactivateAccount', 'operators.suspendAccount'],
-      'api-key:end': ['apiKeys.deleteAny', 'apiKeys.disableAny', 'apiKeys.listAll'],
+      'api-key:end': ['apiKeys.deleteAny', 'apiKeys.disableAny', 'apiKeys.enableAny', 'apiKeys.listAll'],
       'operator:manage': ['proposals.proposePermissions', 'proposals.revokePermissions'],
       'operator:read': ['proposals.confirm', 'proposals.list', 'proposals.listOperators', 'proposals.reject'],
       'recovery:manage': ['proposals.proposeOwner', 'proposals.resetFactor'],
@@ -79,7 +79,7 @@ describe('policies', () => {
       'invitation:read': ['invitations.list'],
       'ledger:read': ['operators.ledgerInvariants', 'operators.orderPostings'],
       'member:limit': ['workspaces.limitMember'],
-      'member:manage': ['roles.changeMember'],
+      'member:manage': ['roles.changeMember', 'roles.restoreMember'],
       'member:read': ['workspaces.listMembers'],
       'recharge:approve': ['recharges.confirm', 'recharges.downloadProof', 'recharges.reject'],
       'recharge:create': ['recharges.cancel', 'recharges.create', 'recharges.proof', 'recharges.quote'],
@@ -90,8 +90,8 @@ describe('policies', () => {
         'recharges.read',
         'recharges.readAny',
       ],
-      'role:manage': ['roles.create', 'roles.delete', 'roles.setPermissions', 'roles.update'],
-      'role:read': ['roles.list', 'roles.listPermissions', 'roles.permissionTree', 'roles.read'],
+      'role:manage': ['roles.create', 'roles.delete', 'roles.restore', 'roles.setPermissions', 'roles.update'],
+      'role:read': ['roles.list', 'roles.listPermissions', 'roles.listSuspended', 'roles.permissionTree', 'roles.read'],
       'sandbox:reset': ['sandbox.reset'],
       'session:terminate': ['operators.terminateAccountSessions'],
       'transfer:approve': ['transfers.approve', 'transfers.reject'],
@@ -195,12 +195,36 @@ describe('policies', () => {
     ])
   })
 
+  it('the permissions that are powers, and those that move money', () => {
+    const codesThat = (scope: 'workspace' | 'operator', mark: 'isPower' | 'isPayout') =>
+      permissionTable[scope].flatMap((row) => (row[mark] ? [row.code] : [])).toSorted()
+    expect(codesThat('workspace', 'isPayout'), editHere).toEqual([
+      'transfer:create',
+      'withdrawal-channel:manage',
+      'withdrawal:create',
+    ])
+    expect(codesThat('workspace', 'isPower'), editHere).toEqual([
+      'api-key:manage',
+      'invitation:manage',
+      'member:manage',
+      'role:manage',
+      'transfer:create',
+      'withdrawal-channel:manage',
+      'withdrawal:create',
+    ])
+    const powers = codesThat('operator', 'isPower')
+    const others = permissionTable.operator.map(({ code }) => code).filter((code) => !powers.includes(code))
+    expect(others.filter((code) => !code.endsWith(':read'))).toEqual([])
+  })
+
   it('the operations that require step-up', () => {
     const steppedUp = catalogue.filter((operation) => operation.policy.stepUp).map(({ id }) => id)
     expect(steppedUp.toSorted(), editHere).toEqual([
       'apiKeys.create',
       'apiKeys.deleteAny',
       'apiKeys.disableAny',
+      'apiKeys.enable',
+      'apiKeys.enableAny',
       'exchanges.confirmRate',
       'exchanges.setRate',
       'exchanges.unsetRate',
@@ -227,6 +251,8 @@ describe('policies', () => {
       'recharges.confirm',
       'recharges.reject',
       'roles.changeMember',
+      'roles.restore',
+      'roles.restoreMember',
       'roles.setPermissions',
       'transfers.approve',
       'transfers.reject',
@@ -262,17 +288,24 @@ describe('policies', () => {
       'apiKeys.disable',
       'apiKeys.disableAny',
       'apiKeys.enable',
+      'apiKeys.enableAny',
       'invitations.accept',
       'operators.approveAccount',
       'operators.freezeWorkspace',
       'operators.reactivateAccount',
       'operators.rejectAccount',
       'operators.suspendAccount',
+      'operators.terminateAccountSessions',
       'operators.unfreezeWorkspace',
+      'password.change',
+      'password.reset',
+      'password.undoFactors',
       'proposals.confirm',
       'roles.changeMember',
       'roles.create',
       'roles.delete',
+      'roles.restore',
+      'roles.restoreMember',
       'roles.setPermissions',
       'roles.update',
       'workspaces.create',

@@ -1,9 +1,13 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
 import type { DomainPorts } from '../../src/api/domain.ts'
-import { codedFamilies, codes, workspacePermissions } from '../../src/contract/index.ts'
+import { codedFamilies, codes, permissionTable } from '../../src/contract/index.ts'
 import { type Database, inTransaction, type OpenDatabase, type Tx } from '../../src/database/index.ts'
-import { createMembers, type Members } from '../../src/domains/members/index.ts'
+import {
+  createMembers,
+  type Members,
+  membershipSettings as membershipSettingsOf,
+} from '../../src/domains/members/index.ts'
 import type { createWallets } from '../../src/domains/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/domains/workspaces/index.ts'
 import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
@@ -66,7 +70,7 @@ export const unlimitedPayouts = { assertNotHeld: async () => undefined }
 /** Port of domains that create credentials: the callers of tests have no session. */
 export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined
 
-const membershipSettings = { ...accessSettings.workspaces, ownerHoldMs: accessSettings.ownerHoldMs }
+const membershipSettings = membershipSettingsOf(testSettings({}))
 
 /** As `compose` does. */
 const createTestMembers = (database: Database, settings = membershipSettings): Members =>
@@ -75,7 +79,7 @@ const createTestMembers = (database: Database, settings = membershipSettings): M
     transaction: transactionOf(database),
     ids: systemIds,
     words,
-    permissions: workspacePermissions,
+    permissionTable: permissionTable.workspace,
     settings,
     lockWorkspace,
     hasWorkspace: (id) => hasWorkspace(database, id),
@@ -117,7 +121,7 @@ export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   members: Members
   /** The handlers of workspaces and members. */
   handlers: HandlerTable
-  limits: { maxPerAccount: number; ownerHoldMs: number }
+  limits: typeof membershipSettings
   account(email: string, portal?: Portal): Promise<AccountId>
   workspaceOf(owner: AccountId, name?: string, kind?: 'LIVE' | 'SANDBOX'): Promise<string>
   /** Creates a role for the account. Returns the id of the role. */
@@ -204,7 +208,8 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     const at = clock.now()
     await database.transaction().execute(async (tx) => {
       await workspaces.addRole(tx, { id, workspaceId, name: `role ${id}`, type: 'CUSTOM', permissionCodes }, at)
-      await members.memberships.add(tx, { workspaceId, accountId, roleId: id, joinSource: 'INVITATION' }, at)
+      const member = { workspaceId, accountId, roleId: id, joinSource: 'INVITATION', grantedBy: null } as const
+      await members.memberships.add(tx, member, at)
     })
     return id
   }

@@ -139,7 +139,7 @@ describe('account recovery', needsStore(), () => {
     const body = { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }
     const { secret } = data(await at.by.post('/api-keys', body, at.token))
     const ended = data(await system('POST', `/accounts/${at.accountId}/sessions/terminate`))
-    const suspendedCredentials = { apiKeys: 1, invitations: 0, withdrawalChannels: 0 }
+    const suspendedCredentials = { apiKeys: 1, invitations: 0, members: 0, roles: 0, withdrawalChannels: 0 }
     expect(ended).toEqual({ success: true, terminatedSessions: 1, suspendedCredentials })
     expect(refusal(await use(secret))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     const { items } = data(await system('GET', `/audit-log?action=operators.terminateAccountSessions`))
@@ -179,7 +179,13 @@ describe('account recovery', needsStore(), () => {
     expect(kept).not.toHaveProperty('suspendedCredentials')
     expect((await use(secret)).status).toBe(200)
     const changed = { currentPassword: otherPassword, newPassword: goodPassword, suspendCredentials: true }
-    expect((await change(changed)).suspendedCredentials).toEqual({ apiKeys: 1, invitations: 0, withdrawalChannels: 0 })
+    expect((await change(changed)).suspendedCredentials).toEqual({
+      apiKeys: 1,
+      invitations: 0,
+      members: 0,
+      roles: 0,
+      withdrawalChannels: 0,
+    })
     expect(refusal(await use(secret))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
   })
 })

@@ -32,7 +32,7 @@ describe('passwords', needsStore(), () => {
     portico = await startPortico({
       adjust: ({ passwords }) => {
         // No factor is so young that a reset removes it.
-        passwords.suspendChannelsYoungerThanMs = 0
+        passwords.suspicionWindowMs = 0
       },
     })
   })

@@ -7,13 +7,13 @@ import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-worl
 
 const { mainUsd, workspace } = developmentIds
 const stepUpRequired = [403, 'ACCESS.STEP_UP_REQUIRED']
-const held = [403, 'ACCESS.OWNER_HOLD']
+const held = [403, 'ACCESS.PAYOUT_HOLD']
 
 let world: WithdrawalsWorld
 beforeAll(async () => {
   world = await startWithdrawalsWorld(({ money, access }) => {
     money.stepUpAbove = { currency: 'USD', amount: '200.00', apiKeys: 'refuse' }
-    access.ownerHoldMs = 3_600_000
+    access.payoutHoldMs = 3_600_000
   })
 })
 afterAll(() => world?.portico.stop())
@@ -54,7 +54,7 @@ describe('outgoing money and owners of a stolen session', () => {
     expect(again?.body.data).toMatchObject({ amount: '1.00', transferStatus: { code: 'COMPLETED' } })
   })
 
-  test('invitations.create 403 ACCESS.STEP_UP_REQUIRED, withdrawals 403 ACCESS.OWNER_HOLD: OWNER grants', async () => {
+  test('invitations.create 403 ACCESS.STEP_UP_REQUIRED, withdrawals 403 ACCESS.PAYOUT_HOLD: OWNER grants', async () => {
     const { portico, web, data, orderOf } = world
     const roles: { bizId: string; roleType: { code: string } }[] = await data(web('GET', '/roles'))
     const owners = roles.find(({ roleType }) => roleType.code === 'OWNER')?.bizId

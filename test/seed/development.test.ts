@@ -29,7 +29,7 @@ beforeAll(async () => {
     },
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
-    addMember: (tx, member, at) => world.members.memberships.add(tx, member, at),
+    addMember: (tx, member, at) => world.members.memberships.add(tx, { ...member, grantedBy: null }, at),
     hasWallets: true,
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),

@@ -94,9 +94,7 @@ export interface AuthenticationPorts {
   clock: Clock
   digest: KeyedDigest
   settings: ApiKeySettings
-  members: {
-    enter(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
-  }
+  members: { enter(caller: Caller, workspaceId: string): Promise<WorkspaceAccess> }
   assertAddressAllowed: AssertAddressAllowed
 }
 

@@ -21,8 +21,8 @@ import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 export const summary = 'API keys, which authenticate machines on the API chain.'
 
 export const permissions = {
-  workspace: { 'api-key': { sortOrder: 500, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
-  operator: { 'api-key': { sortOrder: 1500, actions: ['end'] } },
+  workspace: { 'api-key': { sortOrder: 500, actions: ['read', 'manage'], peopleOnly: ['manage'], powers: ['manage'] } },
+  operator: { 'api-key': { sortOrder: 1500, actions: ['end'], powers: ['end'] } },
 } as const satisfies Permissions
 
 export const apiKeyStatus = codedFamily('apiKeyStatus', {
@@ -126,7 +126,7 @@ export const createApiKey = operation({
         'Whether the key works from its own addresses, even if the IP whitelist of the account excludes them',
     }),
   }),
-  refuses: ['STATE.CONFLICT'],
+  refuses: ['STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const enableApiKey = operation({
@@ -134,6 +134,8 @@ export const enableApiKey = operation({
   id: 'apiKeys.enable',
   path: '/api-keys/enable',
   summary: 'Enable a disabled or suspended API key',
+  policy: { ...managing, stepUp: true },
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const disableApiKey = operation({
@@ -181,6 +183,13 @@ export const disableAnyApiKey = operation({
   id: 'apiKeys.disableAny',
   path: '/api-keys/{api_key_id}/disable',
   summary: 'Disable an API key of any workspace',
+})
+
+export const enableAnyApiKey = operation({
+  ...ending,
+  id: 'apiKeys.enableAny',
+  path: '/api-keys/{api_key_id}/enable',
+  summary: 'Enable an API key that an operator disabled',
 })
 
 export const deleteAnyApiKey = operation({

@@ -1,5 +1,4 @@
 import {
-  assertSteppedUp,
   bizId,
   createHandlerTable,
   type HandlerTable,
@@ -17,7 +16,7 @@ import {
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { apiKeyStatus } from './contract.ts'
-import { type ApiKeyEnding, type EndingPorts, endApiKey } from './operator-commands.ts'
+import { type ApiKeyEnding, type EndingPorts, enableEndedKey, endApiKey } from './operator-commands.ts'
 import { type ApiKeyCommand, endOfLife, replacesWhitelist, statusAt } from './rules.ts'
 import {
   type ApiKeyServicePorts,
@@ -67,12 +66,7 @@ type StatusRequest =
 
 type EndingRequest = Request<typeof contract.disableAnyApiKey> | Request<typeof contract.deleteAnyApiKey>
 
-export type HandlerPorts = ApiKeyServicePorts &
-  EndingPorts & {
-    words: Words
-    /** Validity of a step-up. */
-    stepUpMs: number
-  }
+export type HandlerPorts = ApiKeyServicePorts & EndingPorts & { words: Words }
 
 export const createHandlers = (ports: HandlerPorts): HandlerTable => {
   const toView = (row: ApiKeyRow, { receivedAt, locale }: RequestContext) =>
@@ -84,7 +78,6 @@ export const createHandlers = (ports: HandlerPorts): HandlerTable => {
       caller: request.caller,
       auditContext: auditContextOf(request),
       access: request.workspace,
-      assertSteppedUp: () => assertSteppedUp(request.caller, request.receivedAt, ports.stepUpMs),
     }
     return toView(await changeApiKeyStatus(ports, input, context), request)
   }
@@ -122,6 +115,10 @@ export const createHandlers = (ports: HandlerPorts): HandlerTable => {
     disableApiKey: (request) => changeStatus(request, 'disable'),
     deleteApiKey: (request) => changeStatus(request, 'delete'),
     disableAnyApiKey: (request) => end(request, 'disable'),
+    enableAnyApiKey: async (request) => {
+      const input = { id: bizId<'apiKey'>(request.params.api_key_id), reason: request.body.reason }
+      return toView(await enableEndedKey(ports, input, auditContextOf(request)), request)
+    },
     deleteAnyApiKey: (request) => end(request, 'delete'),
   })
 }

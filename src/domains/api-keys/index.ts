@@ -60,6 +60,8 @@ export default domain({
         enter,
         lock: (tx, workspace) => memberships.lock(tx, workspace),
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
+        assertMayGrant: (tx, grantor, permissionCodes) =>
+          memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
       },
       permissions: catalogue.apiKeyPermissions,
@@ -69,12 +71,7 @@ export default domain({
       stepUpMs: configuration.mfa.stepUpMs,
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })
-    return {
-      handlers,
-      gatewayJobs: mailJobs,
-      service: { authenticate },
-      onAccountRecovered: suspendApiKeys,
-      close: settle,
-    }
+    const service = { authenticate }
+    return { handlers, gatewayJobs: mailJobs, service, onAccountRecovered: suspendApiKeys, close: settle }
   },
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AccountsPort, DomainPorts } from '../../api/domain.ts'
+import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -7,6 +8,7 @@ import {
   type Ids,
   notFound,
   type Portal,
+  Refusal,
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -16,7 +18,7 @@ import type { Mailer } from '../../platform/mail/index.ts'
 import { type ApiKeySettings, assertStatus, statusAt, statusChanges } from './rules.ts'
 import { type ApiKeyId, type ApiKeyRow, keyById, setStatus, workspaceOfKey } from './store.ts'
 
-/* Operators end API keys of any workspace, for example after a theft. */
+/* Operators end API keys of any workspace, for example after a theft, and enable those that they disabled. */
 
 const endings = ['disable', 'delete'] as const
 export type ApiKeyEnding = (typeof endings)[number]
@@ -25,6 +27,7 @@ export interface EndingPorts {
   database: Database
   transaction: DomainPorts['transaction']
   ids: Ids
+  notices: OwnerNotices
   settings: ApiKeySettings
   members: {
     lock(tx: Tx, workspaceId: WorkspaceId): Promise<unknown>
@@ -41,26 +44,55 @@ const EndingMail = z.object({
   reason: z.string(),
 })
 
-/** Operators cannot end keys of a workspace that they belong to. */
+/** Operators cannot change keys of a workspace that they belong to. */
+const lockKey = async ({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator: AccountId): Promise<ApiKeyRow> => {
+  const workspaceId = await workspaceOfKey(tx, id)
+  if (workspaceId === undefined) throw notFound('no such API key')
+  // Serializes changes to the workspace's keys.
+  await members.lock(tx, workspaceId)
+  await members.assertOutsider(tx, operator, workspaceId)
+  const key = await keyById(tx, { workspaceId, id })
+  if (!key) throw notFound('no such API key')
+  return key
+}
+
 export const endApiKey = (
-  { transaction, ids, members, settings }: EndingPorts,
+  ports: EndingPorts,
   { id, ending, reason }: { id: ApiKeyId; ending: ApiKeyEnding; reason: string },
   auditContext: AuditContext,
 ): Promise<ApiKeyRow> =>
-  transaction(async (tx) => {
-    const workspaceId = await workspaceOfKey(tx, id)
-    if (workspaceId === undefined) throw notFound('no such API key')
-    // Serializes changes to the workspace's keys.
-    await members.lock(tx, workspaceId)
-    await members.assertOutsider(tx, auditContext.accountId, workspaceId)
-    const key = await keyById(tx, { workspaceId, id })
-    if (!key) throw notFound('no such API key')
+  ports.transaction(async (tx) => {
+    const { ids, settings } = ports
+    const key = await lockKey(ports, tx, id, auditContext.accountId)
     assertStatus(statusAt(key, auditContext.at, settings), ending)
-    const ended = await setStatus(tx, key, statusChanges[ending].to, auditContext.at)
+    const operatorId = ending === 'disable' ? auditContext.accountId : key.operatorId
+    const ended = await setStatus(tx, key, { status: statusChanges[ending].to, operatorId }, auditContext.at)
     const payload = { creatorId: key.createdBy, ending, keyName: key.name, reason }
     await enqueueJob(tx, ids, { kind: mailJob, payload, at: auditContext.at })
-    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { reason } })
+    await recordSuccess(tx, auditContext, { workspaceId: key.workspaceId, targetId: id, detail: { reason } })
     return ended
+  })
+
+/**
+ * Throws STATE.CONFLICT unless an operator disabled the key. A key that a recovery suspended stays suspended, until a
+ * member enables it.
+ */
+export const enableEndedKey = (
+  ports: EndingPorts,
+  { id, reason }: { id: ApiKeyId; reason: string },
+  auditContext: AuditContext,
+): Promise<ApiKeyRow> =>
+  ports.transaction(async (tx) => {
+    const { accountId, at } = auditContext
+    const key = await lockKey(ports, tx, id, accountId)
+    assertStatus(statusAt(key, at, ports.settings), 'enable')
+    if (key.operatorId === null) throw new Refusal('STATE.CONFLICT', { internal: 'no operator disabled the API key' })
+    const status = key.status === 'SUSPENDED' ? 'SUSPENDED' : 'ACTIVE'
+    const enabled = await setStatus(tx, key, { status, operatorId: null }, at)
+    const { workspaceId, prefix: about } = key
+    await ports.notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId, actorId: null, about, at })
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { reason } })
+    return enabled
   })
 
 export interface EndingMailPorts {

@@ -1,5 +1,13 @@
 import type { Configuration } from '../../api/domain.ts'
-import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  addMs,
+  type Instant,
+  invalid,
+  type Permission,
+  Refusal,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
 import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
@@ -48,6 +56,12 @@ export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): voi
     throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${current}` })
 }
 
+/** Only an operator enables what an operator disabled. */
+export const assertNotDisabledByOperator = ({ operatorId }: { operatorId: AccountId | null }): void => {
+  if (operatorId !== null)
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'an operator disabled the API key' })
+}
+
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
   allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
 
@@ -56,12 +70,6 @@ export const replacesWhitelist = (
   { ipAllowlist }: { ipAllowlist: readonly string[] },
   { addressList }: ApiKeySettings,
 ): boolean => addressList === 'replace' && ipAllowlist.length > 0
-
-export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {
-  const held: ReadonlySet<string> = access.permissions
-  const lacking = permissionCodes.find((code) => !held.has(code))
-  if (lacking !== undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${lacking}` })
-}
 
 /** A key never acts as an owner. */
 export const accessOf = (creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess => ({

@@ -20,6 +20,8 @@ interface ApiKeysTable {
   last_used_at: NullableTimestamp
   last_used_ip: string | null
   created_by: AccountId
+  /** The operator who disabled the key, until an operator enables it. Null if a member or a recovery did. */
+  operator_biz_id: AccountId | null
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -76,5 +78,15 @@ export const migrations = [
   sqlMigration('002-lists', [
     `CREATE INDEX IF NOT EXISTS api_keys_created ON api_keys (created_at, biz_id)`,
     `CREATE INDEX IF NOT EXISTS api_keys_changed ON api_keys (updated_at, biz_id)`,
+  ]),
+  // The audit log knows who disabled a key before this migration. Without it, a member could enable the key.
+  sqlMigration('003-operator', [
+    `ALTER TABLE api_keys ADD COLUMN operator_biz_id uuid`,
+    `UPDATE api_keys k SET operator_biz_id = (
+      SELECT CASE WHEN a.action = 'apiKeys.disableAny' THEN a.actor_biz_id END FROM audit_log a
+      WHERE a.target_biz_id = k.biz_id::text AND a.outcome = 'SUCCESS'
+        AND a.action IN ('apiKeys.disableAny', 'apiKeys.disable', 'apiKeys.enable')
+      ORDER BY a.at DESC LIMIT 1
+    ) WHERE k.api_key_status IN ('DISABLED', 'SUSPENDED')`,
   ]),
 ]

@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertSteppedUp,
   type Caller,
   type Ids,
   type Instant,
@@ -23,7 +24,7 @@ import { generateKey } from './authentication.ts'
 import {
   type ApiKeyCommand,
   type ApiKeySettings,
-  assertMayGrant,
+  assertNotDisabledByOperator,
   assertStatus,
   expiryOf,
   replacesWhitelist,
@@ -51,6 +52,12 @@ export interface ApiKeyServicePorts {
   members: {
     /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
+    /** Throws unless the caller can give the permissions to others. */
+    assertMayGrant(
+      tx: Tx,
+      grantor: { caller: Caller; access: WorkspaceAccess; at: Instant },
+      permissionCodes: readonly string[],
+    ): Promise<void>
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
@@ -58,17 +65,14 @@ export interface ApiKeyServicePorts {
   /** All permissions that an API key can hold. */
   permissions: readonly Permission[]
   settings: ApiKeySettings
+  /** Validity of a step-up. */
+  stepUpMs: number
 }
 
 export interface ApiKeyContext {
   caller: Caller
   auditContext: AuditContext
   access: WorkspaceAccess
-}
-
-export interface ApiKeyStatusContext extends ApiKeyContext {
-  /** Throws ACCESS.STEP_UP_REQUIRED unless the caller has stepped up. */
-  assertSteppedUp(): void
 }
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
@@ -109,11 +113,11 @@ export const createApiKey = async (
 ): Promise<{ row: ApiKeyRow; key: string }> => {
   const { transaction, ids, randomness, digest, members, notices, permissions, settings } = ports
   assertKnownPermissions(input.permissionCodes, permissions)
-  assertMayGrant(access, input.permissionCodes)
   const expiresAt = expiryOf(input.expiresAt, auditContext.at, settings)
   return transaction(async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
     await ports.assertSessionOpen(tx, caller)
+    await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, input.permissionCodes)
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of API keys')
     const { key, ...secret } = generateKey(randomness, digest)
@@ -134,13 +138,13 @@ export const suspendApiKeys = (tx: Tx, { accountId, at }: RecoveredAccount): Pro
   suspendKeysOf(tx, accountId, at)
 
 /**
- * Throws STATE.CONFLICT if the status does not allow the command. Without a step-up, throws ACCESS.STEP_UP_REQUIRED to
- * enable a suspended key, and to disable or delete a key of another member.
+ * Throws STATE.CONFLICT if the status does not allow the command, ACCESS.PERMISSION_DENIED to enable a key that an
+ * operator disabled, and ACCESS.STEP_UP_REQUIRED to disable or delete a key of another member without a step-up.
  */
 export const changeApiKeyStatus = (
-  { transaction, members, settings, assertSessionOpen }: ApiKeyServicePorts,
+  { transaction, members, notices, settings, stepUpMs, assertSessionOpen }: ApiKeyServicePorts,
   { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
-  { caller, auditContext, access, assertSteppedUp }: ApiKeyStatusContext,
+  { caller, auditContext, access }: ApiKeyContext,
 ): Promise<ApiKeyRow> =>
   transaction(async (tx) => {
     // Serializes changes to the workspace's keys.
@@ -148,13 +152,17 @@ export const changeApiKeyStatus = (
     if (command === 'enable') await assertSessionOpen(tx, caller)
     const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
     // Enabling a key grants its permissions again, so the caller must hold them.
-    if (command === 'enable') assertMayGrant(access, key.permissionCodes)
-    const status = statusAt(key, auditContext.at, settings)
-    assertStatus(status, command)
-    if (command === 'enable' && status === 'SUSPENDED') assertSteppedUp()
+    const { accountId: actorId, at } = auditContext
+    if (command === 'enable') await members.assertMayGrant(tx, { caller, access, at }, key.permissionCodes)
+    assertStatus(statusAt(key, at, settings), command)
     // A stolen session must not end what other people use.
-    if (command !== 'enable' && key.createdBy !== auditContext.accountId) assertSteppedUp()
-    const changed = await setStatus(tx, key, statusChanges[command].to, auditContext.at)
+    if (command !== 'enable' && key.createdBy !== actorId) assertSteppedUp(caller, at, stepUpMs)
+    const { operatorId, prefix: about } = key
+    if (command === 'enable') {
+      assertNotDisabledByOperator(key)
+      await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, at })
+    }
+    const changed = await setStatus(tx, key, { status: statusChanges[command].to, operatorId }, at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed
   })

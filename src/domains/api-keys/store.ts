@@ -29,6 +29,7 @@ const columns = [
   'last_used_at as lastUsedAt',
   'last_used_ip as lastUsedIp',
   'created_by as createdBy',
+  'operator_biz_id as operatorId',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const
@@ -46,6 +47,8 @@ export interface ApiKeyRow {
   lastUsedAt: Instant | null
   lastUsedIp: string | null
   createdBy: AccountId
+  /** The operator who disabled the key. */
+  operatorId: AccountId | null
   createdAt: Instant
   updatedAt: Instant
 }
@@ -118,12 +121,12 @@ export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<numbe
 export const setStatus = (
   tx: Tx,
   { workspaceId, id }: ApiKeyScope,
-  status: StoredStatus,
+  { status, operatorId }: Pick<ApiKeyRow, 'status' | 'operatorId'>,
   at: Instant,
 ): Promise<ApiKeyRow> =>
   tx
     .updateTable('api_keys')
-    .set({ api_key_status: status, updated_at: toDate(at) })
+    .set({ api_key_status: status, operator_biz_id: operatorId, updated_at: toDate(at) })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .returning(columns)

@@ -22,7 +22,7 @@ export const summary = 'Quotes and exchanges between currencies. Operators list 
 
 export const permissions = {
   workspace: { exchange: { sortOrder: 800, actions: ['read', 'create'] } },
-  operator: { 'exchange-rate': { sortOrder: 1000, actions: ['read', 'manage'] } },
+  operator: { 'exchange-rate': { sortOrder: 1000, actions: ['read', 'manage'], powers: ['manage'] } },
 } as const satisfies Permissions
 
 export const codes = {

@@ -9,7 +9,9 @@ import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 export const summary = 'Invitations to a workspace, sent and received.'
 
 export const permissions = {
-  workspace: { invitation: { sortOrder: 400, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+  workspace: {
+    invitation: { sortOrder: 400, actions: ['read', 'manage'], peopleOnly: ['manage'], powers: ['manage'] },
+  },
 } as const satisfies Permissions
 
 export const invitationStatus = codedFamily('invitationStatus', {
@@ -100,7 +102,7 @@ export const createInvitation = operation({
   policy: managing,
   confirms: ['email', 'roleBizId'],
   body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
-  refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.OWNER_HOLD'],
+  refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const cancelInvitation = operation({
@@ -120,5 +122,5 @@ export const confirmInvitation = operation({
   policy: { ...managing, stepUp: true },
   confirms: ['invitationBizId'],
   body: z.strictObject({ invitationBizId: id }),
-  refuses: [...command.refuses, 'ACCESS.OWNER_HOLD'],
+  refuses: [...command.refuses, 'ACCESS.PAYOUT_HOLD'],
 })

@@ -30,7 +30,6 @@ export default domain({
       portalUrl: signInUrl('CONSUMER'),
       refusedDomains: configuration.portals.CONSUMER.refusedDomains,
       settings: configuration.access.invitations,
-      stepUpMs: configuration.mfa.stepUpMs,
     })
     return { handlers, onAccountRecovered: suspendInvitations }
   },

@@ -1,20 +1,10 @@
 import type { Configuration } from '../../api/domain.ts'
-import {
-  addMs,
-  days,
-  type Instant,
-  Refusal,
-  type RoleId,
-  type RoleType,
-  rateLimited,
-  type WorkspaceAccess,
-} from '../../kernel/index.ts'
+import type { Grant } from '../../contract/permissions.ts'
+import { addMs, days, type Instant, Refusal, type RoleId, rateLimited } from '../../kernel/index.ts'
 
-export interface OfferedRole {
+export interface OfferedRole extends Grant {
   id: RoleId
   name: string
-  type: RoleType
-  permissionCodes: string[]
 }
 
 export interface ExhaustedLimit {
@@ -47,16 +37,3 @@ export const assertWithinLimits = (
   if (pending >= maxPending)
     throw new Refusal('STATE.CONFLICT', { internal: 'the maximum number of invitations is pending' })
 }
-
-const mayGrant = (access: WorkspaceAccess, role: OfferedRole): boolean => {
-  const held: ReadonlySet<string> = access.permissions
-  return role.type === 'OWNER' ? access.isOwner : role.permissionCodes.every((code) => held.has(code))
-}
-
-export const assertMayOffer = (access: WorkspaceAccess, role: OfferedRole): void => {
-  if (!mayGrant(access, role))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller lacks a permission of the role' })
-}
-
-export const mayStillOffer = (access: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
-  access?.permissions.has('invitation:manage') === true && mayGrant(access, role)

@@ -4,7 +4,6 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
-  assertSteppedUp,
   type Caller,
   type Ids,
   type Instant,
@@ -23,15 +22,7 @@ import {
 import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationStatus } from './contract.ts'
-import {
-  assertMayOffer,
-  assertWithinLimits,
-  type InvitationSettings,
-  lifeDays,
-  limitPeriod,
-  mayStillOffer,
-  type OfferedRole,
-} from './rules.ts'
+import { assertWithinLimits, type InvitationSettings, lifeDays, limitPeriod, type OfferedRole } from './rules.ts'
 import {
   countPending,
   expireOverdue,
@@ -41,6 +32,7 @@ import {
   insertInvitation,
   invitationById,
   listInvitations,
+  lockPerson,
   personByEmail,
   personById,
   restoreInvitation,
@@ -56,14 +48,21 @@ export interface MembersPort {
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>
   assertMayGrant(
     tx: Tx,
-    actor: { accountId: AccountId; workspaceId: WorkspaceId },
-    grant: OfferedRole,
-    at: Instant,
+    grantor: { caller: Caller; access: WorkspaceAccess; at: Instant },
+    role: OfferedRole,
   ): Promise<void>
+  mayGrant(access: WorkspaceAccess, role: OfferedRole): boolean
+  movesMoney(role: OfferedRole): boolean
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   add(
     tx: Tx,
-    member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
+    member: {
+      workspaceId: WorkspaceId
+      accountId: AccountId
+      roleId: RoleId
+      joinSource: 'INVITATION'
+      grantedBy: AccountId
+    },
     at: Instant,
   ): Promise<boolean>
 }
@@ -81,8 +80,6 @@ export interface InvitationPorts {
   portalUrl: string
   /** Mail domains that cannot be invited. */
   refusedDomains: readonly string[]
-  /** Validity of a step-up. */
-  stepUpMs: number
   settings: InvitationSettings
 }
 
@@ -127,7 +124,7 @@ export interface CreateInvitationInput {
 }
 
 const storeInvitation = (
-  { transaction, ids, members, settings, stepUpMs, assertSessionOpen }: InvitationPorts,
+  { transaction, ids, members, settings, assertSessionOpen }: InvitationPorts,
   { email, roleId, message }: CreateInvitationInput,
   { caller, auditContext, access }: InvitationContext,
 ): Promise<InvitationRow> =>
@@ -138,9 +135,7 @@ const storeInvitation = (
     await assertSessionOpen(tx, caller)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw notFound('no such role in this workspace')
-    assertMayOffer(access, role)
-    if (role.type === 'OWNER') assertSteppedUp(caller, auditContext.at, stepUpMs)
-    await members.assertMayGrant(tx, { accountId: auditContext.accountId, workspaceId }, role, auditContext.at)
+    await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
     const recipient = { workspaceId, inviterId: auditContext.accountId, email }
     const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
     const pending = await countPending(tx, workspaceId, auditContext.at)
@@ -239,8 +234,7 @@ export const confirmInvitation = (
     const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
     const role = await roleIn(tx, workspaceId, invitation.roleId)
     if (!role) throw conflict('the role has been deleted')
-    assertMayOffer(access, role)
-    await members.assertMayGrant(tx, { accountId: auditContext.accountId, workspaceId }, role, auditContext.at)
+    await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
     if (!(await restoreInvitation(tx, invitation, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id })
@@ -267,7 +261,7 @@ const inviterAccess = async (
   tx: Tx,
   { inviterId, workspaceId }: InvitationRow,
 ): Promise<WorkspaceAccess | undefined> =>
-  (await personById(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
+  (await lockPerson(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
 
 /** The inviter must still be able to grant the role, because their permissions can have changed. */
 export const acceptInvitation = (
@@ -276,20 +270,29 @@ export const acceptInvitation = (
   auditContext: AuditContext,
 ): Promise<InvitationRow> =>
   respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
-    const { workspaceId, roleId } = invitation
+    const { workspaceId, roleId, inviterId } = invitation
+    const { accountId: memberId, at } = auditContext
     const workspace = await ports.members.lock(tx, workspaceId)
     if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
-    if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, auditContext.at)))
+    // Locks the inviter before the invitation, like the recovery of the inviter's account.
+    const access = await inviterAccess(ports, tx, invitation)
+    if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, at)))
       throw conflict(`the invitation is ${invitation.status}`)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw conflict('the role has been deleted')
-    if (!mayStillOffer(await inviterAccess(ports, tx, invitation), role))
+    if (!access?.permissions.has('invitation:manage') || !ports.members.mayGrant(access, role))
       throw conflict('the inviter can no longer grant the role')
-    const member = { workspaceId, accountId: auditContext.accountId, roleId, joinSource: 'INVITATION' } as const
-    if (!(await ports.members.add(tx, member, auditContext.at))) throw conflict('the account is already a member')
-    if (role.type === 'OWNER') {
-      const { accountId: memberId, at } = auditContext
-      await ports.notices.queue(tx, { kind: 'OWNER_ADDED', workspaceId, actorId: invitation.inviterId, memberId, at })
+    const joining = {
+      workspaceId,
+      accountId: memberId,
+      roleId,
+      joinSource: 'INVITATION',
+      grantedBy: inviterId,
+    } as const
+    if (!(await ports.members.add(tx, joining, at))) throw conflict('the account is already a member')
+    if (ports.members.movesMoney(role)) {
+      const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_ADDED'
+      await ports.notices.queue(tx, { kind, workspaceId, actorId: inviterId, memberId, at })
     }
   })
 

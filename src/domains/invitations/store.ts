@@ -289,6 +289,10 @@ const personOf = (row: Found | undefined): Person | undefined =>
 export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
   personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
 
+/** Locks the account, so that its recovery suspends what it grants. */
+export const lockPerson = async (tx: Tx, id: AccountId): Promise<Person | undefined> =>
+  personOf(await people(tx).where('biz_id', '=', id).forShare().executeTakeFirst())
+
 /** The address must be in canonical form. */
 export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
   personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())

@@ -8,11 +8,11 @@ import { type CodeOf, codedFamily, operation, workspaceKind } from '../../kernel
 
 export const permissions = {
   workspace: { member: { sortOrder: 200, actions: ['read'] } },
-  operator: { member: { sortOrder: 400, actions: ['limit'] } },
+  operator: { member: { sortOrder: 400, actions: ['limit'], powers: ['limit'] } },
 } as const satisfies Permissions
 
 export const codes = {
-  'ACCESS.OWNER_HOLD': { status: 403 },
+  'ACCESS.PAYOUT_HOLD': { status: 403 },
   'WORKSPACE.LAST_OWNER': { status: 422 },
 } as const
 
@@ -65,7 +65,12 @@ const Member = Membership.pick({
   policyConfig: true,
   createdAt: true,
   updatedAt: true,
-}).extend({ accountName: z.string(), accountEmail: z.string() })
+}).extend({
+  accountName: z.string(),
+  accountEmail: z.string(),
+  /** When the recovery of an account suspended the member. */
+  suspendedAt: timestamp.nullable(),
+})
 
 /** Applies in addition to the role. An omitted field sets no limit. */
 const PolicyConfig = partialUpdate({

@@ -8,6 +8,7 @@ import {
   parseInterval,
   type Request,
   toIso,
+  toIsoOrNull,
   type Words,
   type WorkspaceId,
   workspaceKind,
@@ -56,6 +57,7 @@ const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
   ...toSharedFields(words, row, locale),
   accountName: row.accountName,
   accountEmail: row.accountEmail,
+  suspendedAt: toIsoOrNull(row.suspendedAt),
 })
 
 type Query = Request<typeof contract.listMembers>['query']

@@ -1,12 +1,13 @@
-import { type DomainPorts, declaredBy, domain } from '../../api/domain.ts'
+import { type Configuration, type DomainPorts, declaredBy, domain } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
+import type { PermissionRow } from '../../contract/permissions.ts'
 import type { Database } from '../../database/index.ts'
 import {
+  addMs,
   type Caller,
   type HandlerTable,
   hours,
   type Ids,
-  type Permission,
   type Words,
   type WorkspaceAccess,
   type WorkspaceId,
@@ -16,6 +17,7 @@ import { createHandlers } from './handlers.ts'
 import { deleteFormerMemberships } from './membership-store.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
 import { createOwnerNotices, ownerNoticeJob } from './notices.ts'
+import { suspendBroughtIn } from './recovery.ts'
 import { AccessRules } from './rules.ts'
 import { migrations } from './schema.ts'
 import { enterWorkspace, identifyWorkspace } from './service.ts'
@@ -32,7 +34,8 @@ export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   transaction: DomainPorts['transaction']
   ids: Ids
   words: Words
-  permissions: readonly Permission[]
+  /** All workspace permissions. */
+  permissionTable: readonly PermissionRow[]
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
 
@@ -49,8 +52,14 @@ export interface Members {
   identify(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
 }
 
+export const membershipSettings = ({ access, mfa }: Configuration): MembershipsPorts['settings'] => ({
+  ...access.workspaces,
+  payoutHoldMs: access.payoutHoldMs,
+  stepUpMs: mfa.stepUpMs,
+})
+
 export const createMembers = (ports: MembersPorts): Members => {
-  const rules = new AccessRules(ports.permissions)
+  const rules = new AccessRules(ports.permissionTable)
   const memberships = new Memberships({ ...ports, rules })
   const notices = createOwnerNotices(ports.ids)
   return {
@@ -75,18 +84,21 @@ export default domain({
   create: ({ workspaces, catalogue, configuration, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({
       ...ports,
-      permissions: catalogue.workspacePermissions,
-      settings: { ...configuration.access.workspaces, ownerHoldMs: configuration.access.ownerHoldMs },
+      permissionTable: catalogue.permissionTable.workspace,
+      settings: membershipSettings(configuration),
       lockWorkspace: workspaces.lock,
       hasWorkspace: workspaces.exists,
     })
     const mails = { ...ports, ...configuration.notices, portalUrl: signInUrl('CONSUMER') }
     const cleanup = () => deleteFormerMemberships(ports.database)
+    const { suspicionWindowMs } = configuration.passwords
     return {
       handlers,
       service,
       jobs: [{ name: 'members.deleteFormer', attempts: 1, everyMs: hours(1), work: cleanup }],
       gatewayJobs: [ownerNoticeJob(mails)],
+      onAccountRecovered: (tx, { accountId, at }) =>
+        suspendBroughtIn(tx, { accountId, since: addMs(at, -suspicionWindowMs), at }),
     }
   },
 })

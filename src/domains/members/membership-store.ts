@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import { formerMemberHours } from '../../ledger/index.ts'
 import type { JoinSource } from './contract.ts'
+import { type Gain, gainColumns, newGainColumns } from './hold-store.ts'
 import { findDefault, mayBeDefault } from './rules.ts'
 import { membershipsOf } from './store.ts'
 
-interface MembershipId {
+export interface MembershipId {
   workspaceId: WorkspaceId
   accountId: AccountId
 }
@@ -96,21 +97,17 @@ export const makeDefault = async (
     .execute()
 }
 
-export interface NewMembership {
-  workspaceId: WorkspaceId
-  accountId: AccountId
+export interface NewMembership extends MembershipId {
   roleId: RoleId
   joinSource: JoinSource
 }
 
-/** Returns the SQL expression of `owner_since` if a member gets a role: the instant for OWNER, else null. */
-const ownerSince = ({ workspaceId }: Pick<MembershipId, 'workspaceId'>, roleId: RoleId, at: Instant) =>
-  sql<Date | null>`(SELECT ${timestamptz(at)} FROM roles
-    WHERE workspace_biz_id = ${workspaceId} AND biz_id = ${roleId} AND role_type = 'OWNER')`
+/** A founder gains nothing. */
+type AddedMembership = NewMembership & { gain: Gain | null }
 
 const insertMembership = async (
   tx: Tx,
-  member: NewMembership & { policyConfig: unknown; isFounder: boolean },
+  member: AddedMembership & { policyConfig: unknown },
   isDefault: boolean,
   at: Instant,
 ): Promise<boolean> => {
@@ -123,7 +120,7 @@ const insertMembership = async (
       join_source: member.joinSource,
       is_default: isDefault,
       policy_config: member.policyConfig === null ? null : JSON.stringify(member.policyConfig),
-      owner_since: member.isFounder ? null : ownerSince(member, member.roleId, at),
+      ...(member.gain && newGainColumns(member.gain, at)),
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -137,11 +134,7 @@ const insertMembership = async (
  * Returns false if the account is already a member. The first membership that can be the default becomes it. For
  * concurrent calls, the unique index allows only one default.
  */
-export const addMembership = async (
-  tx: Tx,
-  member: NewMembership & { isFounder: boolean },
-  at: Instant,
-): Promise<boolean> => {
+export const addMembership = async (tx: Tx, member: AddedMembership, at: Instant): Promise<boolean> => {
   const current = findDefault(await membershipsOf(tx, member.accountId))
   const policyConfig = await removeFormerLimits(tx, member)
   const limited = { ...member, policyConfig }
@@ -160,16 +153,16 @@ export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId
     await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
 }
 
-/** Sets the role of a membership. With `becomesOwner`, also stores when the member became OWNER. */
+/** A null `gain` keeps the start of the hold. */
 export const setRole = async (
   tx: Tx,
   member: MembershipId,
-  { roleId, becomesOwner }: { roleId: RoleId; becomesOwner: boolean },
+  { roleId, gain }: { roleId: RoleId; gain: Gain | null },
   at: Instant,
 ): Promise<void> => {
   await tx
     .updateTable('memberships')
-    .set({ role_biz_id: roleId, updated_at: toDate(at), ...(becomesOwner && { owner_since: toDate(at) }) })
+    .set({ role_biz_id: roleId, updated_at: toDate(at), ...(gain && gainColumns(gain, at)) })
     .where('account_biz_id', '=', member.accountId)
     .where('workspace_biz_id', '=', member.workspaceId)
     .execute()

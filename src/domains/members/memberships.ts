@@ -1,25 +1,33 @@
+import type { Grant } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertSteppedUp,
+  type Caller,
   type Instant,
+  type Permission,
   Refusal,
-  type RoleType,
+  type RoleId,
   type WorkspaceAccess,
   type WorkspaceId,
   type WorkspaceKind,
   type WorkspaceStatus,
   wholeSeconds,
 } from '../../kernel/index.ts'
+import { type Gain, holdMembersOf } from './hold-store.ts'
 import { addMembership, type NewMembership, removeMembership, setRole } from './membership-store.ts'
-import { type AccessRules, grantsPayouts, holdRemaining, isEnterable, mayActAsOwner } from './rules.ts'
+import { restoreMembership } from './recovery-store.ts'
+import { type AccessRules, gainedAt, holdRemaining, isEnterable, isWidened, mayActAsOwner, mayGrant } from './rules.ts'
 import {
   activeOwners,
   countMemberships,
   isPersonIn,
+  lockMembership,
   type MembershipRow,
   membershipIn,
   otherOwners,
   ownerRoleOf,
+  roleIn,
 } from './store.ts'
 
 export type MemberKey = Pick<MembershipRow, 'accountId' | 'workspaceId' | 'roleType'>
@@ -33,7 +41,12 @@ export interface LockedWorkspace {
 
 export interface MembershipsPorts {
   rules: AccessRules
-  settings: { maxPerAccount: number; ownerHoldMs: number }
+  settings: {
+    maxPerAccount: number
+    payoutHoldMs: number
+    /** Validity of a step-up. */
+    stepUpMs: number
+  }
   lockWorkspace(tx: Tx, id: WorkspaceId): Promise<LockedWorkspace | undefined>
 }
 
@@ -44,8 +57,15 @@ const assertOwnerRemains = async (tx: Tx, { roleType, workspaceId, accountId }: 
   if (!others.some(({ policyConfig }) => mayActAsOwner(policyConfig))) throw new Refusal('WORKSPACE.LAST_OWNER')
 }
 
-const ownerHold = (remainingMs: number): Refusal =>
-  new Refusal('ACCESS.OWNER_HOLD', { internal: 'became OWNER recently', retryAfter: wholeSeconds(remainingMs) })
+/** A member who gives permissions to others. */
+export interface Grantor {
+  caller: Caller
+  access: WorkspaceAccess
+  at: Instant
+}
+
+const payoutHold = (remainingMs: number): Refusal =>
+  new Refusal('ACCESS.PAYOUT_HOLD', { internal: 'gained recently', retryAfter: wholeSeconds(remainingMs) })
 
 /**
  * Reads and changes memberships, also for other domains. Lock the workspace before any change, because the check for
@@ -94,52 +114,76 @@ export class Memberships {
 
   /** Returns the current access, or undefined if the account is not a member or cannot enter the workspace. */
   async accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined> {
+    await lockMembership(tx, accountId, workspaceId)
     const member = await membershipIn(tx, accountId, workspaceId)
     return member && isEnterable(member) ? this.#ports.rules.accessOf(member) : undefined
   }
 
   /** Adds the owner of a new workspace. Call assertCapacity first. */
   addOwner(tx: Tx, member: NewMembership, at: Instant): Promise<boolean> {
-    return addMembership(tx, { ...member, isFounder: true }, at)
+    return addMembership(tx, { ...member, gain: null }, at)
   }
 
   /**
-   * Adds a member. Returns false if the account is already a member. Throws STATE.CONFLICT at the maximum number of
-   * workspaces.
+   * Adds a member, whose payout permissions are held. Returns false if the account is already a member. Throws
+   * STATE.CONFLICT at the maximum number of workspaces.
    */
-  async add(tx: Tx, member: NewMembership, at: Instant): Promise<boolean> {
+  async add(tx: Tx, { grantedBy, ...member }: NewMembership & Pick<Gain, 'grantedBy'>, at: Instant): Promise<boolean> {
     await this.assertCapacity(tx, member.accountId)
-    return addMembership(tx, { ...member, isFounder: false }, at)
+    const role = await roleIn(tx, member)
+    return addMembership(tx, { ...member, gain: this.#gainOf(role, grantedBy) }, at)
+  }
+
+  #gainOf(role: Grant, grantedBy: AccountId | null): Gain {
+    return { payouts: this.#ports.rules.payoutsOf(role), becomesOwner: role.type === 'OWNER', grantedBy }
+  }
+
+  /** Whether money can leave a workspace with these permissions. */
+  movesMoney(grant: Grant): boolean {
+    return this.#ports.rules.payoutsOf(grant).length > 0
   }
 
   /**
-   * Throws ACCESS.OWNER_HOLD if the member became OWNER less than `access.ownerHoldMs` ago, also after a demotion. Call
-   * before money leaves the workspace. `isExempt` runs only for such a member.
+   * Throws ACCESS.PAYOUT_HOLD if the member gained one of the permissions less than `access.payoutHoldMs` ago, or became
+   * OWNER since, also after a demotion. Call before money leaves the workspace. `isExempt` runs only for such a member.
    */
   async assertNotHeld(
     store: Database | Tx,
     { accountId, workspaceId }: Pick<MemberKey, 'accountId' | 'workspaceId'>,
+    permissions: readonly Permission[],
     at: Instant,
     isExempt: () => Promise<boolean> = async () => false,
   ): Promise<void> {
-    const { ownerHoldMs } = this.#ports.settings
-    if (ownerHoldMs === 0) return
+    const { payoutHoldMs } = this.#ports.settings
+    if (payoutHoldMs === 0) return
     const member = await membershipIn(store, accountId, workspaceId)
-    const remainingMs = holdRemaining(member?.ownerSince ?? null, at, ownerHoldMs)
-    if (remainingMs > 0 && !(await isExempt())) throw ownerHold(remainingMs)
+    if (!member) return
+    const remaining = permissions.map((code) => holdRemaining(gainedAt(member, code), at, payoutHoldMs))
+    const remainingMs = Math.max(0, ...remaining)
+    if (remainingMs > 0 && !(await isExempt())) throw payoutHold(remainingMs)
   }
 
-  /** Throws ACCESS.OWNER_HOLD if the actor is a new OWNER and grants OWNER or a permission to pay out. */
-  async assertMayGrant(
-    tx: Tx,
-    actor: Pick<MemberKey, 'accountId' | 'workspaceId'>,
-    grant: { type: RoleType; permissionCodes: readonly string[] },
-    at: Instant,
-  ): Promise<void> {
-    if (grantsPayouts(grant)) await this.assertNotHeld(tx, actor, at)
+  /** Whether the holder of `access` has the permissions of a grant. */
+  mayGrant(access: WorkspaceAccess, grant: Grant): boolean {
+    return mayGrant(access, grant)
   }
 
-  /** Throws ACCESS.OWNER_HOLD if the actor is a new OWNER and the other member became OWNER before. */
+  /**
+   * Giving a power needs what using it needs. Every command that gives permissions to a member, a role, an invitation or
+   * an API key calls this. Throws ACCESS.PERMISSION_DENIED if the caller lacks a permission of the grant,
+   * ACCESS.STEP_UP_REQUIRED if the grant holds a power, and ACCESS.PAYOUT_HOLD if the caller cannot pay out yet.
+   */
+  async assertMayGrant(tx: Tx, { caller, access, at }: Grantor, grant: Grant): Promise<void> {
+    const { rules, settings } = this.#ports
+    if (!mayGrant(access, grant))
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller lacks a permission of the grant' })
+    if (rules.givesPower(grant)) assertSteppedUp(caller, at, settings.stepUpMs)
+    const payouts = rules.payoutsOf(grant)
+    const member = { accountId: caller.accountId, workspaceId: access.id }
+    if (payouts.length > 0) await this.assertNotHeld(tx, member, payouts, at)
+  }
+
+  /** Throws ACCESS.PAYOUT_HOLD if the actor is a new OWNER and the other member became OWNER before. */
   async assertMayDemote(
     tx: Tx,
     actor: AccountId,
@@ -149,20 +193,47 @@ export class Memberships {
     if (other.roleType !== 'OWNER' || other.accountId === actor) return
     const own = await membershipIn(tx, actor, other.workspaceId)
     const since = own?.ownerSince ?? null
-    const remainingMs = holdRemaining(since, at, this.#ports.settings.ownerHoldMs)
-    if (since !== null && remainingMs > 0 && (other.ownerSince ?? -Infinity) < since) throw ownerHold(remainingMs)
+    const remainingMs = holdRemaining(since, at, this.#ports.settings.payoutHoldMs)
+    if (since !== null && remainingMs > 0 && (other.ownerSince ?? -Infinity) < since) throw payoutHold(remainingMs)
   }
 
-  /** Changes the role of a member. Throws WORKSPACE.LAST_OWNER if no owner would remain. */
+  /**
+   * Changes the role of a member. Payout permissions that the earlier role lacked are held. Throws WORKSPACE.LAST_OWNER
+   * if no owner would remain.
+   */
   async assign(
     tx: Tx,
-    member: MemberKey,
-    role: Pick<MembershipRow, 'roleId' | 'roleType'>,
+    member: MemberKey & Pick<Grant, 'permissionCodes'>,
+    role: Grant & { id: RoleId },
+    { grantedBy, at }: { grantedBy: AccountId; at: Instant },
+  ): Promise<void> {
+    if (role.type !== 'OWNER') await assertOwnerRemains(tx, member)
+    const earlier = { type: member.roleType, permissionCodes: member.permissionCodes }
+    const gain = isWidened(earlier, role) ? this.#gainOf(role, grantedBy) : null
+    const held = this.#ports.rules.payoutsOf(earlier)
+    const payouts = gain?.payouts.filter((code) => !held.includes(code)) ?? []
+    await setRole(tx, member, { roleId: role.id, gain: gain && { ...gain, payouts } }, at)
+  }
+
+  /** Holds the payout permissions that the members of a role gain. */
+  async holdGained(
+    tx: Tx,
+    role: { workspaceId: WorkspaceId; roleId: RoleId },
+    permissionCodes: readonly string[],
     at: Instant,
   ): Promise<void> {
-    if (role.roleType !== 'OWNER') await assertOwnerRemains(tx, member)
-    const becomesOwner = role.roleType === 'OWNER' && member.roleType !== 'OWNER'
-    await setRole(tx, member, { roleId: role.roleId, becomesOwner }, at)
+    const payouts = this.#ports.rules.payoutsOf({ type: 'CUSTOM', permissionCodes })
+    if (payouts.length > 0) await holdMembersOf(tx, role, payouts, at)
+  }
+
+  /** Restores a suspended member, whose payout permissions are held again. Returns false if it is not suspended. */
+  restore(
+    tx: Tx,
+    member: Pick<MemberKey, 'accountId' | 'workspaceId'>,
+    role: Grant,
+    { grantedBy, at }: { grantedBy: AccountId | null; at: Instant },
+  ): Promise<boolean> {
+    return restoreMembership(tx, member, this.#gainOf(role, grantedBy), at)
   }
 
   /** Throws STATE.CONFLICT if an owner can run the workspace. The workspace must be locked. */
@@ -183,10 +254,13 @@ export class Memberships {
   ): Promise<void> {
     await this.assertWithoutOwner(tx, workspaceId)
     const roleId = await ownerRoleOf(tx, workspaceId)
+    const role = await roleIn(tx, { workspaceId, roleId })
     const earlier = await membershipIn(tx, accountId, workspaceId)
-    const isNew = await this.add(tx, { workspaceId, accountId, roleId, joinSource: 'RESTORATION' }, at)
-    const becomesOwner = earlier?.roleType !== 'OWNER'
-    if (!isNew) await setRole(tx, { workspaceId, accountId }, { roleId, becomesOwner }, at)
+    const grantedBy = null
+    const isNew = await this.add(tx, { workspaceId, accountId, roleId, joinSource: 'RESTORATION', grantedBy }, at)
+    const gain = earlier?.roleType === 'OWNER' ? null : this.#gainOf(role, grantedBy)
+    if (!isNew) await setRole(tx, { workspaceId, accountId }, { roleId, gain }, at)
+    await this.restore(tx, { workspaceId, accountId }, role, { grantedBy, at })
     const member = await membershipIn(tx, accountId, workspaceId)
     if (!member || !mayActAsOwner(member.policyConfig))
       throw new Refusal('STATE.CONFLICT', { internal: 'limits of the membership do not allow to run the workspace' })

@@ -12,6 +12,7 @@ export const ownersOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<Accoun
     )
     .where('m.workspace_biz_id', '=', workspaceId)
     .where('r.role_type', '=', 'OWNER')
+    .where('m.suspended_at', 'is', null)
     .select('m.account_biz_id as accountId')
     .orderBy('m.created_at')
     .orderBy('m.account_biz_id')

@@ -1,11 +1,13 @@
 import { z } from 'zod'
-import type {
-  Instant,
-  Permission,
-  RoleType,
-  WorkspaceAccess,
-  WorkspaceId,
-  WorkspaceStatus,
+import type { Grant, PermissionRow } from '../../contract/permissions.ts'
+import {
+  type Instant,
+  type Permission,
+  type RoleType,
+  toInstant,
+  type WorkspaceAccess,
+  type WorkspaceId,
+  type WorkspaceStatus,
 } from '../../kernel/index.ts'
 
 export interface MembershipFacts {
@@ -14,6 +16,7 @@ export interface MembershipFacts {
   roleType: RoleType
   permissionCodes: readonly string[]
   policyConfig: unknown
+  suspendedAt: Instant | null
 }
 
 /**
@@ -37,8 +40,8 @@ const parseLimits = (policyConfig: unknown): Limits => {
   return parsed.success ? parsed.data : strictest
 }
 
-export const isEnterable = ({ workspaceStatus, policyConfig }: MembershipFacts): boolean =>
-  workspaceStatus === 'ACTIVE' && parseLimits(policyConfig).enterable
+export const isEnterable = ({ workspaceStatus, policyConfig, suspendedAt }: MembershipFacts): boolean =>
+  workspaceStatus === 'ACTIVE' && suspendedAt === null && parseLimits(policyConfig).enterable
 
 export const mayBeDefault = (policyConfig: unknown): boolean => {
   const { enterable, defaultEligible } = parseLimits(policyConfig)
@@ -50,15 +53,35 @@ export const mayActAsOwner = (policyConfig: unknown): boolean => {
   return enterable && !readOnly
 }
 
-/** The permissions with which money can leave a workspace. */
-const payoutPermissions: readonly string[] = ['transfer:create', 'withdrawal:create', 'withdrawal-channel:manage']
+/** Nobody grants what they lack. */
+export const mayGrant = (access: WorkspaceAccess, { type, permissionCodes }: Grant): boolean => {
+  const held: ReadonlySet<string> = access.permissions
+  return type === 'OWNER' ? access.isOwner : permissionCodes.every((code) => held.has(code))
+}
 
-export const grantsPayouts = (grant: { type: RoleType; permissionCodes: readonly string[] }): boolean =>
-  grant.type === 'OWNER' || grant.permissionCodes.some((code) => payoutPermissions.includes(code))
+/** Whether the later role gives a permission that the earlier one lacks. */
+export const isWidened = (before: Grant, after: Grant): boolean => {
+  if (before.type === 'OWNER') return false
+  return after.type === 'OWNER' || after.permissionCodes.some((code) => !before.permissionCodes.includes(code))
+}
+
+export interface HoldFacts {
+  ownerSince: Instant | null
+  /** When the member gained each payout permission. */
+  payoutsSince: unknown
+}
+
+const PayoutsSince = z.record(z.string(), z.int().transform(toInstant))
+
+/** Becoming OWNER starts the hold of every payout permission. Returns null for one that was never gained. */
+export const gainedAt = ({ ownerSince, payoutsSince }: HoldFacts, permission: Permission): Instant | null => {
+  const since = PayoutsSince.parse(payoutsSince)[permission] ?? null
+  return ownerSince !== null && (since === null || ownerSince > since) ? ownerSince : since
+}
 
 /** Returns 0 without a hold. */
-export const holdRemaining = (ownerSince: Instant | null, at: Instant, holdMs: number): number =>
-  ownerSince === null ? 0 : Math.max(0, ownerSince + holdMs - at)
+export const holdRemaining = (since: Instant | null, at: Instant, holdMs: number): number =>
+  since === null ? 0 : Math.max(0, since + holdMs - at)
 
 export const isDefaultEligible = (membership: MembershipFacts): boolean =>
   isEnterable(membership) && mayBeDefault(membership.policyConfig)
@@ -71,17 +94,35 @@ export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
 export class AccessRules {
   readonly #all: ReadonlySet<Permission>
   readonly #reads: ReadonlySet<Permission>
+  readonly #powers: ReadonlySet<Permission>
+  readonly #payouts: ReadonlySet<Permission>
 
-  /** @param permissions all workspace permissions */
-  constructor(permissions: readonly Permission[]) {
-    this.#all = new Set(permissions)
-    this.#reads = new Set(permissions.filter((code) => code.endsWith(':read')))
+  /** @param table all workspace permissions */
+  constructor(table: readonly PermissionRow[]) {
+    const codesThat = (isIncluded: (row: PermissionRow) => boolean) =>
+      new Set(table.filter(isIncluded).map(({ code }) => code))
+    this.#all = codesThat(() => true)
+    this.#reads = codesThat(({ action }) => action === 'read')
+    this.#powers = codesThat(({ isPower }) => isPower)
+    this.#payouts = codesThat(({ isPayout }) => isPayout)
+  }
+
+  #heldBy({ type, permissionCodes }: Grant): ReadonlySet<Permission> {
+    return type === 'OWNER' ? this.#all : this.#all.intersection(new Set(permissionCodes))
+  }
+
+  givesPower(grant: Grant): boolean {
+    return !this.#heldBy(grant).isDisjointFrom(this.#powers)
+  }
+
+  payoutsOf(grant: Grant): Permission[] {
+    return [...this.#heldBy(grant).intersection(this.#payouts)]
   }
 
   /** An owner has all permissions. Stored codes that no longer exist are ignored. */
   accessOf({ workspaceId, roleType, permissionCodes, policyConfig }: MembershipFacts): WorkspaceAccess {
     const isOwner = roleType === 'OWNER'
-    const held = isOwner ? this.#all : this.#all.intersection(new Set(permissionCodes))
+    const held = this.#heldBy({ type: roleType, permissionCodes })
     const permissions = parseLimits(policyConfig).readOnly ? held.intersection(this.#reads) : held
     return { id: workspaceId, isOwner, permissions }
   }

@@ -1,3 +1,4 @@
+import type { ColumnType } from 'kysely'
 import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { JoinSource } from './contract.ts'
@@ -11,6 +12,13 @@ export interface MembershipsTable {
   policy_config: Json | null
   /** Stays set after a demotion. Null for a founder, and if the member never became OWNER. */
   owner_since: NullableTimestamp
+  /** By payout permission: when the member last gained it, in milliseconds since the epoch. Empty for a founder. */
+  payouts_since: ColumnType<unknown, string | undefined, string>
+  /** Who brought the member in or last gave it more permissions. Null for a founder and for operators. */
+  granted_by: AccountId | null
+  granted_at: NullableTimestamp
+  /** Set by the recovery of an account that brought the member in, until another member restores it. */
+  suspended_at: NullableTimestamp
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -85,5 +93,16 @@ export const migrations = [
       RETURN NULL;
     END $$`,
     `CREATE TRIGGER memberships_end AFTER DELETE ON memberships FOR EACH ROW EXECUTE FUNCTION memberships_end()`,
+  ]),
+  // Existing members are not held. Nobody is recorded as having brought them in.
+  sqlMigration('004-powers', [
+    `ALTER TABLE memberships
+      ADD COLUMN payouts_since jsonb NOT NULL DEFAULT '{}',
+      ADD COLUMN granted_by uuid,
+      ADD COLUMN granted_at timestamptz,
+      ADD COLUMN suspended_at timestamptz`,
+    `CREATE INDEX IF NOT EXISTS memberships_granted_by ON memberships (granted_by, granted_at) WHERE granted_by IS NOT NULL`,
+    `CREATE INDEX IF NOT EXISTS memberships_suspended ON memberships (account_biz_id, workspace_biz_id)
+      WHERE suspended_at IS NOT NULL`,
   ]),
 ]

@@ -1,4 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { Grant } from '../../contract/permissions.ts'
 import {
   containsEmail,
   containsText,
@@ -21,6 +22,8 @@ const membershipColumns = [
   'm.is_default as isDefault',
   'm.policy_config as policyConfig',
   'm.owner_since as ownerSince',
+  'm.payouts_since as payoutsSince',
+  'm.suspended_at as suspendedAt',
   'm.created_at as createdAt',
   'm.updated_at as updatedAt',
   'w.workspace_name as workspaceName',
@@ -51,6 +54,17 @@ export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 const membership = statement((store, parameter: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
   memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
+
+/** Serializes what a member grants with the recovery that suspends the member. */
+export const lockMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
+  await tx
+    .selectFrom('memberships')
+    .select('account_biz_id')
+    .where('account_biz_id', '=', accountId)
+    .where('workspace_biz_id', '=', workspaceId)
+    .forShare()
+    .execute()
+}
 
 export const membershipIn = (
   store: Store,
@@ -101,27 +115,33 @@ const ownersOf = (tx: Tx, workspaceId: WorkspaceId) =>
     .where('m.workspace_biz_id', '=', workspaceId)
     .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
     .where('r.role_type', '=', 'OWNER')
+    .where('m.suspended_at', 'is', null)
     .where('a.account_status', '=', 'ACTIVE')
-    .select('m.policy_config as policyConfig')
+    .select(['m.account_biz_id as accountId', 'm.policy_config as policyConfig'])
     .orderBy('a.biz_id')
     .forShare('a')
 
+type Owner = Pick<MembershipRow, 'accountId' | 'policyConfig'>
+
 /** Locks the accounts in the order of their ids, so that none of them is suspended concurrently. */
-export const activeOwners = (tx: Tx, workspaceId: WorkspaceId): Promise<Pick<MembershipRow, 'policyConfig'>[]> =>
-  ownersOf(tx, workspaceId).execute()
+export const activeOwners = (tx: Tx, workspaceId: WorkspaceId): Promise<Owner[]> => ownersOf(tx, workspaceId).execute()
 
 /** Like `activeOwners`, without one account. */
-export const otherOwners = (
-  tx: Tx,
-  workspaceId: WorkspaceId,
-  accountId: AccountId,
-): Promise<Pick<MembershipRow, 'policyConfig'>[]> =>
+export const otherOwners = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<Owner[]> =>
   ownersOf(tx, workspaceId).where('m.account_biz_id', '!=', accountId).execute()
 
 export const ownerRoleOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<RoleId> => {
   const role = tx.selectFrom('roles').select('biz_id as id').where('workspace_biz_id', '=', workspaceId)
   return (await role.where('role_type', '=', 'OWNER').executeTakeFirstOrThrow()).id
 }
+
+export const roleIn = (tx: Tx, { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId }): Promise<Grant> =>
+  tx
+    .selectFrom('roles')
+    .select(['role_type as type', 'permission_codes as permissionCodes'])
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', roleId)
+    .executeTakeFirstOrThrow()
 
 export interface MemberRow extends MembershipRow {
   accountName: string

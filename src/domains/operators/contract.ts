@@ -13,8 +13,8 @@ export const summary = 'Accounts, workspaces, ledger, and audit log, for operato
 
 export const permissions = {
   operator: {
-    account: { sortOrder: 100, actions: ['read', 'approve', 'suspend'] },
-    session: { sortOrder: 200, actions: ['terminate'] },
+    account: { sortOrder: 100, actions: ['read', 'approve', 'suspend'], powers: ['approve', 'suspend'] },
+    session: { sortOrder: 200, actions: ['terminate'], powers: ['terminate'] },
     ledger: { sortOrder: 1100, actions: ['read'] },
     audit: { sortOrder: 1200, actions: ['read'] },
   },
@@ -98,7 +98,7 @@ export const terminateAccountSessions = operation({
   id: 'operators.terminateAccountSessions',
   path: '/accounts/{account_id}/sessions/terminate',
   summary: 'End an account’s sessions and suspend its credentials',
-  policy: { ...operator, permission: 'session:terminate', stepUp: true },
+  policy: { ...operator, permission: 'session:terminate', stepUp: true, changesRights: true },
   body: 'none',
   reply: z.object({
     success: z.boolean(),

@@ -12,7 +12,7 @@ import {
   Refusal,
   type SessionId,
   type SuspendedCredentials,
-  suspendedDetail,
+  summarizeSuspended,
   type Words,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
@@ -113,17 +113,19 @@ export const terminateSessions = async (
   ports: AccountPorts,
   id: AccountId,
   auditContext: AuditContext,
-): Promise<{ ended: number; suspended: SuspendedCredentials }> => {
+): Promise<{ ended: number; suspended: Record<string, number> }> => {
   const { ended, suspended } = await ports.transaction(async (tx) => {
     const { account } = await lockSubject(tx, auditContext.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', auditContext.at)
-    const suspended = await ports.suspendCredentials(tx, { accountId: id, at: auditContext.at })
+    const { counts, detail } = summarizeSuspended(
+      await ports.suspendCredentials(tx, { accountId: id, at: auditContext.at }),
+    )
     await recordSuccess(tx, auditContext, {
       workspaceId: null,
       targetId: id,
-      detail: { terminatedSessions: sessions.length, ...suspendedDetail(suspended) },
+      detail: { terminatedSessions: sessions.length, ...detail },
     })
-    return { ended: sessions, suspended }
+    return { ended: sessions, suspended: counts }
   })
   ports.onSessionsEnded(ended)
   return { ended: ended.length, suspended }

@@ -9,8 +9,8 @@ export const summary = 'Rights of operators and recovery of accounts, decided by
 
 export const permissions = {
   operator: {
-    operator: { sortOrder: 1300, actions: ['read', 'manage'] },
-    recovery: { sortOrder: 1400, actions: ['manage'] },
+    operator: { sortOrder: 1300, actions: ['read', 'manage'], powers: ['manage'] },
+    recovery: { sortOrder: 1400, actions: ['manage'], powers: ['manage'] },
   },
 } as const satisfies Permissions
 

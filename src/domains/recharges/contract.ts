@@ -26,7 +26,7 @@ export const summary = 'Incoming payments and their proofs. Operators confirm or
 
 export const permissions = {
   workspace: { recharge: { sortOrder: 900, actions: ['read', 'create'] } },
-  operator: { recharge: { sortOrder: 500, actions: ['read', 'approve'] } },
+  operator: { recharge: { sortOrder: 500, actions: ['read', 'approve'], powers: ['approve'] } },
 } as const satisfies Permissions
 
 export const rechargeStatus = codedFamily('rechargeStatus', {

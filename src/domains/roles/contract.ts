@@ -13,8 +13,8 @@ export const summary = 'Roles of a workspace, their permissions, and their assig
 export const permissions = {
   workspace: {
     // Only operations of this domain require `member:manage`.
-    member: { sortOrder: 201, actions: ['manage'], peopleOnly: ['manage'] },
-    role: { sortOrder: 300, actions: ['read', 'manage'], peopleOnly: ['manage'] },
+    member: { sortOrder: 201, actions: ['manage'], peopleOnly: ['manage'], powers: ['manage'] },
+    role: { sortOrder: 300, actions: ['read', 'manage'], peopleOnly: ['manage'], powers: ['manage'] },
   },
 } as const satisfies Permissions
 
@@ -45,6 +45,9 @@ const PermissionNode = z.object({
     return z.array(PermissionNode)
   },
 })
+
+/** The permissions of a role that the recovery of an account suspended. */
+const SuspendedPermissions = Role.pick({ bizId: true, roleName: true, permissionCodes: true })
 
 const MemberRole = Membership.pick({
   userBizId: true,
@@ -86,6 +89,15 @@ export const readRole = operation({
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 
+export const listSuspendedPermissions = operation({
+  ...get,
+  id: 'roles.listSuspended',
+  path: '/roles/suspended',
+  summary: 'List the permissions that a recovery suspended',
+  reply: z.array(SuspendedPermissions),
+  refuses: [],
+})
+
 export const listRolePermissions = operation({
   ...get,
   id: 'roles.listPermissions',
@@ -114,7 +126,7 @@ export const createRole = operation({
   confirms: ['roleName', 'permissionCodes'],
   body: z.strictObject({ roleName, description: description.optional(), permissionCodes }),
   reply: Role,
-  refuses: ['STATE.CONFLICT'],
+  refuses: ['STATE.CONFLICT', 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const updateRole = operation({
@@ -147,17 +159,49 @@ export const setRolePermissions = operation({
   confirms: ['roleBizId', 'permissionCodes'],
   body: z.strictObject({ roleBizId: id, permissionCodes }),
   reply: Role,
-  refuses: ['RESOURCE.NOT_FOUND', 'ACCESS.OWNER_HOLD'],
+  refuses: ['RESOURCE.NOT_FOUND', 'ACCESS.PAYOUT_HOLD'],
 })
+
+export const restoreRolePermissions = operation({
+  ...post,
+  id: 'roles.restore',
+  path: '/roles/restore',
+  summary: 'Restore the suspended permissions of a role',
+  policy: { ...managing, stepUp: true },
+  confirms: ['roleBizId'],
+  body: z.strictObject({ roleBizId: id }),
+  reply: Role,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
+})
+
+const managingMembers = {
+  ...member,
+  workspace: 'optional',
+  permission: 'member:manage',
+  stepUp: true,
+  changesRights: true,
+} as const
 
 export const changeMemberRole = operation({
   ...post,
   id: 'roles.changeMember',
   path: '/roles/members/role/change',
   summary: 'Change the role of a member',
-  policy: { ...member, workspace: 'optional', permission: 'member:manage', stepUp: true, changesRights: true },
+  policy: managingMembers,
   confirms: ['userBizId', 'roleBizId'],
   body: z.strictObject({ userBizId: id, roleBizId: id }),
   reply: MemberRole,
-  refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER', 'ACCESS.OWNER_HOLD'],
+  refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER', 'ACCESS.PAYOUT_HOLD'],
+})
+
+export const restoreMember = operation({
+  ...post,
+  id: 'roles.restoreMember',
+  path: '/roles/members/restore',
+  summary: 'Restore a suspended member',
+  policy: managingMembers,
+  confirms: ['userBizId'],
+  body: z.strictObject({ userBizId: id }),
+  reply: MemberRole,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })

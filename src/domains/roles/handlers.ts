@@ -20,9 +20,13 @@ import {
   createRole,
   deleteRole,
   listRoles,
+  listSuspendedRoles,
   type RoleContext,
+  type RoleMember,
   type RolePorts,
   readRole,
+  restoreMember,
+  restoreRole,
   setRolePermissions,
   updateRole,
 } from './service.ts'
@@ -40,12 +44,25 @@ const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permissio
   updatedAt: toIso(role.updatedAt),
 })
 
+const toMemberRoleView = (
+  { accountId, roleId, roleName, roleType }: Pick<RoleMember, 'accountId' | 'roleId' | 'roleName' | 'roleType'>,
+  { workspace, receivedAt }: RequestContext & { workspace: WorkspaceAccess },
+) => ({
+  userBizId: accountId,
+  workspaceBizId: workspace.id,
+  workspaceRoleBizId: roleId,
+  workspaceRoleName: roleName,
+  isOwner: roleType === 'OWNER',
+  updatedAt: toIso(receivedAt),
+})
+
 export interface RoleHandlerPorts extends RolePorts {
   words: Words
   trees: PermissionTrees
 }
 
 const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
+  caller: request.caller,
   auditContext: auditContextOf(request),
   access: request.workspace,
 })
@@ -61,6 +78,12 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
       toView(await readRole(ports, workspace.id, bizId(params.role_id)), locale),
     listRolePermissions: async ({ workspace, params }) =>
       heldCodes(await readRole(ports, workspace.id, bizId(params.role_id)), permissions),
+    listSuspendedPermissions: async ({ workspace }) =>
+      (await listSuspendedRoles(ports, workspace.id)).map(({ id, name, suspendedCodes }) => ({
+        bizId: id,
+        roleName: name,
+        permissionCodes: suspendedCodes,
+      })),
     readPermissionTree: async ({ locale }) => trees.read(locale),
     createRole: async (request) => {
       const { roleName: name, description = '', permissionCodes } = request.body
@@ -77,6 +100,8 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
       const input = { id: bizId<'role'>(roleBizId), permissionCodes }
       return toView(await setRolePermissions(ports, input, contextOf(request)), request.locale)
     },
+    restoreRolePermissions: async (request) =>
+      toView(await restoreRole(ports, bizId(request.body.roleBizId), contextOf(request)), request.locale),
     deleteRole: async (request) => {
       await deleteRole(ports, bizId(request.body.roleBizId), contextOf(request))
       return null
@@ -84,15 +109,10 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
     changeMemberRole: async (request) => {
       const { userBizId, roleBizId } = request.body
       const input = { accountId: bizId<'account'>(userBizId), roleId: bizId<'role'>(roleBizId) }
-      const role = await changeMemberRole(ports, input, contextOf(request))
-      return {
-        userBizId,
-        workspaceBizId: role.workspaceId,
-        workspaceRoleBizId: role.id,
-        workspaceRoleName: role.name,
-        isOwner: role.type === 'OWNER',
-        updatedAt: toIso(request.receivedAt),
-      }
+      const { id: roleId, name: roleName, type: roleType } = await changeMemberRole(ports, input, contextOf(request))
+      return toMemberRoleView({ accountId: input.accountId, roleId, roleName, roleType }, request)
     },
+    restoreMember: async (request) =>
+      toMemberRoleView(await restoreMember(ports, bizId(request.body.userBizId), contextOf(request)), request),
   })
 }

@@ -1,6 +1,7 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable, Words } from '../../kernel/index.ts'
+import { addMs, type HandlerTable, type Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
+import { suspendGrantsOf } from './grant-store.ts'
 import { createHandlers } from './handlers.ts'
 import { PermissionTrees, type TreeRow } from './permission-tree.ts'
 import { migrations } from './schema.ts'
@@ -30,12 +31,20 @@ export default domain({
   ...declaredBy(contract),
   migrations,
   uses: ['members'],
-  create: ({ use, catalogue, configuration, ...ports }) =>
-    createRoles({
+  create: ({ use, sessions, catalogue, configuration, ...ports }) => {
+    const { handlers } = createRoles({
       ...ports,
       members: use('members').memberships,
+      assertSessionOpen: sessions.assertOpen,
       notices: use('members').notices,
       permissionTable: catalogue.permissionTable.workspace,
       settings: configuration.access.roles,
-    }),
+    })
+    const { suspicionWindowMs } = configuration.passwords
+    return {
+      handlers,
+      onAccountRecovered: (tx, { accountId, at }) =>
+        suspendGrantsOf(tx, { accountId, since: addMs(at, -suspicionWindowMs), at }),
+    }
+  },
 })

@@ -1,20 +1,8 @@
 import type { OwnerNoticeKind } from '../../api/notices.ts'
+import type { Grant } from '../../contract/permissions.ts'
 import { type Permission, Refusal, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
-/** OWNER grants all permissions. */
-export interface Grant {
-  type: RoleType
-  permissionCodes: readonly string[]
-}
-
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
-
-export const assertMayGrant = (access: WorkspaceAccess, { type, permissionCodes }: Grant): void => {
-  if (type === 'OWNER' && !access.isOwner) throw denied('only an owner can grant OWNER')
-  const held: ReadonlySet<string> = access.permissions
-  const lacking = permissionCodes.find((code) => !held.has(code))
-  if (lacking !== undefined) throw denied(`the caller lacks ${lacking}`)
-}
 
 export const assertMayReassign = (access: WorkspaceAccess, current: RoleType): void => {
   if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change the role of an owner')

@@ -1,5 +1,6 @@
+import type { Generated } from 'kysely'
 import { sqlMigration, type Timestamp } from '../../database/index.ts'
-import type { RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
 
 export interface RolesTable {
   biz_id: RoleId
@@ -8,13 +9,25 @@ export interface RolesTable {
   description: string
   role_type: RoleType
   permission_codes: string[]
+  /** Codes that the recovery of an account took from `permission_codes`, until a member restores or replaces them. */
+  suspended_codes: Generated<string[]>
   created_at: Timestamp
   updated_at: Timestamp
+}
+
+/** Who last added each permission to a role, and when. */
+interface RoleGrantsTable {
+  workspace_biz_id: WorkspaceId
+  role_biz_id: RoleId
+  permission_code: string
+  granted_by: AccountId
+  granted_at: Timestamp
 }
 
 declare module '../../database/tables.ts' {
   interface Tables {
     roles: RolesTable
+    role_grants: RoleGrantsTable
   }
 }
 
@@ -33,5 +46,18 @@ export const migrations = [
     )`,
     `CREATE UNIQUE INDEX roles_one_owner ON roles (workspace_biz_id) WHERE role_type = 'OWNER'`,
     `CREATE UNIQUE INDEX roles_name ON roles (workspace_biz_id, lower(role_name))`,
+  ]),
+  sqlMigration('002-powers', [
+    `ALTER TABLE roles ADD COLUMN suspended_codes text[] NOT NULL DEFAULT '{}'`,
+    `CREATE TABLE role_grants (
+      workspace_biz_id uuid NOT NULL,
+      role_biz_id uuid NOT NULL,
+      permission_code text NOT NULL,
+      granted_by uuid NOT NULL,
+      granted_at timestamptz NOT NULL,
+      PRIMARY KEY (workspace_biz_id, role_biz_id, permission_code),
+      FOREIGN KEY (workspace_biz_id, role_biz_id) REFERENCES roles (workspace_biz_id, biz_id) ON DELETE CASCADE
+    )`,
+    `CREATE INDEX role_grants_account ON role_grants (granted_by, granted_at)`,
   ]),
 ]

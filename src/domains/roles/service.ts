@@ -1,9 +1,10 @@
 import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
-import { assertKnownPermissions } from '../../contract/permissions.ts'
+import { assertKnownPermissions, type Grant } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  type Caller,
   type Ids,
   type Instant,
   notFound,
@@ -14,7 +15,8 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { addedCodes, assertCustom, assertMayGrant, assertMayReassign, type Grant, noticeKindOf } from './rules.ts'
+import { recordGrants } from './grant-store.ts'
+import { addedCodes, assertCustom, assertMayReassign, noticeKindOf } from './rules.ts'
 import {
   countRoles,
   deleteRole as deleteRoleRow,
@@ -22,17 +24,31 @@ import {
   isInUse,
   isNameTaken,
   listRoles as listRoleRows,
+  listSuspendedRoles as listSuspendedRoleRows,
+  lockRole,
   type RoleChanges,
   type RoleRow,
   roleById,
   updateRole as updateRoleRow,
 } from './store.ts'
 
+interface Grantor {
+  caller: Caller
+  access: WorkspaceAccess
+  at: Instant
+}
+
+interface Granted {
+  grantedBy: AccountId
+  at: Instant
+}
+
 export interface RoleMember {
   accountId: AccountId
   workspaceId: WorkspaceId
   roleId: RoleId
   roleType: RoleRow['type']
+  roleName: string
   permissionCodes: readonly string[]
   ownerSince: Instant | null
 }
@@ -41,9 +57,17 @@ export interface RoleMember {
 export interface MembersPort {
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<RoleMember | undefined>
-  assertMayGrant(tx: Tx, actor: Pick<RoleMember, 'accountId' | 'workspaceId'>, grant: Grant, at: Instant): Promise<void>
+  movesMoney(grant: Grant): boolean
+  assertMayGrant(tx: Tx, grantor: Grantor, grant: Grant): Promise<void>
   assertMayDemote(tx: Tx, actor: AccountId, other: RoleMember, at: Instant): Promise<void>
-  assign(tx: Tx, member: RoleMember, role: Pick<RoleMember, 'roleId' | 'roleType'>, at: Instant): Promise<void>
+  assign(tx: Tx, member: RoleMember, role: Grant & { id: RoleId }, granted: Granted): Promise<void>
+  holdGained(
+    tx: Tx,
+    role: { workspaceId: WorkspaceId; roleId: RoleId },
+    permissionCodes: readonly string[],
+    at: Instant,
+  ): Promise<void>
+  restore(tx: Tx, member: RoleMember, role: Grant, granted: Granted): Promise<boolean>
 }
 
 export interface RolePorts {
@@ -51,12 +75,15 @@ export interface RolePorts {
   transaction: DomainPorts['transaction']
   ids: Ids
   members: MembersPort
+  /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
+  assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
   notices: OwnerNotices
   permissions: readonly Permission[]
   settings: { maxPerWorkspace: number }
 }
 
 export interface RoleContext {
+  caller: Caller
   auditContext: AuditContext
   access: WorkspaceAccess
 }
@@ -83,20 +110,36 @@ export interface CreateRoleInput {
   permissionCodes: string[]
 }
 
-/** The caller must hold the permissions. */
-export const createRole = async (
-  { transaction, ids, members, permissions, settings }: RolePorts,
-  input: CreateRoleInput,
-  { auditContext, access }: RoleContext,
-): Promise<RoleRow> => {
+/** Locks the workspace and the caller's account, against a concurrent recovery of the account. */
+const assertMayChange = async (
+  { members, assertSessionOpen }: RolePorts,
+  tx: Tx,
+  { caller, access }: RoleContext,
+): Promise<void> => {
+  await members.assertAccess(tx, caller.accountId, access)
+  await assertSessionOpen(tx, caller)
+}
+
+const grantorOf = ({ caller, access, auditContext: { at } }: RoleContext): Grantor => ({ caller, access, at })
+const grantedBy = ({ auditContext: { accountId, at } }: RoleContext): Granted => ({ grantedBy: accountId, at })
+
+/** The caller must be able to grant the permissions. */
+export const createRole = async (ports: RolePorts, input: CreateRoleInput, context: RoleContext): Promise<RoleRow> => {
+  const { transaction, ids, members, notices, permissions, settings } = ports
+  const { auditContext, access } = context
   assertKnownPermissions(input.permissionCodes, permissions)
-  assertMayGrant(access, { type: 'CUSTOM', permissionCodes: input.permissionCodes })
+  const grant = { type: 'CUSTOM', permissionCodes: input.permissionCodes } as const
   return transaction(async (tx) => {
-    await members.assertAccess(tx, auditContext.accountId, access)
+    await assertMayChange(ports, tx, context)
+    await members.assertMayGrant(tx, grantorOf(context), grant)
     if ((await countRoles(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of roles')
     const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, auditContext.at)
     if (!role) throw conflict('another role has this name')
+    await recordGrants(tx, role, role.permissionCodes, grantedBy(context))
+    const { accountId: actorId, at } = auditContext
+    if (members.movesMoney(grant))
+      await notices.queue(tx, { kind: 'ROLE_CREATED', workspaceId: access.id, actorId, about: role.name, at })
     const detail = grantDetail(role.permissionCodes)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: role.id, detail })
     return role
@@ -105,18 +148,19 @@ export const createRole = async (
 
 /** Locks the workspace. */
 const changeRole = <T>(
-  { transaction, members }: RolePorts,
+  ports: RolePorts,
   id: RoleId,
-  { auditContext, access }: RoleContext,
+  context: RoleContext,
   change: (tx: Tx, role: RoleRow) => Promise<T>,
   detail: Record<string, string> = {},
 ): Promise<T> =>
-  transaction(async (tx) => {
-    await members.assertAccess(tx, auditContext.accountId, access)
-    const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
+  ports.transaction(async (tx) => {
+    const workspaceId = context.access.id
+    await assertMayChange(ports, tx, context)
+    const role = assertFound(await lockRole(tx, { workspaceId, id }))
     assertCustom(role)
     const result = await change(tx, role)
-    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id, detail })
+    await recordSuccess(tx, context.auditContext, { workspaceId, targetId: id, detail })
     return result
   })
 
@@ -131,29 +175,43 @@ export const updateRole = (
     return updateRoleRow(tx, role, changes, context.auditContext.at)
   })
 
-/** The caller must hold the added permissions. */
+/** The caller must be able to grant the added permissions. The members of the role get them, held if they pay out. */
+const widenRole = async (
+  { members, notices }: RolePorts,
+  tx: Tx,
+  { role, added, permissionCodes }: { role: RoleRow; added: readonly string[]; permissionCodes: string[] },
+  context: RoleContext,
+): Promise<RoleRow> => {
+  const { workspaceId, id, type, name } = role
+  const { accountId: actorId, at } = context.auditContext
+  await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
+  await recordGrants(tx, role, added, grantedBy(context))
+  await members.holdGained(tx, { workspaceId, roleId: id }, added, at)
+  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, at })
+  return updateRoleRow(tx, role, { permissionCodes }, at)
+}
+
 export const setRolePermissions = async (
   ports: RolePorts,
   { id, permissionCodes }: { id: RoleId; permissionCodes: string[] },
   context: RoleContext,
 ): Promise<RoleRow> => {
   assertKnownPermissions(permissionCodes, ports.permissions)
-  const { access, auditContext } = context
-  const { accountId: actorId, at } = auditContext
-  const actor = { accountId: actorId, workspaceId: access.id }
-  const replace = async (tx: Tx, role: RoleRow): Promise<RoleRow> => {
-    const added = addedCodes(role.permissionCodes, permissionCodes)
-    const grant = { type: role.type, permissionCodes: added }
-    assertMayGrant(access, grant)
-    await ports.members.assertMayGrant(tx, actor, grant, at)
-    if (added.length > 0) {
-      const notice = { kind: 'ROLE_WIDENED', workspaceId: role.workspaceId, actorId, about: role.name, at } as const
-      await ports.notices.queue(tx, notice)
-    }
-    return updateRoleRow(tx, role, { permissionCodes }, at)
-  }
+  const replace = (tx: Tx, role: RoleRow): Promise<RoleRow> =>
+    widenRole(ports, tx, { role, added: addedCodes(role.permissionCodes, permissionCodes), permissionCodes }, context)
   return changeRole(ports, id, context, replace, grantDetail(permissionCodes))
 }
+
+export const listSuspendedRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
+  listSuspendedRoleRows(database, workspaceId)
+
+/** Throws STATE.CONFLICT if no permissions are suspended. */
+export const restoreRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<RoleRow> =>
+  changeRole(ports, id, context, async (tx, role) => {
+    const added = role.suspendedCodes
+    if (added.length === 0) throw conflict('the role has no suspended permissions')
+    return widenRole(ports, tx, { role, added, permissionCodes: [...role.permissionCodes, ...added] }, context)
+  })
 
 export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
   changeRole(ports, id, context, async (tx, role) => {
@@ -162,26 +220,42 @@ export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): 
   })
 
 export const changeMemberRole = (
-  { transaction, members, notices }: RolePorts,
+  ports: RolePorts,
   { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
-  { auditContext, access }: RoleContext,
+  context: RoleContext,
 ): Promise<RoleRow> =>
-  transaction(async (tx) => {
-    await members.assertAccess(tx, auditContext.accountId, access)
+  ports.transaction(async (tx) => {
+    const { members, notices } = ports
+    const { access, auditContext } = context
+    const { accountId: actorId, at } = auditContext
+    await assertMayChange(ports, tx, context)
     const role = assertFound(await roleById(tx, { workspaceId: access.id, id: roleId }))
     const member = await members.find(tx, accountId, access.id)
     if (!member) throw notFound('no such member of this workspace')
     assertMayReassign(access, member.roleType)
-    assertMayGrant(access, role)
-    const actor = { accountId: auditContext.accountId, workspaceId: access.id }
-    await members.assertMayGrant(tx, actor, role, auditContext.at)
-    if (role.type !== 'OWNER') await members.assertMayDemote(tx, auditContext.accountId, member, auditContext.at)
-    await members.assign(tx, member, { roleId: role.id, roleType: role.type }, auditContext.at)
+    await members.assertMayGrant(tx, grantorOf(context), role)
+    if (role.type !== 'OWNER') await members.assertMayDemote(tx, actorId, member, at)
+    await members.assign(tx, member, role, grantedBy(context))
     const kind = noticeKindOf({ type: member.roleType, permissionCodes: member.permissionCodes }, role)
-    if (kind) {
-      const { accountId: actorId, at } = auditContext
-      await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
-    }
+    if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
+  })
+
+/** Restoring gives the member its role again. Throws STATE.CONFLICT if the member is not suspended. */
+export const restoreMember = (ports: RolePorts, accountId: AccountId, context: RoleContext): Promise<RoleMember> =>
+  ports.transaction(async (tx) => {
+    const { access, auditContext } = context
+    const { accountId: actorId, at } = auditContext
+    await assertMayChange(ports, tx, context)
+    const member = await ports.members.find(tx, accountId, access.id)
+    if (!member) throw notFound('no such member of this workspace')
+    const role = { type: member.roleType, permissionCodes: member.permissionCodes }
+    await ports.members.assertMayGrant(tx, grantorOf(context), role)
+    if (!(await ports.members.restore(tx, member, role, grantedBy(context))))
+      throw conflict('the member is not suspended')
+    const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_WIDENED'
+    await ports.notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId })
+    return member
   })

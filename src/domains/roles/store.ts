@@ -9,6 +9,7 @@ const columns = [
   'description',
   'role_type as type',
   'permission_codes as permissionCodes',
+  'suspended_codes as suspendedCodes',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const
@@ -20,6 +21,8 @@ export interface RoleRow {
   description: string
   type: RoleType
   permissionCodes: string[]
+  /** Give nothing until they are restored. */
+  suspendedCodes: string[]
   createdAt: Instant
   updatedAt: Instant
 }
@@ -45,6 +48,25 @@ export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Pr
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
+
+/** Serializes the change with the recovery of an account, which suspends permissions. */
+export const lockRole = (tx: Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
+  tx
+    .selectFrom('roles')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+
+export const listSuspendedRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
+  database
+    .selectFrom('roles')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspaceId)
+    .where(sql<boolean>`suspended_codes <> '{}'`)
+    .orderBy(sql`lower(role_name)`)
+    .execute()
 
 export interface NewRole extends RoleKey {
   name: string
@@ -76,7 +98,7 @@ export interface RoleChanges {
   permissionCodes?: string[] | undefined
 }
 
-/** An undefined field is not changed. */
+/** An undefined field is not changed. New permissions replace the suspended ones, too. */
 export const updateRole = (
   tx: Tx,
   { workspaceId, id }: RoleKey,
@@ -89,7 +111,7 @@ export const updateRole = (
       updated_at: toDate(at),
       ...(name !== undefined && { role_name: name }),
       ...(description !== undefined && { description }),
-      ...(permissionCodes !== undefined && { permission_codes: permissionCodes }),
+      ...(permissionCodes !== undefined && { permission_codes: permissionCodes, suspended_codes: [] }),
     })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)

@@ -24,8 +24,8 @@ import { orderOperations, orderSort } from '../../ledger/contract.ts'
 export const summary = 'Transfers between wallets. Operators approve those above a threshold.'
 
 export const permissions = {
-  workspace: { transfer: { sortOrder: 700, actions: ['read', 'create'] } },
-  operator: { transfer: { sortOrder: 600, actions: ['read', 'approve'] } },
+  workspace: { transfer: { sortOrder: 700, actions: ['read', 'create'], payouts: ['create'] } },
+  operator: { transfer: { sortOrder: 600, actions: ['read', 'approve'], powers: ['approve'] } },
 } as const satisfies Permissions
 
 export const transferStatus = codedFamily('transferStatus', {
@@ -85,7 +85,7 @@ export const createTransfer = operation({
     'WALLET.LIMIT_EXCEEDED',
     'WALLET.NOT_ACTIVE',
     'ACCESS.STEP_UP_REQUIRED',
-    'ACCESS.OWNER_HOLD',
+    'ACCESS.PAYOUT_HOLD',
   ],
 })
 

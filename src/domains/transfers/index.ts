@@ -32,7 +32,8 @@ export default domain({
     return createTransfers({
       ledger,
       words,
-      assertNotHeld: (member, at, isExempt) => memberships.assertNotHeld(database, member, at, isExempt),
+      assertNotHeld: (member, at, isExempt) =>
+        memberships.assertNotHeld(database, member, ['transfer:create'], at, isExempt),
       fixedFee: money.transferFee,
       approvalThreshold: money.transferApprovalFrom,
     })

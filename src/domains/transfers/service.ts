@@ -13,7 +13,7 @@ import { computeTerms, type TransferInput, type TransferRules, type TransferTerm
 export interface TransfersPorts {
   ledger: Ledger
   rules: TransferRules
-  /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. isExempt runs only for such a member. */
+  /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. isExempt runs only for such a member. */
   assertNotHeld(
     member: { accountId: AccountId; workspaceId: WorkspaceId },
     at: Instant,

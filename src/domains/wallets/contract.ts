@@ -11,7 +11,7 @@ export const summary = 'Wallets, balances, and flows.'
 
 export const permissions = {
   workspace: { wallet: { sortOrder: 600, actions: ['read', 'create'], peopleOnly: ['create'] } },
-  operator: { wallet: { sortOrder: 900, actions: ['freeze', 'close'] } },
+  operator: { wallet: { sortOrder: 900, actions: ['freeze', 'close'], powers: ['freeze', 'close'] } },
 } as const satisfies Permissions
 
 const Wallet = z.object({

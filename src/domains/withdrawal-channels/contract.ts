@@ -21,8 +21,12 @@ import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 export const summary = 'Payout accounts. Operators verify them.'
 
 export const permissions = {
-  workspace: { 'withdrawal-channel': { sortOrder: 1100, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
-  operator: { 'withdrawal-channel': { sortOrder: 800, actions: ['read', 'verify', 'reveal'] } },
+  workspace: {
+    'withdrawal-channel': { sortOrder: 1100, actions: ['read', 'manage'], peopleOnly: ['manage'], payouts: ['manage'] },
+  },
+  operator: {
+    'withdrawal-channel': { sortOrder: 800, actions: ['read', 'verify', 'reveal'], powers: ['verify', 'reveal'] },
+  },
 } as const satisfies Permissions
 
 export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
@@ -120,7 +124,7 @@ export const createWithdrawalChannel = operation({
   confirms: ['channelType', 'currency', 'country', 'accountHolderName', 'accountNumber', 'bankCode', 'network'],
   body: WithdrawalChannelRequest,
   reply: WithdrawalChannel,
-  refuses: ['STATE.CONFLICT', 'ACCESS.OWNER_HOLD'],
+  refuses: ['STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const reactivateWithdrawalChannel = operation({
@@ -132,7 +136,7 @@ export const reactivateWithdrawalChannel = operation({
   policy: { ...member, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
   body: 'none',
   reply: WithdrawalChannel,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.OWNER_HOLD'],
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const listAllWithdrawalChannels = operation({

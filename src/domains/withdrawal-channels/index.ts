@@ -70,12 +70,12 @@ export default domain({
       ...ports,
       members: {
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
-        assertNotHeld: (tx, member, at) => memberships.assertNotHeld(tx, member, at),
+        assertNotHeld: (tx, member, permissions, at) => memberships.assertNotHeld(tx, member, permissions, at),
       },
       notices,
       assertSessionOpen: sessions.assertOpen,
       maxPerWorkspace: configuration.money.withdrawal.maxChannelsPerWorkspace,
-      suspendYoungerThanMs: configuration.passwords.suspendChannelsYoungerThanMs,
+      suspendYoungerThanMs: configuration.passwords.suspicionWindowMs,
     })
     return {
       handlers,

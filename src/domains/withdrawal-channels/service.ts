@@ -12,6 +12,7 @@ import {
   type Instant,
   invalid,
   notFound,
+  type Permission,
   type RecoveredAccount,
   Refusal,
   toInstant,
@@ -56,8 +57,13 @@ export interface ChannelsPorts {
   members: {
     /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
-    /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. */
-    assertNotHeld(tx: Tx, member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
+    /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. */
+    assertNotHeld(
+      tx: Tx,
+      member: { accountId: AccountId; workspaceId: WorkspaceId },
+      permissions: readonly Permission[],
+      at: Instant,
+    ): Promise<void>
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
@@ -187,7 +193,7 @@ export const createChannel = async (
     await ports.members.assertAccess(tx, command.actor, by)
     await ports.assertSessionOpen(tx, caller)
     const member = { accountId: command.actor, workspaceId: command.workspace }
-    await ports.members.assertNotHeld(tx, member, command.receivedAt)
+    await ports.members.assertNotHeld(tx, member, ['withdrawal-channel:manage'], command.receivedAt)
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
@@ -209,7 +215,7 @@ export const suspendChannels = (
   { accountId, at }: RecoveredAccount,
 ): Promise<number> => suspendChannelsOf(tx, accountId, { createdAfter: addMs(at, -suspendYoungerThanMs), at })
 
-/** Throws ACCESS.OWNER_HOLD for a new owner, and STATE.CONFLICT if the channel is not suspended. */
+/** Throws ACCESS.PAYOUT_HOLD for a recently gained permission, and STATE.CONFLICT if the channel is not suspended. */
 export const reactivateChannel = (
   { transaction, members, assertSessionOpen }: ChannelsPorts,
   { id }: { id: ChannelId },
@@ -220,7 +226,7 @@ export const reactivateChannel = (
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
     const member = { accountId: auditContext.accountId, workspaceId: access.id }
-    await members.assertNotHeld(tx, member, auditContext.at)
+    await members.assertNotHeld(tx, member, ['withdrawal-channel:manage'], auditContext.at)
     const restored = await restoreChannel(tx, scope, auditContext.at)
     if (!restored) {
       const channel = await readChannel(tx, id, access.id)

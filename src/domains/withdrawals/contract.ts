@@ -20,8 +20,8 @@ import { orderDecision, orderOperations, reasonedOrderDecision } from '../../led
 export const summary = 'Payouts. Operators approve and settle them.'
 
 export const permissions = {
-  workspace: { withdrawal: { sortOrder: 1000, actions: ['read', 'create'] } },
-  operator: { withdrawal: { sortOrder: 700, actions: ['read', 'approve', 'settle'] } },
+  workspace: { withdrawal: { sortOrder: 1000, actions: ['read', 'create'], payouts: ['create'] } },
+  operator: { withdrawal: { sortOrder: 700, actions: ['read', 'approve', 'settle'], powers: ['approve', 'settle'] } },
 } as const satisfies Permissions
 
 export const withdrawalStatus = codedFamily('withdrawalStatus', {
@@ -94,7 +94,7 @@ export const createWithdrawal = operation({
     'WALLET.LIMIT_EXCEEDED',
     'WALLET.NOT_ACTIVE',
     'ACCESS.STEP_UP_REQUIRED',
-    'ACCESS.OWNER_HOLD',
+    'ACCESS.PAYOUT_HOLD',
   ],
 })
 

@@ -32,7 +32,7 @@ export default domain({
       words,
       notices,
       channelOf: use('withdrawalChannels').channelOf,
-      assertNotHeld: (member, at) => memberships.assertNotHeld(database, member, at),
+      assertNotHeld: (member, at) => memberships.assertNotHeld(database, member, ['withdrawal:create'], at),
       payouts: money.withdrawal.payouts,
     })
   },

@@ -46,7 +46,7 @@ export interface WithdrawalsPorts {
   notices: OwnerNotices
   ledger: Ledger
   payouts: PayoutTariffs
-  /** Throws ACCESS.OWNER_HOLD if the member became OWNER recently. */
+  /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. */
   assertNotHeld(member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }

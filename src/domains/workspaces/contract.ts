@@ -10,7 +10,7 @@ export const summary = 'Workspaces and the caller’s memberships.'
 
 export const permissions = {
   workspace: { workspace: { sortOrder: 100, actions: ['read', 'update'], peopleOnly: ['update'] } },
-  operator: { workspace: { sortOrder: 300, actions: ['read', 'freeze'] } },
+  operator: { workspace: { sortOrder: 300, actions: ['read', 'freeze'], powers: ['freeze'] } },
 } as const satisfies Permissions
 
 export const Workspace = z.object({

@@ -45,10 +45,16 @@ export function createAccessCache(
   }
 }
 
-/** Failed operations also invalidate the cache, because they can fail after the change. */
+/**
+ * Failed operations also invalidate the cache, because they can fail after the change. Anybody can make an anonymous
+ * operation fail, so only its success does.
+ */
 export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: Stage): Stage {
   return (call) => {
-    if (!call.operation.policy.changesRights) return stage(call)
-    return Promise.resolve(stage(call)).finally(() => cache.invalidate())
+    const { changesRights, caller } = call.operation.policy
+    if (!changesRights) return stage(call)
+    const invalidate = () => cache.invalidate()
+    const done = Promise.resolve(stage(call))
+    return caller === 'anonymous' ? done.then(invalidate) : done.finally(invalidate)
   }
 }

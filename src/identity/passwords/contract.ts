@@ -39,7 +39,7 @@ export const resetPassword = operation({
   id: 'password.reset',
   path: '/auth/password/reset',
   summary: 'Reset the password and end all sessions',
-  policy: { ...anonymous, rate: 'password' },
+  policy: { ...anonymous, rate: 'password', changesRights: true },
   body: ResetPassword,
   reply: SessionsEnded,
   refuses: ['AUTH.SESSION_NOT_FOUND', 'ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID'],
@@ -62,7 +62,7 @@ export const undoFactors = operation({
   id: 'password.undoFactors',
   path: '/auth/factors/undo',
   summary: 'Remove new second factors and end all sessions',
-  policy: { ...anonymous, rate: 'password' },
+  policy: { ...anonymous, rate: 'password', changesRights: true },
   body: z.strictObject({ token: opaque(512) }),
   reply: SessionsEnded.extend({
     removedFactors: z
@@ -78,13 +78,13 @@ export const changePassword = operation({
   id: 'password.change',
   path: '/auth/password/change',
   summary: 'Change the password and end all other sessions',
-  policy: { ...own, rate: 'password', stepUp: true },
+  policy: { ...own, rate: 'password', stepUp: true, changesRights: true },
   body: z.strictObject({
     currentPassword: password,
     newPassword,
     suspendCredentials: z.boolean().optional().meta({
       description:
-        'Whether to suspend the API keys, pending invitations and new payout accounts of the account, as a reset does',
+        'Whether to suspend what the account created, as a reset does: API keys, invitations, and recent payout accounts, members and role permissions',
     }),
   }),
   reply: SessionsEnded.extend({

@@ -1,4 +1,4 @@
-import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, summarizeSuspended, toIso } from '../../kernel/index.ts'
 import { factorMethod } from '../mfa/recovery/young.ts'
 import { toMethodView } from '../mfa/view.ts'
 import * as contract from './contract.ts'
@@ -28,7 +28,7 @@ export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
         success: true,
         terminatedSessions: ended.length,
         removedFactors: removed.map((factor) => toMethodView(ports.words, factorMethod[factor], request.locale)),
-        suspendedCredentials: suspended,
+        suspendedCredentials: summarizeSuspended(suspended).counts,
       }
     },
     changePassword: async (request) => {

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Instant, Refusal, type RequestContext, type SessionId, suspendedDetail } from '../../kernel/index.ts'
+import { type Instant, Refusal, type RequestContext, type SessionId, summarizeSuspended } from '../../kernel/index.ts'
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
@@ -71,7 +71,7 @@ const spendTokenAndSetPassword = async (
   const { ended, removed, suspended }: Recovery = isReset
     ? await recoverAccount(ports, tx, account, { proven, reason }, context, now)
     : { ended: await endAccess(tx, account, reason, now), removed: [], suspended: {} }
-  const detail = { sessions: ended.length, ...removedDetail(removed), ...suspendedDetail(suspended) }
+  const detail = { sessions: ended.length, ...removedDetail(removed), ...summarizeSuspended(suspended).detail }
   const target = { workspaceId: null, targetId: id, detail }
   await recordSuccess(tx, unauthenticatedAuditContext(id, context, now), target)
   await queueNotice(tx, ids, account, isReset ? 'PASSWORD_RESET' : 'PASSWORD_SET', context, now)

@@ -5,8 +5,7 @@ import {
   invalid,
   Refusal,
   type RequestContext,
-  type SuspendedCredentials,
-  suspendedDetail,
+  summarizeSuspended,
   wholeMinutes,
 } from '../../kernel/index.ts'
 import {
@@ -98,11 +97,11 @@ const replacePassword = async (
   const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
   if (suspends) await deleteDevices(tx, accountId, digest.candidates('client-hash', context.clientHash))
-  const suspended = suspends ? await suspendCredentials(tx, { accountId, at }) : undefined
-  const detail = { sessions: ended.length, ...suspendedDetail(suspended ?? {}) }
+  const suspended = suspends ? summarizeSuspended(await suspendCredentials(tx, { accountId, at })) : undefined
+  const detail = { sessions: ended.length, ...suspended?.detail }
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
   await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
-  return { ended, suspended }
+  return { ended, suspended: suspended?.counts }
 }
 
 export interface PasswordChange {
@@ -113,7 +112,7 @@ export interface PasswordChange {
 
 export interface ChangedPassword {
   ended: number
-  suspended: SuspendedCredentials | undefined
+  suspended: Record<string, number> | undefined
   changedAt: Instant
 }
 

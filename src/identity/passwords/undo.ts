@@ -5,7 +5,7 @@ import {
   type Instant,
   type Portal,
   type RequestContext,
-  suspendedDetail,
+  summarizeSuspended,
 } from '../../kernel/index.ts'
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { mintToken } from '../tokens/rules.ts'
@@ -51,7 +51,7 @@ export const undoFactors = async (ports: PasswordPorts, token: string, context: 
     const locked = await spendMailedToken(tx, key, account, now)
     const how = { proven: null, reason: 'TERMINATED' } as const
     const { ended, removed, suspended } = await recoverAccount(ports, tx, locked, how, context, now)
-    const detail = { sessions: ended.length, ...removedDetail(removed), ...suspendedDetail(suspended) }
+    const detail = { sessions: ended.length, ...removedDetail(removed), ...summarizeSuspended(suspended).detail }
     const target = { workspaceId: null, targetId: account.id, detail }
     await recordSuccess(tx, unauthenticatedAuditContext(account.id, context, now), target)
     return { ended, removed, suspended }

@@ -20,12 +20,8 @@ const exists = async (path: string): Promise<boolean> => {
 
 /** The file must survive a power failure. */
 const flush = async (path: string): Promise<void> => {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(path, 'r')
+  await handle.sync()
 }
 
 const checkedBytes = 1_048_576

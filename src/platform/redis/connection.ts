@@ -157,8 +157,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
 }
 
-const infoField = (info: string, name: string): string | undefined =>
-  new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
+const infoField = (info: string, name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
 
 const readMemory = async (client: Redis | Cluster, timeoutMs: number): Promise<{ used: number; max: number }> => {
   const masters = 'nodes' in client ? client.nodes('master') : [client]
@@ -172,9 +171,7 @@ const readMemory = async (client: Redis | Cluster, timeoutMs: number): Promise<{
 }
 
 /** Null if Redis rejects writes when it is full, has no memory limit, or does not report its policy. */
-const readEvictionPolicy = async (
-  send: (...parts: [string, ...string[]]) => Promise<unknown>,
-): Promise<string | null> => {
+const readEvictionPolicy = async (send: RedisConnection['command']): Promise<string | null> => {
   const info = await send('INFO', 'memory').catch(() => null)
   if (typeof info !== 'string') return null
   const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction'

@@ -29,6 +29,8 @@ export const createTestApiKeys = (world: World, mails: string[][], assertSession
       enter: world.members.enter,
       lock: (tx, id) => world.members.memberships.lock(tx, id),
       assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
+      assertMayGrant: (tx, grantor, permissionCodes) =>
+        world.members.memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
       assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
     },
     accounts: { read: async () => ({ email: 'owner@example.test', name: 'Owner', locale: 'en' }) },

@@ -19,7 +19,6 @@ import {
   callerOf,
   createWorld,
   refusalOf,
-  stepUpMs,
   transactionOf,
   type World,
   words,
@@ -45,6 +44,8 @@ beforeAll(async () => {
   const members: InvitationPorts['members'] = {
     lock: (...call) => memberships.lock(...call),
     assertAccess: (...call) => memberships.assertAccess(...call),
+    mayGrant: (...call) => memberships.mayGrant(...call),
+    movesMoney: (role) => memberships.movesMoney(role),
     assertMayGrant: (...call) => memberships.assertMayGrant(...call),
     accessOf: (...call) => memberships.accessOf(...call),
     add: (...call) => memberships.add(...call),
@@ -59,7 +60,6 @@ beforeAll(async () => {
     ids: systemIds,
     members,
     words,
-    stepUpMs,
   }
   const send: Outbox['send'] = async (mail) => {
     if (mailFails) throw new Error('mail server unavailable')

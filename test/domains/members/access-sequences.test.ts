@@ -10,35 +10,32 @@ import { freezeWorkspace, unfreezeWorkspace } from '../../../src/domains/workspa
 import { type AccountId, type HandlerTable, type Permission, Refusal } from '../../../src/kernel/index.ts'
 
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import {
-  accessSettings,
-  alwaysOpen,
-  callerOf,
-  createWorld,
-  refusalOf,
-  stepUpMs,
-  transactionOf,
-  words,
-} from '../world.ts'
+import { accessSettings, alwaysOpen, callerOf, createWorld, refusalOf, transactionOf, words } from '../world.ts'
 import { type Command, createAccessModel } from './access-model.ts'
 
 const world = await createWorld()
 afterAll(() => world.close())
 const { database } = world
 const { memberships: members, notices } = world.members
-const shared = { database, transaction: transactionOf(database), words, ids: systemIds, members, notices }
+const shared = {
+  assertSessionOpen: alwaysOpen,
+  database,
+  transaction: transactionOf(database),
+  words,
+  ids: systemIds,
+  members,
+  notices,
+}
 const unbounded = { ...accessSettings.invitations, maxPerDay: 1_000, maxPerDayToAddress: 1_000 }
 const mailer = { send: async () => undefined }
 const handlers: HandlerTable = new Map([
   ...world.handlers,
   ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,
   ...createInvitations({
-    assertSessionOpen: alwaysOpen,
     ...shared,
     mailer,
     portalUrl: '',
     refusedDomains: [],
-    stepUpMs,
     settings: unbounded,
   }).handlers,
 ])

@@ -18,7 +18,16 @@ import {
 import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  callerOf,
+  createWorld,
+  refusalOf,
+  transactionOf,
+  type World,
+  words,
+} from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -56,6 +65,7 @@ describe.each(stores)('the last owner on $name', (store) => {
     handlers = new Map([
       ...world.handlers,
       ...createRoles({
+        assertSessionOpen: alwaysOpen,
         ...shared,
         notices: world.members.notices,
         permissionTable: permissionTable.workspace,
@@ -86,7 +96,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       const { roleId } = (await world.members.memberships.find(tx, first, workspace)) ?? {}
       if (!roleId) throw new Error('no owner')
       for (const accountId of owners.slice(1)) {
-        const member = { workspaceId: workspace, accountId, roleId, joinSource: 'INVITATION' } as const
+        const member = { workspaceId: workspace, accountId, roleId, joinSource: 'INVITATION', grantedBy: null } as const
         await world.members.memberships.add(tx, member, world.clock.now())
       }
     })

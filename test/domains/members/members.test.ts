@@ -83,7 +83,8 @@ describe('limits of a membership', () => {
   }
   const leave = () => world.call(world.handlers, leaveWorkspace, { as: member, workspace })
   const rejoin = () => {
-    const membership = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
+    const joining = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
+    const membership = { ...joining, grantedBy: null }
     return inTransaction(world.database, (tx) => world.members.memberships.add(tx, membership, world.clock.now()))
   }
   const membership = async () => {

@@ -103,8 +103,7 @@ const operations: [name: string, work: (tx: Tx, ids: Ids) => Promise<unknown>, r
   ['membershipIn', async (tx, ids) => (await membershipIn(tx, ids.accountId, ids.workspaceId))?.roleType, 'CUSTOM'],
   [
     'setRole',
-    (tx, ids) =>
-      setRole(tx, memberOf(ids.workspaceId, ids.accountId), { roleId: ids.unusedRoleId, becomesOwner: false }, now),
+    (tx, ids) => setRole(tx, memberOf(ids.workspaceId, ids.accountId), { roleId: ids.unusedRoleId, gain: null }, now),
     undefined,
   ],
   ['removeMembership', (tx, ids) => removeMembership(tx, ids.accountId, ids.workspaceId), undefined],

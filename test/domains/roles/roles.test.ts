@@ -15,7 +15,16 @@ import {
   toIso,
 } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  callerOf,
+  createWorld,
+  refusalOf,
+  transactionOf,
+  type World,
+  words,
+} from '../world.ts'
 
 let world: World
 let handlers: HandlerTable
@@ -27,6 +36,7 @@ const settings = { ...accessSettings.roles }
 beforeAll(async () => {
   world = await createWorld()
   handlers = createRoles({
+    assertSessionOpen: alwaysOpen,
     notices: world.members.notices,
     database: world.database,
     transaction: transactionOf(world.database),

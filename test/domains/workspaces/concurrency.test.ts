@@ -35,7 +35,6 @@ import {
   callerOf,
   createWorld,
   refusalOf,
-  stepUpMs,
   transactionOf,
   type World,
   words,
@@ -58,7 +57,11 @@ describe.each(stores)('concurrency on $name', (store) => {
     world = await createWorld(async () => store)
     const { database, clock } = world
     const { memberships: members, notices } = world.members
-    const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
+    const roles = {
+      assertSessionOpen: alwaysOpen,
+      permissionTable: permissionTable.workspace,
+      settings: accessSettings.roles,
+    }
     ledger = new Ledger({ database, clock, ids: systemIds })
     await ledger.ensureHouseAccounts(['USD'])
     const mailer = { send: async () => undefined, close: async () => undefined }
@@ -83,7 +86,6 @@ describe.each(stores)('concurrency on $name', (store) => {
         mailer,
         portalUrl: '',
         refusedDomains: [],
-        stepUpMs,
         words,
         settings: accessSettings.invitations,
       }).handlers,

@@ -28,7 +28,6 @@ import {
   callerOf,
   createWorld,
   refusalOf,
-  stepUpMs,
   transactionOf,
   type World,
   words,
@@ -146,6 +145,8 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
         enter: world.members.enter,
         lock: (tx, id) => members.lock(tx, id),
         assertAccess: (tx, account, access) => members.assertAccess(tx, account, access),
+        assertMayGrant: (tx, grantor, permissionCodes) =>
+          members.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, id) => members.assertOutsider(tx, account, id),
       },
       accounts: { read: async () => undefined },
@@ -164,8 +165,12 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       onSessionsEnded: () => undefined,
       withoutTimeouts,
     }
-    const invitations = { mailer, portalUrl: '', refusedDomains: [], stepUpMs, settings: accessSettings.invitations }
-    const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
+    const invitations = { mailer, portalUrl: '', refusedDomains: [], settings: accessSettings.invitations }
+    const roles = {
+      assertSessionOpen: alwaysOpen,
+      permissionTable: permissionTable.workspace,
+      settings: accessSettings.roles,
+    }
     handlers = new Map([
       ...world.handlers,
       ...keys.handlers,

@@ -169,7 +169,7 @@ describe('memberships', () => {
       const mine = await members.find(tx, owner, workspace as never)
       if (!mine) throw new Error('no membership')
       const joined = { workspaceId: mine.workspaceId, accountId: other, roleId: mine.roleId }
-      await members.add(tx, { ...joined, joinSource: 'INVITATION' }, world.clock.now())
+      await members.add(tx, { ...joined, joinSource: 'INVITATION', grantedBy: null }, world.clock.now())
     })
     const leave = (as: AccountId) => refusalOf(world.call(handlers, memberContract.leaveWorkspace, { as, workspace }))
     expect((await Promise.all([leave(owner), leave(other)])).sort()).toEqual(['WORKSPACE.LAST_OWNER', 'none'])

@@ -43,7 +43,7 @@ let clerks: string
 
 beforeAll(async () => {
   world = await createWorld()
-  world.limits.ownerHoldMs = holdMs
+  world.limits.payoutHoldMs = holdMs
   const { database, clock } = world
   bank = await createTestBank(database)
   const { memberships, notices } = world.members
@@ -54,25 +54,25 @@ beforeAll(async () => {
     ids: systemIds,
     members: memberships,
     notices,
+    assertSessionOpen: alwaysOpen,
   }
   const mailer = { send: async () => undefined }
   handlers = new Map([
     ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,
     ...createInvitations({
-      assertSessionOpen: alwaysOpen,
-      ...{ ...shared, mailer, portalUrl: '', refusedDomains: [], stepUpMs },
+      ...{ ...shared, mailer, portalUrl: '', refusedDomains: [] },
       settings: accessSettings.invitations,
     }).handlers,
   ])
   const domain = createTransfers({
     ...unlimitedPayouts,
     ...{ ledger: bank.ledger, words, approvalThreshold: {}, fixedFee: {} },
-    assertNotHeld: (member, at, isExempt) => memberships.assertNotHeld(database, member, at, isExempt),
+    assertNotHeld: (member, at, isExempt) =>
+      memberships.assertNotHeld(database, member, ['transfer:create'], at, isExempt),
   })
   callTransfers = handlerCaller([domain.handlers], clock)
   const keys = { current: Buffer.alloc(32, 7), previous: [] }
   channels = createWithdrawalChannels({
-    assertSessionOpen: alwaysOpen,
     ...{ ...shared, ledger: bank.ledger, clock },
     secretBox: createSecretBox(keys, systemRandomness),
     digest: createKeyedDigest(keys),
@@ -113,14 +113,14 @@ const pay = async (as: AccountId, inside: boolean) => {
   return callTransfers(transfers.createTransfer, { as, workspace, body })
 }
 
-describe('the hold on a new OWNER', () => {
-  test('transfers.create 403 ACCESS.OWNER_HOLD: until the hold ends, also after a demotion', async () => {
+describe('the hold on newly gained payout permissions', () => {
+  test('transfers.create 403 ACCESS.PAYOUT_HOLD: until the hold ends, also after a demotion', async () => {
     await assign(founder, thief, owners)
-    expect(await refusalOf(pay(thief, false))).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(pay(thief, false))).toBe('ACCESS.PAYOUT_HOLD')
     await assign(thief, thief, clerks)
     world.clock.advance(holdMs - 1)
     const refused = await pay(thief, false).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ code: 'ACCESS.OWNER_HOLD', detail: { retryAfter: 1 } } satisfies Partial<Refusal>)
+    expect(refused).toMatchObject({ code: 'ACCESS.PAYOUT_HOLD', detail: { retryAfter: 1 } } satisfies Partial<Refusal>)
     world.clock.advance(1)
     expect(await refusalOf(pay(thief, false))).toBe('none')
   })
@@ -131,7 +131,7 @@ describe('the hold on a new OWNER', () => {
     expect(await refusalOf(pay(founder, false))).toBe('none')
   })
 
-  test('transfers.create 403 ACCESS.OWNER_HOLD: an invited OWNER', async () => {
+  test('transfers.create 403 ACCESS.PAYOUT_HOLD: an invited OWNER', async () => {
     const invited = await world.account(`invited${++serial}@example.test`)
     const { memberships } = world.members
     const member = {
@@ -142,38 +142,40 @@ describe('the hold on a new OWNER', () => {
     }
     await world.database
       .transaction()
-      .execute((tx) => memberships.add(tx, { ...member, joinSource: 'INVITATION' }, world.clock.now()))
-    expect(await refusalOf(pay(invited, false))).toBe('ACCESS.OWNER_HOLD')
+      .execute((tx) =>
+        memberships.add(tx, { ...member, joinSource: 'INVITATION', grantedBy: founder }, world.clock.now()),
+      )
+    expect(await refusalOf(pay(invited, false))).toBe('ACCESS.PAYOUT_HOLD')
   })
 
-  test('roles.changeMember 403 ACCESS.OWNER_HOLD: a new OWNER cannot demote an older one', async () => {
+  test('roles.changeMember 403 ACCESS.PAYOUT_HOLD: a new OWNER cannot demote an older one', async () => {
     await assign(founder, thief, owners)
-    expect(await refusalOf(assign(thief, founder, clerks))).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(assign(thief, founder, clerks))).toBe('ACCESS.PAYOUT_HOLD')
     world.clock.advance(1)
     const later = await join()
     await assign(founder, later, owners)
-    expect(await refusalOf(assign(later, thief, clerks))).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(assign(later, thief, clerks))).toBe('ACCESS.PAYOUT_HOLD')
     expect(await refusalOf(assign(thief, later, clerks))).toBe('none')
     expect(await refusalOf(assign(founder, thief, clerks))).toBe('none')
   })
 
-  test('roles.changeMember, setPermissions, invitations.create 403 ACCESS.OWNER_HOLD: grants of payouts', async () => {
+  test('roles.changeMember, setPermissions, invitations.create 403 ACCESS.PAYOUT_HOLD: grants of payouts', async () => {
     await assign(founder, thief, owners)
     const payers = await world.join(workspace, await join().then(() => world.account(`p${++serial}@example.test`)), [
       'transfer:create',
     ])
     const partner = await join()
-    expect(await refusalOf(assign(thief, partner, payers))).toBe('ACCESS.OWNER_HOLD')
-    expect(await refusalOf(assign(thief, partner, owners))).toBe('ACCESS.OWNER_HOLD')
-    expect(await refusalOf(invite(thief, payers))).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(assign(thief, partner, payers))).toBe('ACCESS.PAYOUT_HOLD')
+    expect(await refusalOf(assign(thief, partner, owners))).toBe('ACCESS.PAYOUT_HOLD')
+    expect(await refusalOf(invite(thief, payers))).toBe('ACCESS.PAYOUT_HOLD')
     const body = { roleBizId: clerks, permissionCodes: ['withdrawal:create'] }
     const change = world.call(handlers, roles.setRolePermissions, { as: thief, workspace, body })
-    expect(await refusalOf(change)).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(change)).toBe('ACCESS.PAYOUT_HOLD')
     expect(await refusalOf(assign(thief, partner, clerks))).toBe('none')
     expect(await refusalOf(invite(founder, payers))).toBe('none')
   })
 
-  test('invitations.confirm 403 ACCESS.OWNER_HOLD: a suspended invitation that grants payouts', async () => {
+  test('invitations.confirm 403 ACCESS.PAYOUT_HOLD: a suspended invitation that grants payouts', async () => {
     await assign(founder, thief, owners)
     const { bizId: invitationBizId } = await invite(founder, owners)
     await world.database
@@ -183,11 +185,11 @@ describe('the hold on a new OWNER', () => {
       .execute()
     const confirm = (as: AccountId) =>
       world.call(handlers, invitations.confirmInvitation, { as, workspace, body: { invitationBizId } })
-    expect(await refusalOf(confirm(thief))).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(confirm(thief))).toBe('ACCESS.PAYOUT_HOLD')
     expect(await refusalOf(confirm(founder))).toBe('none')
   })
 
-  test('withdrawalChannels.reactivate 403 ACCESS.OWNER_HOLD: a suspended channel', async () => {
+  test('withdrawalChannels.reactivate 403 ACCESS.PAYOUT_HOLD: a suspended channel', async () => {
     await assign(founder, thief, owners)
     const create = { as: founder, workspace, body: payoutAccount() }
     const { bizId: channel } = await callChannels(channelContract.createWithdrawalChannel, create)
@@ -198,8 +200,69 @@ describe('the hold on a new OWNER', () => {
         ...{ as, workspace },
         params: { withdrawal_channel_id: channel },
       })
-    expect(await refusalOf(reactivate(thief))).toBe('ACCESS.OWNER_HOLD')
+    expect(await refusalOf(reactivate(thief))).toBe('ACCESS.PAYOUT_HOLD')
     expect(await refusalOf(reactivate(founder))).toBe('none')
+  })
+})
+
+describe('the hold on payout permissions of a role', () => {
+  const roleOf = async (permissionCodes: string[]): Promise<string> => {
+    const body = { roleName: `role ${++serial}`, permissionCodes }
+    return (await world.call(handlers, roles.createRole, { as: founder, workspace, body })).bizId
+  }
+  const setPermissions = (roleBizId: string, permissionCodes: string[]) =>
+    world.call(handlers, roles.setRolePermissions, { as: founder, workspace, body: { roleBizId, permissionCodes } })
+  const create = (accountId: AccountId) =>
+    world.members.memberships.assertNotHeld(
+      world.database,
+      { accountId, workspaceId: workspace },
+      ['withdrawal-channel:manage'],
+      world.clock.now(),
+    )
+
+  test('transfers.create 403 ACCESS.PAYOUT_HOLD: a changed role, and again after losing it', async () => {
+    const payers = await roleOf(['transfer:create'])
+    await assign(founder, thief, payers)
+    expect(await refusalOf(pay(thief, false))).toBe('ACCESS.PAYOUT_HOLD')
+    expect(await refusalOf(pay(thief, true))).toBe('none')
+    world.clock.advance(holdMs)
+    expect(await refusalOf(pay(thief, false))).toBe('none')
+    await assign(founder, thief, clerks)
+    await assign(founder, thief, payers)
+    expect(await refusalOf(pay(thief, false))).toBe('ACCESS.PAYOUT_HOLD')
+  })
+
+  test('withdrawalChannels.create 403 ACCESS.PAYOUT_HOLD: a widened role; earlier permissions stay usable', async () => {
+    const finance = await roleOf(['transfer:create'])
+    await assign(founder, thief, finance)
+    world.clock.advance(holdMs)
+    await setPermissions(finance, ['transfer:create', 'withdrawal-channel:manage'])
+    expect(await refusalOf(create(thief))).toBe('ACCESS.PAYOUT_HOLD')
+    expect(await refusalOf(pay(thief, false))).toBe('none')
+    world.clock.advance(holdMs)
+    expect(await refusalOf(create(thief))).toBe('none')
+    await setPermissions(finance, ['withdrawal-channel:manage'])
+    await setPermissions(finance, ['transfer:create', 'withdrawal-channel:manage'])
+    expect(await refusalOf(pay(thief, false))).toBe('ACCESS.PAYOUT_HOLD')
+    expect(await refusalOf(create(thief))).toBe('none')
+  })
+
+  test('transfers.create 403 ACCESS.PAYOUT_HOLD: a member of long standing who becomes OWNER', async () => {
+    await assign(founder, thief, await roleOf(['transfer:create']))
+    world.clock.advance(holdMs)
+    await assign(founder, thief, owners)
+    expect(await refusalOf(pay(thief, false))).toBe('ACCESS.PAYOUT_HOLD')
+  })
+
+  test('roles.create 403 ACCESS.PAYOUT_HOLD: a member whose permission is held creates a role with it', async () => {
+    await assign(founder, thief, await roleOf(['transfer:create', 'role:manage']))
+    const body = (permissionCodes: string[]) => ({ roleName: `role ${++serial}`, permissionCodes })
+    const createRole = (permissionCodes: string[]) =>
+      refusalOf(world.call(handlers, roles.createRole, { as: thief, workspace, body: body(permissionCodes) }))
+    expect(await createRole(['transfer:create'])).toBe('ACCESS.PAYOUT_HOLD')
+    expect(await createRole(['role:manage'])).toBe('none')
+    world.clock.advance(holdMs)
+    expect(await createRole(['transfer:create'])).toBe('none')
   })
 })
 

@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import { type Tx, timestamptz } from '../../database/index.ts'
+import { type AccountId, type Instant, type RoleType, toDate } from '../../kernel/index.ts'
+import { type Gain, gainColumns } from './hold-store.ts'
+import type { MembershipId } from './membership-store.ts'
+
+/** Returns the members whom an account has brought in since an instant, and those whom these have brought in. */
+export const membersBroughtInBy = async (
+  tx: Tx,
+  { accountId, since }: { accountId: AccountId; since: Instant },
+): Promise<(MembershipId & { roleType: RoleType })[]> => {
+  const { rows } = await sql<MembershipId & { roleType: RoleType }>`
+    WITH RECURSIVE brought_in AS (
+      SELECT m.workspace_biz_id, m.account_biz_id FROM memberships m
+      WHERE m.granted_by = ${accountId} AND m.granted_at > ${timestamptz(since)}
+      UNION
+      SELECT m.workspace_biz_id, m.account_biz_id FROM brought_in b
+      JOIN memberships m ON m.workspace_biz_id = b.workspace_biz_id AND m.granted_by = b.account_biz_id
+      WHERE m.granted_at > ${timestamptz(since)}
+    )
+    SELECT m.workspace_biz_id AS "workspaceId", m.account_biz_id AS "accountId", r.role_type AS "roleType"
+    FROM brought_in JOIN memberships m USING (workspace_biz_id, account_biz_id)
+    JOIN roles r ON r.workspace_biz_id = m.workspace_biz_id AND r.biz_id = m.role_biz_id
+    WHERE m.account_biz_id <> ${accountId} AND m.suspended_at IS NULL
+    ORDER BY m.workspace_biz_id, m.account_biz_id`.execute(tx)
+  return rows
+}
+
+export const suspendMembership = async (
+  tx: Tx,
+  { workspaceId, accountId }: MembershipId,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('memberships')
+    .set({ suspended_at: toDate(at), is_default: false, updated_at: toDate(at) })
+    .where('account_biz_id', '=', accountId)
+    .where('workspace_biz_id', '=', workspaceId)
+    .execute()
+}
+
+/** Returns false if the membership is not suspended. */
+export const restoreMembership = async (
+  tx: Tx,
+  { workspaceId, accountId }: MembershipId,
+  gain: Gain,
+  at: Instant,
+): Promise<boolean> => {
+  const restored = await tx
+    .updateTable('memberships')
+    .set({ suspended_at: null, updated_at: toDate(at), ...gainColumns(gain, at) })
+    .where('account_biz_id', '=', accountId)
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('suspended_at', 'is not', null)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return restored !== undefined
+}

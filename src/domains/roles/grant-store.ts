@@ -1,0 +1,53 @@
+import { sql } from 'kysely'
+import { type Tx, timestamptz } from '../../database/index.ts'
+import { type AccountId, type Instant, type RoleId, toDate } from '../../kernel/index.ts'
+import type { RoleKey } from './store.ts'
+
+/** Records who added permissions to a role. */
+export const recordGrants = async (
+  tx: Tx,
+  { workspaceId, id }: RoleKey,
+  permissionCodes: readonly string[],
+  { grantedBy, at }: { grantedBy: AccountId; at: Instant },
+): Promise<void> => {
+  if (permissionCodes.length === 0) return
+  const granted = { granted_by: grantedBy, granted_at: toDate(at) }
+  const role = { workspace_biz_id: workspaceId, role_biz_id: id }
+  await tx
+    .insertInto('role_grants')
+    .values(permissionCodes.map((permission_code) => ({ ...role, permission_code, ...granted })))
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_biz_id', 'role_biz_id', 'permission_code']).doUpdateSet(granted),
+    )
+    .execute()
+}
+
+/**
+ * Takes from roles the permissions that an account, or a suspended member, has added since an instant. Covers all
+ * workspaces. Returns the roles.
+ */
+export const suspendGrantsOf = async (
+  tx: Tx,
+  { accountId, since, at }: { accountId: AccountId; since: Instant; at: Instant },
+): Promise<RoleId[]> => {
+  const { rows } = await sql<{ id: RoleId }>`
+    WITH granted AS (
+      SELECT workspace_biz_id, role_biz_id, permission_code FROM role_grants
+      WHERE granted_by = ${accountId} AND granted_at > ${timestamptz(since)}
+      UNION
+      SELECT g.workspace_biz_id, g.role_biz_id, g.permission_code FROM memberships m
+      JOIN role_grants g ON g.workspace_biz_id = m.workspace_biz_id AND g.granted_by = m.account_biz_id
+      WHERE m.suspended_at IS NOT NULL AND g.granted_at > ${timestamptz(since)}
+    ), suspect AS (
+      SELECT workspace_biz_id, role_biz_id, array_agg(permission_code) AS codes FROM granted GROUP BY 1, 2
+    )
+    UPDATE roles r SET
+      permission_codes = ARRAY(SELECT code FROM unnest(r.permission_codes) code WHERE code <> ALL (s.codes)),
+      suspended_codes = r.suspended_codes
+        || ARRAY(SELECT code FROM unnest(r.permission_codes) code WHERE code = ANY (s.codes)),
+      updated_at = ${timestamptz(at)}
+    FROM suspect s
+    WHERE r.workspace_biz_id = s.workspace_biz_id AND r.biz_id = s.role_biz_id AND r.permission_codes && s.codes
+    RETURNING r.biz_id AS id`.execute(tx)
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { permissionTable } from '../../../src/contract/index.ts'
+import { suspendBroughtIn } from '../../../src/domains/members/recovery.ts'
+import * as roles from '../../../src/domains/roles/contract.ts'
+import { suspendGrantsOf } from '../../../src/domains/roles/grant-store.ts'
+import { createRoles } from '../../../src/domains/roles/index.ts'
+import { type AccountId, addMs, bizId, days, type HandlerTable, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { everyStore } from '../../ledger/stores.ts'
+import { accessSettings, alwaysOpen, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const windowMs = days(3)
+
+describe.each(stores)('members and roles that a recovered account has brought in, on $name', (store) => {
+  let world: World
+  let handlers: HandlerTable
+  let victim: AccountId
+  let workspace: WorkspaceId
+  let owners: string
+  let serial = 0
+
+  beforeAll(async () => {
+    world = await createWorld(async () => ({ ...store, close: async () => undefined }))
+    handlers = createRoles({
+      database: world.database,
+      transaction: transactionOf(world.database),
+      words,
+      ids: systemIds,
+      members: world.members.memberships,
+      notices: world.members.notices,
+      assertSessionOpen: alwaysOpen,
+      permissionTable: permissionTable.workspace,
+      settings: accessSettings.roles,
+    }).handlers
+  })
+  const newAccount = () => world.account(`person${++serial}@recovery.test`)
+  const roleOf = async (as: AccountId, permissionCodes: string[]): Promise<string> => {
+    const body = { roleName: `role ${++serial}`, permissionCodes }
+    return (await world.call(handlers, roles.createRole, { as, workspace, body })).bizId
+  }
+  const codesOf = (roleBizId: string): Promise<string[]> =>
+    world.call(handlers, roles.listRolePermissions, { as: victim, workspace, params: { role_id: roleBizId } })
+  const setPermissions = (as: AccountId, roleBizId: string, permissionCodes: string[]) =>
+    world.call(handlers, roles.setRolePermissions, { as, workspace, body: { roleBizId, permissionCodes } })
+  const assign = (as: AccountId, userBizId: AccountId, roleBizId: string) =>
+    world.call(handlers, roles.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
+  const bringIn = async (grantedBy: AccountId, roleBizId: string): Promise<AccountId> => {
+    const accountId = await newAccount()
+    const member = { workspaceId: workspace, accountId, roleId: bizId<'role'>(roleBizId), grantedBy }
+    const add = { ...member, joinSource: 'INVITATION' } as const
+    await world.database.transaction().execute((tx) => world.members.memberships.add(tx, add, world.clock.now()))
+    return accountId
+  }
+  const recover = (accountId = victim) => {
+    const at = world.clock.now()
+    const recovered = { accountId, since: addMs(at, -windowMs), at }
+    return world.database.transaction().execute(async (tx) => ({
+      members: await suspendBroughtIn(tx, recovered),
+      roles: await suspendGrantsOf(tx, recovered),
+    }))
+  }
+  const canEnter = async (as: AccountId) =>
+    (await refusalOf(world.members.enter({ accountId: as } as never, workspace))) === 'none'
+
+  beforeEach(async () => {
+    victim = await newAccount()
+    workspace = bizId<'workspace'>(await world.workspaceOf(victim))
+    const found = await world.call(handlers, roles.listRoles, { as: victim, workspace })
+    owners = found.find(({ roleType }) => roleType.code === 'OWNER')?.bizId ?? ''
+  })
+
+  test('password.reset 200: suspends the members of the window, and those whom they have brought in', async () => {
+    const readers = await roleOf(victim, ['wallet:read'])
+    const honest = await bringIn(victim, readers)
+    world.clock.advance(windowMs)
+    const stranger = await bringIn(victim, owners)
+    const friend = await bringIn(stranger, readers)
+    const other = await bringIn(honest, readers)
+    const { members } = await recover()
+    expect(members.toSorted()).toEqual([stranger, friend].toSorted())
+    expect(await canEnter(stranger)).toBe(false)
+    expect(await canEnter(friend)).toBe(false)
+    for (const member of [victim, honest, other]) expect(await canEnter(member)).toBe(true)
+    expect(await recover()).toEqual({ members: [], roles: [] })
+  })
+
+  test('password.reset 200: a changed role of an older member counts only if it gives more', async () => {
+    const readers = await roleOf(victim, ['wallet:read'])
+    const finance = await roleOf(victim, ['wallet:read', 'transfer:create'])
+    const [widened, narrowed] = [await bringIn(victim, readers), await bringIn(victim, finance)]
+    world.clock.advance(windowMs)
+    await assign(victim, widened, finance)
+    await assign(victim, narrowed, readers)
+    expect((await recover()).members).toEqual([widened])
+    const restore = (as: AccountId) =>
+      refusalOf(world.call(handlers, roles.restoreMember, { as, workspace, body: { userBizId: widened } }))
+    expect(await restore(narrowed)).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await restore(victim)).toBe('none')
+    expect(await canEnter(widened)).toBe(true)
+    expect(await restore(victim)).toBe('STATE.CONFLICT')
+  })
+
+  test('password.reset 200: takes only the permissions that were added in the window from a role', async () => {
+    const finance = await roleOf(victim, ['wallet:read', 'transfer:create'])
+    world.clock.advance(windowMs)
+    await setPermissions(victim, finance, ['wallet:read', 'transfer:create', 'withdrawal:create'])
+    const accomplice = await bringIn(victim, owners)
+    const added = await roleOf(accomplice, ['withdrawal:create'])
+    expect((await recover()).roles.toSorted()).toEqual([finance, added].toSorted())
+    expect((await codesOf(finance)).toSorted()).toEqual(['transfer:create', 'wallet:read'])
+    expect(await codesOf(added)).toEqual([])
+    const restore = { as: victim, workspace, body: { roleBizId: finance } }
+    await world.call(handlers, roles.restoreRolePermissions, restore)
+    expect(await codesOf(finance)).toContain('withdrawal:create')
+    await setPermissions(victim, added, [])
+    const replaced = world.call(handlers, roles.restoreRolePermissions, { ...restore, body: { roleBizId: added } })
+    expect(await refusalOf(replaced)).toBe('STATE.CONFLICT')
+  })
+
+  test('password.reset 200: the last owner of a workspace stays, and the account itself', async () => {
+    const successor = await bringIn(victim, owners)
+    const readers = await roleOf(victim, ['wallet:read'])
+    await assign(successor, victim, readers)
+    expect((await recover()).members).toEqual([])
+    await assign(successor, victim, owners)
+    expect((await recover()).members).toEqual([successor])
+    expect(await canEnter(victim)).toBe(true)
+  })
+
+  test('password.reset 200: a member whom a suspended one adds at the same time is suspended or refused', async () => {
+    const inviters = await roleOf(victim, ['role:manage', 'wallet:read'])
+    const stranger = await bringIn(victim, inviters)
+    const access = await world.members.enter({ accountId: stranger } as never, workspace)
+    const body = { roleName: `role ${++serial}`, permissionCodes: ['wallet:read'] }
+    const created = world.call(handlers, roles.createRole, { as: stranger, workspace, access, body })
+    const [outcome, { roles: suspended }] = await Promise.all([refusalOf(created), recover()])
+    if (outcome === 'none') expect(suspended).toContain((await created).bizId)
+    else expect(outcome).toBe('ACCESS.PERMISSION_DENIED')
+  })
+})
