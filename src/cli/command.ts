@@ -17,7 +17,7 @@ export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unk
 
 export const helpOption = { help: { type: 'boolean', short: 'h' } } as const satisfies ParseArgsOptionsConfig
 
-/** What a command reads and writes. A test runs commands in its own process. */
+/** The streams and variables of a command, so that a test can run it in its own process. */
 export interface CommandContext {
   domains: readonly Domain[]
   variables: Variables

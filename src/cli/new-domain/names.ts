@@ -40,6 +40,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'recharge_proofs',
   'recharge_references',
   'refresh_tokens',
+  'role_grants',
   'roles',
   'sessions',
   'signing_keys',
