@@ -54,8 +54,8 @@ export class EmbeddedStoreFailed extends Error {
 
 /** A transaction holds the only connection for too long. */
 export class EmbeddedStoreBusy extends Error {
-  constructor(waitedMs: number) {
-    super(`the connection of the embedded store did not become free within ${waitedMs} ms: a transaction holds it`)
+  constructor(heldMs: number) {
+    super(`a transaction holds the connection of the embedded store for more than ${heldMs} ms`)
     this.name = 'EmbeddedStoreBusy'
   }
 }

@@ -131,15 +131,23 @@ class EmbeddedConnection implements DatabaseConnection {
 
 const yieldAfterMs = 20
 
-/** As long as a statement of a request may take. After that, the transaction that holds the connection does not end. */
-const maxWaitMs = 5_000
+/** Twice as long as a statement of a request may take. Afterwards, callers do not wait for the transaction to end. */
+const maxHoldMs = 10_000
+
+interface Waiting {
+  start(): void
+  reject(error: Error): void
+}
 
 /** Callers get the only connection in the order of their calls, for one statement or a whole transaction. */
 export class EmbeddedStore {
   readonly #connection: EmbeddedConnection
   readonly #adapter = new PostgresAdapter()
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting: Waiting[] = []
   #isHeld = false
+  #heldSince = 0
+  /** Runs only while callers wait. */
+  #timer: NodeJS.Timeout | undefined
   #yieldedAt = performance.now()
 
   /** The caller opens and closes PGlite, but must not close it after a panic: `close` would hang. */
@@ -149,7 +157,7 @@ export class EmbeddedStore {
 
   /** Number of callers that wait for the connection. */
   get waiting(): number {
-    return this.#waiting.size
+    return this.#waiting.length
   }
 
   /** Errors inside a transaction name the port. */
@@ -165,6 +173,7 @@ export class EmbeddedStore {
   async acquire(): Promise<EmbeddedConnection> {
     if (this.#isHeld) await this.#turn()
     this.#isHeld = true
+    this.#heldSince = performance.now()
     // PGlite runs in this thread. Without a yield, many statements would block all requests.
     if (performance.now() - this.#yieldedAt >= yieldAfterMs) {
       await nextLoopTurn()
@@ -175,24 +184,28 @@ export class EmbeddedStore {
 
   /** Passes the connection on, so that a new caller cannot overtake the queue. */
   release(): void {
-    const [next] = this.#waiting
-    if (next) next()
+    const next = this.#waiting.shift()
+    this.#heldSince = performance.now()
+    if (next) next.start()
     else this.#isHeld = false
   }
 
+  /** A long queue is no reason to fail: the time counts only while the same caller holds the connection. */
   #turn(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(start)
-        reject(new EmbeddedStoreBusy(maxWaitMs))
-      }, maxWaitMs).unref()
-      const start = (): void => {
-        clearTimeout(timer)
-        this.#waiting.delete(start)
-        resolve()
-      }
-      this.#waiting.add(start)
+    return new Promise((start, reject) => {
+      this.#waiting.push({ start, reject })
+      this.#timer ??= this.#failAfterHold()
     })
+  }
+
+  #failAfterHold(): NodeJS.Timeout {
+    const remainingMs = Math.max(0, this.#heldSince + maxHoldMs - performance.now())
+    return setTimeout(() => {
+      this.#timer = undefined
+      const isStuck = performance.now() - this.#heldSince >= maxHoldMs
+      if (isStuck) for (const { reject } of this.#waiting.splice(0)) reject(new EmbeddedStoreBusy(maxHoldMs))
+      if (this.#waiting.length > 0) this.#timer = this.#failAfterHold()
+    }, remainingMs).unref()
   }
 }
 
