@@ -112,11 +112,19 @@ describe('event streams', () => {
     ['503', 503, {}, '', 503, 'SYSTEM.UNAVAILABLE'],
     [
       'a refusal of a domain',
+      400,
+      { 'content-type': 'application/json' },
+      '{"success":false,"code":"VALIDATION.INVALID_PARAMETER","message":"secret","data":null}',
+      400,
+      'VALIDATION.INVALID_PARAMETER',
+    ],
+    [
+      'an undeclared refusal',
       404,
       { 'content-type': 'application/json' },
       '{"success":false,"code":"RESOURCE.NOT_FOUND","message":"secret","data":null}',
-      404,
-      'RESOURCE.NOT_FOUND',
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
   ])('feed.watch: %s of the service is not relayed', async (_name, upstreamStatus, headers, body, status, code) => {
     world.service.respond((_request, response) => void response.writeHead(upstreamStatus, headers).end(body))

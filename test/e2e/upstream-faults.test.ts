@@ -279,9 +279,17 @@ describe('upstream faults', inTopology('embedded'), () => {
 
   test("a refusal in the upstream's envelope gets the gateway's own message", async () => {
     behave = (socket) =>
+      socket.write(json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: secret, data: null }, '400 Bad'))
+    const got = await post()
+    expect([got.status, got.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(got.text).not.toContain(secret)
+  })
+
+  test('profile.update 502: a refusal that the operation does not declare is a fault of the service', async () => {
+    behave = (socket) =>
       socket.write(json({ success: false, code: 'STATE.CONFLICT', message: secret, data: null }, '409 Conflict'))
     const got = await post()
-    expect([got.status, got.body.code]).toEqual([409, 'STATE.CONFLICT'])
+    expect([got.status, got.body.code]).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
     expect(got.text).not.toContain(secret)
   })
 
