@@ -50,6 +50,7 @@ export interface PipelineParts {
   streams: OpenStreams
   onSocketClosed(closed: ClosedSocket): void
   onTransferRefused(): void
+  payoutHold: Stage
   /** Null if disabled. */
   tracing: Tracing | null
 }
@@ -86,6 +87,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     workspace,
     permission,
     callerLimit: callerLimitStage(limits, settings),
+    payoutHold: parts.payoutHold,
     transferLimit: transferLimitStage({
       settings: settings.requests,
       addressKey: (address) => limits.addressKey(address, settings.limits.ipv6Prefix),

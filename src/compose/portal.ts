@@ -4,6 +4,7 @@ import { type Backends, callAssertionStage } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isDatabaseUnavailable } from '../database/index.ts'
+import { bankingDomains } from '../domains/index.ts'
 import {
   buildSecurityHeaders,
   type ClosedSocket,
@@ -19,12 +20,14 @@ import {
   type FinishedRequest,
   type OpenStreams,
   type PageOptions,
+  payoutHoldStage,
+  type Stage,
   type Tracing,
 } from '../gateway/index.ts'
 import type { Call } from '../gateway/pipeline/call.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
-import { type AnyHandler, type Code, type HandlerTable, isBizId, Refusal, thenSync } from '../kernel/index.ts'
+import { type AnyHandler, type Code, domainOf, type HandlerTable, isBizId, Refusal, thenSync } from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
@@ -61,8 +64,27 @@ const createSocketReport = (logger: Logger, { registry }: Metrics): ((closed: Cl
   }
 }
 
+const holdPayouts = (
+  { operations, permissionTable }: Catalogue,
+  { database }: Infrastructure,
+  domains: Domains,
+): Stage => {
+  const ours = new Set(bankingDomains.map(({ name }) => name))
+  const payouts = new Set<unknown>(permissionTable.workspace.filter(({ isPayout }) => isPayout).map(({ code }) => code))
+  const held = new Set(
+    operations
+      .filter(({ id, method, policy }) => method !== 'GET' && payouts.has(policy.permission) && !ours.has(domainOf(id)))
+      .map(({ id }) => id),
+  )
+  return payoutHoldStage(
+    ({ id }) => held.has(id),
+    (member, permission, at) =>
+      domains.requireService('members').memberships.assertNotHeld(database, member, [permission], at),
+  )
+}
+
 export const buildPipeline = (
-  { isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }: Parts,
+  { catalogue, isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }: Parts,
   backends: Backends,
   streams: OpenStreams,
   tracing: Tracing | null,
@@ -86,6 +108,7 @@ export const buildPipeline = (
         streams,
         onSocketClosed: createSocketReport(logger, metrics),
         onTransferRefused: () => perimeter.limitHit('open-transfers'),
+        payoutHold: holdPayouts(catalogue, infrastructure, domains),
       })
     : servicePipeline({
         settings,

@@ -66,43 +66,55 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
 /** Limits concurrent tasks of anonymous clients, so that a flood delays those who cause it. */
 export interface FairLimiter {
   /**
-   * Runs known clients first. Within both kinds, networks take turns, and a network has at most a quarter of the queue.
-   * `isKnown` is called only if the task has to wait. Throws SYSTEM.UNAVAILABLE if the queue is full.
+   * Runs known clients first. Within both kinds, networks take turns. If the queue is full, throws SYSTEM.UNAVAILABLE for
+   * the newest task of the network that waits most. `isKnown` is called only if the task has to wait.
    */
   runLimited<T>(task: () => Promise<T>, client: { network: string; isKnown: () => MaybePromise<boolean> }): Promise<T>
   waiting(): number
 }
 
-type Start = () => void
+interface Waiting {
+  start(): void
+  reject(error: Refusal): void
+}
 
 /** The networks take turns. */
 class NetworkQueue {
-  readonly #networks = new Map<string, Start[]>()
+  readonly #networks = new Map<string, Waiting[]>()
   readonly #max: number
-  readonly #maxPerNetwork: number
   size = 0
 
   constructor(max: number) {
     this.#max = max
-    this.#maxPerNetwork = Math.ceil(max / 4)
   }
 
-  add(network: string, start: Start): void {
-    const starts = this.#networks.get(network) ?? []
-    if (this.size >= this.#max || starts.length >= this.#maxPerNetwork)
-      throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the fair limiter’s queue is full', retryAfter: 1 })
-    this.#networks.set(network, starts)
-    starts.push(start)
+  /** In a full queue, the newest of the network that waits most gives its place to a network that waits less. */
+  add(network: string, waiting: Waiting): void {
+    const own = this.#networks.get(network) ?? []
+    if (this.size >= this.#max) {
+      const largest = [...this.#networks.values()].reduce(
+        (most, each) => (each.length > most.length ? each : most),
+        own,
+      )
+      const evicted = largest.length > own.length + 1 ? largest.pop() : waiting
+      evicted?.reject(
+        new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the fair limiter’s queue is full', retryAfter: 1 }),
+      )
+      if (evicted === waiting) return
+      this.size -= 1
+    }
+    this.#networks.set(network, own)
+    own.push(waiting)
     this.size += 1
   }
 
-  take(): Start | undefined {
-    for (const [network, [start, ...rest]] of this.#networks) {
+  take(): Waiting | undefined {
+    for (const [network, [first, ...rest]] of this.#networks) {
       // A map iterates in the order of insertion, so the network goes to the end.
       this.#networks.delete(network)
       if (rest.length > 0) this.#networks.set(network, rest)
       this.size -= 1
-      return start
+      return first
     }
     return undefined
   }
@@ -117,7 +129,7 @@ export const createFairLimiter = ({ concurrency, waiting }: ConcurrencyLimits): 
   let knownInRow = 0
   const [known, unknown] = [new NetworkQueue(waiting), new NetworkQueue(waiting)]
 
-  const next = (): Start | undefined => {
+  const next = (): Waiting | undefined => {
     if (known.size === 0 || (unknown.size > 0 && knownInRow >= maxKnownInRow)) {
       knownInRow = 0
       return unknown.take()
@@ -127,8 +139,8 @@ export const createFairLimiter = ({ concurrency, waiting }: ConcurrencyLimits): 
   }
 
   const release = (): void => {
-    const start = next()
-    if (start) start()
+    const waiter = next()
+    if (waiter) waiter.start()
     else running--
   }
 
@@ -138,7 +150,7 @@ export const createFairLimiter = ({ concurrency, waiting }: ConcurrencyLimits): 
       const queue = running < concurrency ? undefined : (await isKnown()) ? known : unknown
       // A task may have ended during the question.
       if (running < concurrency) running++
-      else await new Promise<void>((resolve) => (queue ?? unknown).add(network, resolve))
+      else await new Promise<void>((start, reject) => (queue ?? unknown).add(network, { start, reject }))
       try {
         return await task()
       } finally {

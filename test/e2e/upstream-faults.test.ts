@@ -279,7 +279,9 @@ describe('upstream faults', inTopology('embedded'), () => {
 
   test("a refusal in the upstream's envelope gets the gateway's own message", async () => {
     behave = (socket) =>
-      socket.write(json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: secret, data: null }, '400 Bad'))
+      socket.write(
+        json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: secret, data: null }, '400 Bad'),
+      )
     const got = await post()
     expect([got.status, got.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
     expect(got.text).not.toContain(secret)

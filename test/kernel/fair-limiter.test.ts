@@ -33,7 +33,7 @@ test('FairLimiter: a known client starts next, although the queue is full of unk
   const all = [run('first', 'a')]
   for (const network of ['a', 'b', 'c', 'd']) for (const at of [1, 2]) all.push(run(`${network}${at}`, network))
   await settle()
-  await expect(run('late', 'e')).rejects.toMatchObject(unavailable)
+  await expect(run('late', 'a')).rejects.toMatchObject(unavailable)
   all.push(run('known', 'a', Promise.resolve(true)))
   await settle()
   expect(limiter.waiting()).toBe(9)
@@ -42,16 +42,19 @@ test('FairLimiter: a known client starts next, although the queue is full of unk
   expect(limiter.waiting()).toBe(0)
 })
 
-test('FairLimiter: one network fills a quarter of the queue, and waits for its turn among the others', async () => {
-  const { run, order } = scene({ concurrency: 1, waiting: 16 })
+test('FairLimiter: one network can fill the queue, but gives its newest place to a network that waits less', async () => {
+  const { limiter, run, order } = scene({ concurrency: 1, waiting: 4 })
   const all = [run('first', 'x')]
-  for (const at of [1, 2, 3, 4]) all.push(run(`flood${at}`, 'flood'))
+  for (const at of [1, 2, 3]) all.push(run(`flood${at}`, 'flood'))
+  const evicted = run('flood4', 'flood').catch((error: unknown) => error)
   await settle()
   await expect(run('flood5', 'flood')).rejects.toMatchObject(unavailable)
   all.push(run('other', 'other'))
-  await settle()
-  expect(await order()).toEqual(['first', 'flood1', 'other', 'flood2', 'flood3', 'flood4'])
+  expect(await evicted).toMatchObject(unavailable)
+  expect(limiter.waiting()).toBe(4)
+  expect(await order()).toEqual(['first', 'flood1', 'other', 'flood2', 'flood3'])
   await Promise.all(all)
+  expect(limiter.waiting()).toBe(0)
 })
 
 test('FairLimiter: after three known clients, an unknown one starts', async () => {

@@ -1,13 +1,18 @@
 import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
 import {
+  type AccountId,
   assertSteppedUp,
   type Caller,
+  type Instant,
   type MaybePromise,
+  type Operation,
+  type Permission,
   type Portal,
   Refusal,
   thenSync,
   type WorkspaceAccess,
+  type WorkspaceId,
 } from '../../../kernel/index.ts'
 import type { AccessCache } from '../access-cache.ts'
 import type { Call, Stage } from '../call.ts'
@@ -130,6 +135,24 @@ export function permissionStage({ stepUpMs, binding }: Pick<Configuration['mfa']
   return (call) => {
     assertPermission(call)
     if (binding === 'session' && call.operation.policy.stepUp) assertSteppedUp(call.caller, call.receivedAt, stepUpMs)
+  }
+}
+
+export type AssertNotHeld = (
+  member: { accountId: AccountId; workspaceId: WorkspaceId },
+  permission: Permission,
+  at: Instant,
+) => Promise<void>
+
+/**
+ * For payouts of domains other than Portico's, whose handlers know which of their payouts stay in a workspace. Throws
+ * ACCESS.PAYOUT_HOLD.
+ */
+export function payoutHoldStage(isHeld: (operation: Operation) => boolean, assertNotHeld: AssertNotHeld): Stage {
+  return ({ operation, caller, workspace, receivedAt }) => {
+    const { permission } = operation.policy
+    if (!caller || !workspace || permission === null || !isHeld(operation)) return undefined
+    return assertNotHeld({ accountId: caller.accountId, workspaceId: workspace.id }, permission, receivedAt)
   }
 }
 

@@ -7,6 +7,7 @@ export {
   authenticateStage,
   checkCallerBy,
   isCachedBy,
+  payoutHoldStage,
   permissionStage,
   reauthorizeAfter,
   skipReauthorization,

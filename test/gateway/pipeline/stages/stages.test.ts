@@ -60,6 +60,7 @@ test('stages run in order: authentication and permission precede the body', () =
     }),
     onSocketClosed: () => expect.fail(),
     onTransferRefused: () => expect.fail(),
+    payoutHold: never,
     tracing: null,
   })
   expect(Object.keys(pipeline)).toEqual([
@@ -72,6 +73,7 @@ test('stages run in order: authentication and permission precede the body', () =
     'workspace',
     'permission',
     'callerLimit',
+    'payoutHold',
     'transferLimit',
     'body',
     'secureChannel',
