@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { isExactNumber, isRecord } from '../kernel/index.ts'
+import { DeclaredFields } from './declared-fields.ts'
+import { withImpliedTypes } from './implied-types.ts'
 import { assertLinearPatterns, checkLengthsFirst } from './slow-patterns.ts'
 
 /** OpenAPI shows this source of a converted schema. */
@@ -118,17 +120,39 @@ const toConvertible = (value: unknown): unknown => {
   return { allOf: [members, excluded] }
 }
 
-/** Throws for a keyword that zod cannot express, and for a slow pattern. */
-export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
-  if (!isRecord(source)) throw new TypeError('must be a JSON Schema object')
-  assertBounded(source)
-  const schema = io === 'input' ? withStrictObjects(source) : source
-  assertLinearPatterns(schema)
-  const converted = toConvertible(schema)
+const convert = (schema: Json): z.ZodType => {
+  const converted = withImpliedTypes(toConvertible(schema))
   if (!isRecord(converted)) throw new TypeError('must be a JSON Schema object')
   const zod = z.fromJSONSchema(converted)
   checkLengthsFirst(zod)
-  return zod.meta({ [sourceKey]: schema })
+  return zod
+}
+
+/** Zod cannot reject undeclared fields of all combinations of schemas. */
+const rejectUndeclared =
+  (declared: DeclaredFields): z.core.CheckFn<unknown> =>
+  ({ value, issues }) => {
+    const undeclared: { path: (string | number)[]; name: string }[] = []
+    declared.pick(value, undeclared)
+    for (const { path, name } of undeclared)
+      issues.push({ code: 'unrecognized_keys', keys: [name], path, input: isRecord(value) ? value : {} })
+  }
+
+/**
+ * A request with an undeclared field is invalid. A reply loses it. Throws for a keyword that zod cannot express, and for
+ * a slow pattern.
+ */
+export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
+  if (!isRecord(source)) throw new TypeError('must be a JSON Schema object')
+  assertBounded(source)
+  const strict = withStrictObjects(source)
+  const schema = io === 'input' && isRecord(strict) ? strict : source
+  assertLinearPatterns(schema)
+  const declared = new DeclaredFields(source, convert)
+  const converted = convert(schema)
+  const checked =
+    io === 'input' ? converted.check(rejectUndeclared(declared)) : converted.overwrite((value) => declared.pick(value))
+  return checked.meta({ [sourceKey]: schema })
 }
 
 /** A query parameter is text, so numbers and booleans are parsed first. */
