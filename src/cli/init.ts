@@ -62,7 +62,8 @@ export const init: Command = {
     '  --to file        file to write (<name>.portico.yaml in the working directory); an existing file is not overwritten',
     '  --domain name    name of the domain, such as loans (that of the title in the document)',
     '',
-    'The values to decide are null or empty. The gateway rejects the document until all of them are set.',
+    'The values to decide are null, empty or missing: `permission` is missing, because null would allow every member.',
+    'The gateway rejects the document until all of them are set.',
   ].join('\n'),
   options: { from: { type: 'string' }, to: { type: 'string' }, domain: { type: 'string' } },
   run: async (values, { domains, stdout }) => {

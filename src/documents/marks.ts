@@ -37,7 +37,11 @@ export type OperationMarks = z.output<typeof OperationMarks>
 
 const PermissionGroups = z.record(
   z.string(),
-  z.strictObject({ actions: z.array(z.string()).min(1), ...permissionMarkShape }),
+  // A list of actions has no marks.
+  z.preprocess(
+    (group) => (Array.isArray(group) ? { actions: group } : group),
+    z.strictObject({ actions: z.array(z.string()).min(1), ...permissionMarkShape }),
+  ),
 )
 
 /** The value of `x-portico` in the root of a document. */

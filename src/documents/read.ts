@@ -72,12 +72,30 @@ const bodyOf = (document: Json, source: Json): Operation['body'] => {
   return member(source, 'requestBody', 'required') === true ? body : body.optional()
 }
 
+const jsonType = 'application/json'
+
+/** The gateway expects one kind of success: 200, and for files also 206. */
+const assertOneSuccess = (responses: Json, kind: '101' | '200', more: readonly string[] = []): void => {
+  const other = Object.keys(responses).find((status) => /^[123]/.test(status) && ![kind, ...more].includes(status))
+  if (other !== undefined) throw new TypeError(`responses: ${other}: the only success must be ${kind}`)
+}
+
 const replyOf = (document: Json, source: Json): Operation['reply'] => {
-  if (member(source, 'responses', '101') !== undefined) return 'socket'
-  const content = member(inlineReferences(document, member(source, 'responses', '200')), 'content')
-  if (member(content, 'text/event-stream') !== undefined) return 'events'
-  if (member(content, 'application/json') === undefined) return 'stream'
-  const schema = member(source, 'responses', '200', 'content', 'application/json', 'schema')
+  const responses = isRecord(source.responses) ? source.responses : {}
+  if (responses['101'] !== undefined) {
+    assertOneSuccess(responses, '101')
+    return 'socket'
+  }
+  const content = member(followReference(document, responses['200']), 'content')
+  const types = Object.keys(isRecord(content) ? content : {})
+  const isFile = types.length > 0 && !types.includes('text/event-stream') && !types.some((type) => /json/i.test(type))
+  assertOneSuccess(responses, '200', isFile ? ['206', '304'] : [])
+  if (responses['200'] === undefined) throw new TypeError('responses: 200 is missing')
+  if (isFile) return 'stream'
+  if (types.length !== 1 || !(types[0] === jsonType || types[0] === 'text/event-stream'))
+    throw new TypeError(`responses: 200: content: must be ${jsonType}, text/event-stream, or the types of a file`)
+  if (types[0] === 'text/event-stream') return 'events'
+  const schema = member(content, jsonType, 'schema')
   return toZod(inlineReferences(document, withoutSealed(dataOf(document, schema))), 'output')
 }
 

@@ -17,11 +17,13 @@ export const camelCase = (text: string): string =>
 const nameOf = (method: string, path: string, operationId: unknown): string =>
   camelCase(typeof operationId === 'string' ? operationId : `${method} ${path}`)
 
-/** The most restrictive policy. `null` marks the fields that the author has to decide. */
+/**
+ * The most restrictive policy. `null` marks the fields that the author has to decide. `permission` is missing, because
+ * its `null` is a decision: every member may call the operation.
+ */
 const undecidedPolicy = (method: string) => ({
   caller: 'account',
   workspace: null,
-  permission: null,
   stepUp: false,
   channel: 'none',
   rate: 'general',
@@ -45,7 +47,7 @@ export const skeletonOf = (
           if (!isRecord(source) || source['x-portico'] !== undefined) return [method, source]
           const name = nameOf(method, path, source.operationId)
           const policy = undecidedPolicy(method)
-          const undecided = Object.entries(policy).filter(([key, value]) => value === null && key !== 'permission')
+          const undecided = Object.entries(policy).filter(([, value]) => value === null)
           open.push({
             operation: `${method.toUpperCase()} ${path}`,
             missing: ['chains', ...undecided.map(([key]) => `policy.${key}`), 'policy.permission', 'refuses'],

@@ -69,7 +69,8 @@ describe('an undeclared field', () => {
     ['no fields at all', { type: 'object' }],
     ['any value', {}],
   ])('is declared by a schema with %s', (_, schema) => {
-    for (const io of ['input', 'output'] as const) expect(toZod(schema, io).parse({ more: card })).toEqual({ more: card })
+    for (const io of ['input', 'output'] as const)
+      expect(toZod(schema, io).parse({ more: card })).toEqual({ more: card })
   })
 
   test('of a reply is an error if the schema sets additionalProperties: false', () => {

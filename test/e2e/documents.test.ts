@@ -237,6 +237,24 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
         'GET /cards: responses: items.properties.lastDigits.pattern: the pattern ^(\\d+)+$ can take super-linear time',
       ],
       ['a missing path parameter', 'name: card_id', 'name: other', 'the path parameter card_id is missing'],
+      [
+        'a success other than 200',
+        "'200':\n          description: The blocked card.",
+        "'201':\n          description: The blocked card.",
+        'POST /cards/{card_id}/block: responses: 201: the only success must be 200',
+      ],
+      [
+        'several successes',
+        "'200':\n          description: The cards.",
+        "'202': { description: Later. }\n        '200':\n          description: The cards.",
+        'GET /cards: responses: 202: the only success must be 200',
+      ],
+      [
+        'a success in another kind of JSON',
+        'application/json:\n              schema: { type: array',
+        'application/hal+json:\n              schema: { type: array',
+        'GET /cards: responses: 200: content: must be application/json',
+      ],
       ['a route of Portico', '  /cards:\n', '  /wallets:\n', 'route'],
       ['another version of OpenAPI', 'openapi: 3.1.0', 'openapi: 3.0.3', 'openapi: must be an OpenAPI 3.1 document'],
     ])('config check names the operation and the cause of %s: exit code 2', async (_, from, to, error) => {

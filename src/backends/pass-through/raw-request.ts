@@ -2,7 +2,7 @@ import { pipeline, Readable, Transform } from 'node:stream'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { Refusal } from '../../kernel/index.ts'
 import type { ProxyRequestHead } from '../upstream/proxy.ts'
-import { buildHeaders, buildPath, conditionalHeaders } from '../upstream/request.ts'
+import { buildHeaders, buildPath, conditionalHeaders, jsonBody, jsonHeaders } from '../upstream/request.ts'
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 
@@ -23,9 +23,6 @@ const bodyHeaders = (call: Call, method: string): Record<string, string> => {
   const length = call.headers.optional('content-length')
   return { 'content-type': call.upload.contentType, ...(length !== undefined && { 'content-length': length }) }
 }
-
-const jsonBody = ({ input }: Call): Buffer | null =>
-  input.body === null || input.body === undefined ? null : Buffer.from(JSON.stringify(input.body))
 
 const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { internal: 'body that is passed through' })
 
@@ -69,12 +66,10 @@ export function buildRawRequest(
     accept: '*/*',
     ...forwardedHeaders(call),
     ...conditions,
-    ...(json === null
-      ? bodyHeaders(call, method)
-      : { 'content-type': 'application/json', 'content-length': String(json.length) }),
+    ...(json === null ? bodyHeaders(call, method) : jsonHeaders(json)),
   }
   const path = below ? pathBelow(below.rest, call.query, basePath) : basePath + buildPath(call)
   const head = { method, path, headers }
-  if (json !== null) return { head, source: Readable.from([json]) }
+  if (json !== null) return { head, source: Readable.from([Buffer.from(json)]) }
   return { head, source: upload ? limitUpload(call, upload.bytes, maxBytes) : null }
 }

@@ -81,14 +81,24 @@ export const conditionalHeaders = (call: Call): Record<string, string> => {
   return headers
 }
 
+/** The validated body, or null without one. */
+export const jsonBody = ({ input }: Pick<Call, 'input'>): string | null =>
+  input.body === null || input.body === undefined ? null : JSON.stringify(input.body)
+
+export const jsonHeaders = (json: string): Record<string, string> => ({
+  'content-type': 'application/json',
+  'content-length': String(Buffer.byteLength(json)),
+})
+
 export function buildStreamRequest(call: Call, assertion: string) {
   const headers: Record<string, string> = { ...buildHeaders(call, assertion), accept: '*/*' }
+  const json = jsonBody(call)
   if (call.upload) {
     headers['content-type'] = call.upload.contentType
     const length = call.headers.optional('content-length')
     if (length !== undefined) headers['content-length'] = length
-  } else Object.assign(headers, conditionalHeaders(call))
-  return { method: call.operation.method, path: buildPath(call), headers }
+  } else Object.assign(headers, conditionalHeaders(call), json !== null && jsonHeaders(json))
+  return { method: call.operation.method, path: buildPath(call), headers, json }
 }
 
 /** RFC 6455, section 4.1. Omits the headers that the client's subprotocols carry. */
@@ -109,7 +119,7 @@ export function buildSocketRequest(call: Call, { key, protocols, extensions }: H
 /** Built from validated input, never from the client's bytes. */
 export function buildRequest(call: ForwardedCall, assertion: string) {
   const headers = buildHeaders(call, assertion)
-  const body = call.input.body === null || call.input.body === undefined ? null : JSON.stringify(call.input.body)
+  const body = jsonBody(call)
   if (body !== null) headers['content-type'] = 'application/json'
   return { method: call.operation.method, path: buildPath(call), headers, body }
 }

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import { type Call, isCommand } from '../../gateway/pipeline/call.ts'
 import { Refusal, StreamReply } from '../../kernel/index.ts'
@@ -54,8 +54,9 @@ export function createStreamClient(
 
   const toRequest = (call: Call, assertion: string): StreamedRequest => {
     if (isRaw(call)) return buildRawRequest(call, assertion, { basePath, maxBytes: maxStreamBytes })
-    const head = buildStreamRequest(call, assertion)
-    return { head: { ...head, path: basePath + head.path }, source: call.upload?.bytes ?? null }
+    const { json, ...head } = buildStreamRequest(call, assertion)
+    const source = call.upload?.bytes ?? (json === null ? null : Readable.from([Buffer.from(json)]))
+    return { head: { ...head, path: basePath + head.path }, source }
   }
 
   const send = async (call: Call, assertion: string): Promise<unknown> => {
