@@ -23,7 +23,9 @@ import {
   type LimitUnmatched,
   type OpenStreams,
   permissionStage,
+  type RecordedCommands,
   reauthorizeAfter,
+  recordCommandsStage,
   relayEventsStage,
   relaySocketsStage,
   requiredHeadersStage,
@@ -47,6 +49,7 @@ export interface PipelineParts {
   stepUps: StepUpPort
   access: AccessCache
   backends: Backends
+  recorded: RecordedCommands
   streams: OpenStreams
   onSocketClosed(closed: ClosedSocket): void
   onTransferRefused(): void
@@ -72,7 +75,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const findStepUp = isBoundToPurpose
     ? spendStepUpBy(stepUps)
     : findStepUpBy(authenticateStage(authentication, resolveClient, 'store'))
-  const serve = dispatchStage(backends.backendOf, findStepUp)
+  const serve = recordCommandsStage(parts.recorded, dispatchStage(backends.backendOf, findStepUp))
   const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes }, serve)
   const relaySockets = relaySocketsStage({ streams, checkCaller, onClosed: parts.onSocketClosed }, relayEvents)
   const dispatch = invalidateAccess(access, relaySockets)

@@ -9,6 +9,8 @@ export interface Backend {
   replyError(internal: string): Refusal
   /** Maximum size of a JSON reply. */
   maxReplyBytes(operation: Operation): number
+  /** Time limit of a call to an upstream. */
+  timeoutMs?: number
 }
 
 /** Range headers are only defined for GET (RFC 9110, 14.2). */

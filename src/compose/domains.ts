@@ -48,6 +48,8 @@ export interface Domains {
   ledger: Ledger
   handlers: HandlerTable
   names: ReadonlySet<string>
+  /** Ids of the operations of OpenAPI documents. */
+  remoteOperations: ReadonlySet<string>
   hooks: HooksPort
   jobs: readonly { domain: string; jobs: readonly JobKind[]; gatewayJobs: readonly JobKind[] }[]
   /** Returns undefined if the domain is off. */
@@ -348,6 +350,9 @@ export const composeDomains = async (domains: readonly LoadedDomain[], parents: 
     ledger,
     handlers: new Map(built.flatMap(({ handlers }) => [...handlers])),
     names: new Set(domains.map(({ name }) => name)),
+    remoteOperations: new Set(
+      domains.flatMap(({ isRemote, operations }) => (isRemote ? Object.values(operations).map(({ id }) => id) : [])),
+    ),
     hooks: builder.hooks,
     jobs: built.map(({ domain, parts: { jobs = [], gatewayJobs = [] } }) => ({
       domain: domain.name,

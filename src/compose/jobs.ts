@@ -12,6 +12,7 @@ import {
   type JobKind,
   queueFailureKind,
 } from '../platform/jobs/index.ts'
+import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -46,7 +47,10 @@ const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domain
       ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),
     ...(isGateway
-      ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]
+      ? [
+          { name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep },
+          expiredCommandCleanup(infrastructure),
+        ]
       : []),
     ...domains.jobs.flatMap(({ domain, jobs }) => (isHere(domain) ? jobs : [])),
     ...cleanupJobs(domains.ledger, settings.money.background.expiryMs),

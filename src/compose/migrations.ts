@@ -5,12 +5,14 @@ import { migrations as audit } from '../platform/audit/schema.ts'
 import { migrations as blobs } from '../platform/blobs/schema.ts'
 import { migrations as jobs } from '../platform/jobs/schema.ts'
 import { migrations as mail } from '../platform/mail/schema.ts'
+import { migrations as serviceCommands } from '../platform/service-commands/schema.ts'
 
 const platformOwners: readonly SchemaOwner[] = [
   { owner: 'audit', migrations: audit },
   { owner: 'blobs', migrations: blobs },
   { owner: 'jobs', migrations: jobs },
   { owner: 'mail', migrations: mail },
+  { owner: 'serviceCommands', migrations: serviceCommands },
   { owner: 'identity', migrations: identity },
 ]
 

@@ -6,6 +6,8 @@ import type { Catalogue } from '../contract/index.ts'
 import { isDatabaseUnavailable } from '../database/index.ts'
 import { bankingDomains } from '../domains/index.ts'
 import {
+  auditContextOfCall,
+  auditSubjectOf,
   buildSecurityHeaders,
   type ClosedSocket,
   createAccessCache,
@@ -28,9 +30,11 @@ import type { Call } from '../gateway/pipeline/call.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
 import { type AnyHandler, type Code, domainOf, type HandlerTable, isBizId, Refusal, thenSync } from '../kernel/index.ts'
+import { type AnyHandler, type Code, type HandlerTable, Refusal, thenSync } from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
+import { ServiceCommands } from '../platform/service-commands/index.ts'
 import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../platform/telemetry/index.ts'
 import { buildOpenApiDocument, catalogueOfPortal } from './catalogue.ts'
 import type { Domains } from './domains.ts'
@@ -105,6 +109,11 @@ export const buildPipeline = (
           shared: settings.databaseUrl !== null,
         }),
         backends,
+        recorded: {
+          commands: new ServiceCommands(infrastructure),
+          isRecorded: ({ id }) => domains.remoteOperations.has(id),
+          timeoutMsOf: (operation) => backends.backendOf(operation).timeoutMs ?? 0,
+        },
         streams,
         onSocketClosed: createSocketReport(logger, metrics),
         onTransferRefused: () => perimeter.limitHit('open-transfers'),
@@ -203,12 +212,6 @@ export function portalApp(
   return { app, upgrades }
 }
 
-/** Null if the id in the path is not a UUID. */
-const targetIn = (params: Record<string, string>): string | null => {
-  const [id = ''] = Object.values(params)
-  return isBizId(id) ? id : null
-}
-
 /** The refusals that `auditsRefusals` adds. */
 const auditedOnDemand: ReadonlySet<Code> = new Set<Code>(['ACCESS.STEP_UP_REQUIRED', 'ACCESS.RATE_LIMITED'])
 
@@ -220,25 +223,11 @@ const isAudited = ({ method, operation }: Call, code: Code): boolean =>
 
 function auditDenial(
   { database, background }: Pick<Infrastructure, 'database' | 'background'>,
-  { requestId, call, refusal }: FinishedRequest,
+  { call, refusal }: FinishedRequest,
 ): void {
-  if (!refusal || !call?.caller || !isAudited(call, refusal.code)) return
-  const { accountId, portal, apiKeyId } = call.caller
-  const operationId = call.operation.id
-  const auditContext = {
-    operationId,
-    accountId,
-    apiKeyId,
-    portal,
-    at: call.receivedAt,
-    requestId,
-    clientIp: call.clientIp,
-  }
-  const on = {
-    workspaceId: call.workspace?.id ?? null,
-    targetId: targetIn(call.params),
-    detail: { reason: refusal.code },
-  }
+  if (!refusal || !call?.caller || call.isRefusalRecorded || !isAudited(call, refusal.code)) return
+  const auditContext = auditContextOfCall(call)
+  const on = { ...auditSubjectOf(call), detail: { reason: refusal.code } }
   background.run('audit-refused', () => recordRefusal(database, auditContext, on))
 }
 

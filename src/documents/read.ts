@@ -77,7 +77,7 @@ const jsonType = 'application/json'
 /** The gateway expects one kind of success: 200, and for files also 206. */
 const assertOneSuccess = (responses: Json, kind: '101' | '200', more: readonly string[] = []): void => {
   const other = Object.keys(responses).find((status) => /^[123]/.test(status) && ![kind, ...more].includes(status))
-  if (other !== undefined) throw new TypeError(`responses: ${other}: the only success must be ${kind}`)
+  if (other !== undefined) throw new TypeError(`${other}: the only success must be ${kind}`)
 }
 
 const replyOf = (document: Json, source: Json): Operation['reply'] => {
@@ -90,10 +90,10 @@ const replyOf = (document: Json, source: Json): Operation['reply'] => {
   const types = Object.keys(isRecord(content) ? content : {})
   const isFile = types.length > 0 && !types.includes('text/event-stream') && !types.some((type) => /json/i.test(type))
   assertOneSuccess(responses, '200', isFile ? ['206', '304'] : [])
-  if (responses['200'] === undefined) throw new TypeError('responses: 200 is missing')
+  if (responses['200'] === undefined) throw new TypeError('200 is missing')
   if (isFile) return 'stream'
   if (types.length !== 1 || !(types[0] === jsonType || types[0] === 'text/event-stream'))
-    throw new TypeError(`responses: 200: content: must be ${jsonType}, text/event-stream, or the types of a file`)
+    throw new TypeError(`200: content: must be ${jsonType}, text/event-stream, or the types of a file`)
   if (types[0] === 'text/event-stream') return 'events'
   const schema = member(content, jsonType, 'schema')
   return toZod(inlineReferences(document, withoutSealed(dataOf(document, schema))), 'output')
@@ -164,6 +164,10 @@ const toOperation = (document: Json, { method, path, marks, source }: Documented
   if (summary === '' || summary.length > 60) throw new TypeError('summary: must have 1 to 60 characters')
   const params = paramsOf(document, source, path)
   const query = queryOf(document, source)
+  const body = inField('requestBody', () => bodyOf(document, source))
+  const reply = marks.reply ?? inField('responses', () => replyOf(document, source))
+  if (marks.policy.idempotent && (typeof reply === 'string' || body === 'multipart'))
+    throw new TypeError('x-portico: policy: idempotent: must be false without JSON in the body and the reply')
   // The catalogue checks these codes.
   const codes = { refuses: marks.refuses, malformedParam: marks.malformedParam, malformedBody: marks.malformedBody }
   return {
@@ -179,8 +183,8 @@ const toOperation = (document: Json, { method, path, marks, source }: Documented
     ...(params && { params }),
     ...(marks.machineParams && { machineParams: marks.machineParams }),
     ...(query && { query }),
-    body: inField('requestBody', () => bodyOf(document, source)),
-    reply: marks.reply ?? inField('responses', () => replyOf(document, source)),
+    body,
+    reply,
     ...(codes as Pick<Operation, 'refuses' | 'malformedParam' | 'malformedBody'>),
   }
 }

@@ -87,6 +87,7 @@ export function createUpstream(
     },
     replyError: invalidReply,
     maxReplyBytes: () => maxReplyBytes,
+    timeoutMs,
     retire: policies.retire,
     close: async () => {
       streams.close()

@@ -156,6 +156,8 @@ export class Call implements IncomingRequest {
   reply: string | StreamReply | SocketReply = 'null'
   /** Set by dispatch: whether the total of a list is an estimate. */
   isTotalEstimated = false
+  /** Set by recordCommands: whether the audit log has the refusal. */
+  isRefusalRecorded = false
   /** Set by dispatch. */
   relay: AcceptedSocket | null = null
   /** Tells the stages that they are checking the caller again. */

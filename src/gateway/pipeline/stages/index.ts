@@ -26,5 +26,11 @@ export {
 } from './limits.ts'
 export { clientHashStage, edgeStage, requiredHeadersStage } from './request-headers.ts'
 export { secureChannelStage } from './secure-channel.ts'
+export {
+  auditContextOfCall,
+  auditSubjectOf,
+  type RecordedCommands,
+  recordCommandsStage,
+} from './service-commands.ts'
 export { findStepUpBy, spendStepUpBy, stepUpStage } from './step-up.ts'
 export { transferLimitStage } from './transfers.ts'

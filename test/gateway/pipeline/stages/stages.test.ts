@@ -53,6 +53,11 @@ test('stages run in order: authentication and permission precede the body', () =
     stepUps: { spend: never },
     access: { enter: never, identify: never, isCached: never, invalidate: never },
     backends: { backendOf: never, replace: never, close: never },
+    recorded: {
+      commands: { claim: never, succeed: never, refuse: never },
+      isRecorded: never,
+      timeoutMsOf: never,
+    },
     streams: new OpenStreams({
       settings: testSettings({}).streams,
       addressKey: never,

@@ -1,0 +1,6 @@
+/**
+ * Audit entries and idempotency of commands that services behind OpenAPI documents execute. Start with
+ * service-commands.ts. Depends on the database, the audit log and the kernel.
+ */
+export { expiredCommandCleanup, type SentCommand, ServiceCommands } from './service-commands.ts'
+export type { CommandKey } from './store.ts'

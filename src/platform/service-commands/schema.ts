@@ -1,0 +1,42 @@
+import { sqlMigration, type Timestamp } from '../../database/index.ts'
+import type { AccountId } from '../../kernel/index.ts'
+
+interface ServiceCommandsTable {
+  account_biz_id: AccountId
+  /** The nil UUID without a workspace. */
+  workspace_biz_id: string
+  operation: string
+  request_id: string
+  body_hash: string
+  /** The number of times that the command was sent. */
+  attempt: number
+  /** Until then, the service may still be working. */
+  claimed_until: Timestamp
+  /** JSON text as the client gets it. Null while the outcome is unknown. */
+  reply: string | null
+  created_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    service_commands: ServiceCommandsTable
+  }
+}
+
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE service_commands (
+      account_biz_id uuid NOT NULL,
+      workspace_biz_id uuid NOT NULL,
+      operation text NOT NULL,
+      request_id text NOT NULL,
+      body_hash text NOT NULL,
+      attempt integer NOT NULL,
+      claimed_until timestamptz NOT NULL,
+      reply text,
+      created_at timestamptz NOT NULL,
+      PRIMARY KEY (account_biz_id, workspace_biz_id, operation, request_id)
+    )`,
+    `CREATE INDEX service_commands_at ON service_commands (created_at)`,
+  ]),
+]

@@ -1,0 +1,78 @@
+import { type Database, inTransaction } from '../../database/index.ts'
+import { type AccountId, type Clock, minutes, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type AuditContext, recordRefusal, recordSuccess } from '../audit/index.ts'
+import type { JobKind } from '../jobs/index.ts'
+import type { CommandKey } from './store.ts'
+import * as store from './store.ts'
+
+interface Ports {
+  database: Database
+  clock: Clock
+}
+
+/** A command that this process may send. Its key is null if the operation is not idempotent. */
+export interface SentCommand {
+  key: CommandKey | null
+  attempt: number
+  audit: AuditContext<AccountId | null>
+  subject: { workspaceId: WorkspaceId | null; targetId: string | null }
+}
+
+/** After these refusals, the service may have executed the command, or may still be working on it. */
+const hasUnknownOutcome = (reason: string): boolean => /^(SYSTEM|REQUEST)\./.test(reason)
+
+/**
+ * The commands of services behind OpenAPI documents. Their effects have transactions of their own: a claim is committed
+ * before the call, and the reply with the audit entry after it. No method holds a connection while the service works.
+ */
+export class ServiceCommands {
+  readonly #ports: Ports
+
+  constructor(ports: Ports) {
+    this.#ports = ports
+  }
+
+  /**
+   * Returns the stored reply, or the number of this attempt. After `leaseMs`, a claim without outcome allows another
+   * attempt. Throws REQUEST.IN_PROGRESS or REQUEST.ID_REUSED.
+   */
+  async claim(key: CommandKey, leaseMs: number): Promise<{ reply: string } | { attempt: number }> {
+    const { database, clock } = this.#ports
+    const attempt = await store.claim(database, key, clock.now(), leaseMs)
+    if (attempt !== undefined) return { attempt }
+    const found = await store.find(database, key)
+    if (found && found.bodyHash !== key.bodyHash) throw new Refusal('REQUEST.ID_REUSED')
+    if (found?.reply == null) throw new Refusal('REQUEST.IN_PROGRESS', { retryAfter: 1 })
+    return { reply: found.reply }
+  }
+
+  /** `reply` is the JSON text that the client gets. */
+  succeed({ key, attempt, audit, subject }: SentCommand, reply: string | null): Promise<void> {
+    return inTransaction(this.#ports.database, async (tx) => {
+      await recordSuccess(tx, audit, subject)
+      if (key && reply !== null) await store.storeReply(tx, key, attempt, reply)
+    })
+  }
+
+  /** As with `once`, a refusal is not stored. If the outcome is unknown, only the same body can be sent again. */
+  refuse({ key, attempt, audit, subject }: SentCommand, reason: string): Promise<void> {
+    return inTransaction(this.#ports.database, async (tx) => {
+      await recordRefusal(tx, audit, { ...subject, detail: { reason } })
+      if (!key) return
+      const end = attempt > 1 || hasUnknownOutcome(reason) ? store.endClaim : store.deleteClaim
+      await end(tx, key, attempt)
+    })
+  }
+}
+
+const batchSize = 10_000
+
+export const expiredCommandCleanup = ({ database, clock }: Ports): JobKind => ({
+  name: 'serviceCommands.deleteExpired',
+  attempts: 1,
+  everyMs: minutes(10),
+  work: async (_payload, { signal }) => {
+    for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
+      deleted = await store.deleteExpired(database, clock.now(), batchSize)
+  },
+})

@@ -1,0 +1,84 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Database, Tx } from '../../database/index.ts'
+import { type AccountId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+
+/** A retry has the same key. */
+export interface CommandKey {
+  account: AccountId
+  workspace: WorkspaceId | null
+  operation: string
+  requestId: string
+  bodyHash: string
+}
+
+const noWorkspace = '00000000-0000-0000-0000-000000000000'
+
+/** Also expired by the clock of the database, so that a wrong clock sends no command twice. */
+const expiry = (at: Instant): RawBuilder<Date> =>
+  sql<Date>`least(${toDate(at)}::timestamptz, clock_timestamp()) - interval '24 hours'`
+
+const isCommand = ({ account, workspace, operation, requestId }: CommandKey): RawBuilder<boolean> =>
+  sql<boolean>`account_biz_id = ${account}::uuid AND workspace_biz_id = ${workspace ?? noWorkspace}::uuid
+    AND operation = ${operation} AND request_id = ${requestId}`
+
+/**
+ * Claims a command that is new, expired, or whose outcome is unknown. Returns the number of the attempt, or undefined if
+ * another request has the command.
+ */
+export const claim = async (
+  database: Database,
+  key: CommandKey,
+  at: Instant,
+  leaseMs: number,
+): Promise<number | undefined> => {
+  const { account, workspace, operation, requestId, bodyHash } = key
+  const { rows } = await sql<{ attempt: number }>`
+    INSERT INTO service_commands AS known
+    VALUES (${account}::uuid, ${workspace ?? noWorkspace}::uuid, ${operation}, ${requestId}, ${bodyHash}, 1,
+            clock_timestamp() + make_interval(secs => ${leaseMs / 1_000}::double precision), NULL,
+            greatest(${toDate(at)}::timestamptz, clock_timestamp()))
+    ON CONFLICT (account_biz_id, workspace_biz_id, operation, request_id) DO UPDATE SET
+      body_hash = excluded.body_hash,
+      attempt = CASE WHEN known.created_at <= ${expiry(at)} THEN 1 ELSE known.attempt + 1 END,
+      claimed_until = excluded.claimed_until,
+      reply = NULL,
+      created_at = CASE WHEN known.created_at <= ${expiry(at)} THEN excluded.created_at ELSE known.created_at END
+    WHERE known.created_at <= ${expiry(at)}
+       OR (known.reply IS NULL AND known.body_hash = excluded.body_hash AND known.claimed_until <= clock_timestamp())
+    RETURNING attempt`.execute(database)
+  return rows[0]?.attempt
+}
+
+export const find = async (
+  database: Database,
+  key: CommandKey,
+): Promise<{ bodyHash: string; reply: string | null } | undefined> => {
+  const { rows } = await sql<{ bodyHash: string; reply: string | null }>`
+    SELECT body_hash AS "bodyHash", reply FROM service_commands WHERE ${isCommand(key)}`.execute(database)
+  return rows[0]
+}
+
+/** Does nothing if a later attempt has claimed the command. */
+export const storeReply = async (tx: Tx, key: CommandKey, attempt: number, reply: string): Promise<void> => {
+  await sql`UPDATE service_commands SET reply = ${reply} WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
+}
+
+/** Allows another attempt with the same body. */
+export const endClaim = async (tx: Tx, key: CommandKey, attempt: number): Promise<void> => {
+  await sql`UPDATE service_commands SET claimed_until = clock_timestamp()
+    WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
+}
+
+/** Allows another attempt with any body. */
+export const deleteClaim = async (tx: Tx, key: CommandKey, attempt: number): Promise<void> => {
+  await sql`DELETE FROM service_commands WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
+}
+
+/** Returns the number of deleted commands. */
+export const deleteExpired = async (database: Database, at: Instant, limit: number): Promise<number> => {
+  const { numAffectedRows = 0n } = await sql`
+    DELETE FROM service_commands WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM service_commands WHERE created_at <= (SELECT ${expiry(at)})
+       ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`.execute(database)
+  return Number(numAffectedRows)
+}
