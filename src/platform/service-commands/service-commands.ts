@@ -22,7 +22,7 @@ export interface SentCommand {
 const hasUnknownOutcome = (reason: string): boolean => /^(SYSTEM|REQUEST)\./.test(reason)
 
 /**
- * The commands of services behind OpenAPI documents. Their effects have transactions of their own: a claim is committed
+ * The commands of services behind OpenAPI documents. Their effects are in other systems: a claim is committed
  * before the call, and the reply with the audit entry after it. No method holds a connection while the service works.
  */
 export class ServiceCommands {

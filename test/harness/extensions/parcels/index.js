@@ -1,0 +1,69 @@
+/* The operation of test/harness/parcels.yaml in JavaScript: test/e2e/four-ways.test.ts. */
+import { auditContextOf, domain, Refusal, recordSuccess } from 'portico'
+import { bizId, member, operation, z } from 'portico/contract'
+
+const item = z.object({ name: z.string() })
+
+const operations = {
+  sendParcel: operation({
+    id: 'parcels.send',
+    method: 'POST',
+    path: '/parcels',
+    chains: ['consumer'],
+    summary: 'Send a parcel',
+    policy: { ...member, workspace: 'required', permission: 'parcel:send', rate: 'parcels', idempotent: true },
+    body: z.strictObject({
+      trick: z.string(),
+      weight: z.int(),
+      address: z.strictObject({ city: z.string() }).optional(),
+    }),
+    reply: z.object({
+      bizId,
+      note: z.string(),
+      weight: z.int(),
+      inner: z.object({ items: z.array(item), first: item }),
+    }),
+    refuses: ['PARCEL.LOST'],
+  }),
+}
+
+const replies = {
+  undeclared: () => {
+    throw new Refusal('STATE.CONFLICT')
+  },
+  lost: () => {
+    throw new Refusal('PARCEL.LOST')
+  },
+  large: () => ({ note: 'x'.repeat(6_000_000) }),
+  text: () => ({ weight: '7' }),
+  fraction: () => ({ weight: 1.5 }),
+  missing: () => ({ inner: {} }),
+}
+
+export default domain({
+  name: 'parcels',
+  summary: 'Parcels of a workspace.',
+  operations,
+  codes: { 'PARCEL.LOST': { status: 409 } },
+  permissions: { workspace: { parcel: ['send'] } },
+  rateGroups: { parcels: { account: { limit: 60, windowMs: 3_600_000 } } },
+  locales: new URL('./locales/', import.meta.url),
+  create: ({ ids, once }) => ({
+    handlers: {
+      sendParcel: (request) =>
+        once(request, async (tx) => {
+          const { body, workspace } = request
+          await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: null })
+          const extra = { fullPan: '4242', name: 'a' }
+          return {
+            bizId: ids.next(),
+            note: '',
+            weight: body.weight,
+            inner: { pinHash: 'x', first: extra, items: [extra] },
+            pinHash: 'x',
+            ...replies[body.trick]?.(),
+          }
+        }),
+    },
+  }),
+})

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Variables } from '../../src/config/env.ts'
+import { startConfigured } from './configured.ts'
+import { startExtended } from './extended.ts'
+import { type LabelService, refuse, replyJson, startLabelService } from './label-service.ts'
+import { type PorticoProcess, startCommand } from './process.ts'
+import { root } from './settings.ts'
+import { createStore } from './store.ts'
+
+export interface Way {
+  gateway: Pick<PorticoProcess, 'url' | 'operationsUrl'>
+  stop(): Promise<void>
+}
+
+const extension = './test/harness/extensions/parcels/index.js'
+
+const urlOf = (file: string): string => pathToFileURL(join(root, file)).href
+
+const withStore = async (start: (variables: Variables) => Promise<Way>): Promise<Way> => {
+  const store = await createStore()
+  const way = await start(store.variables)
+  return {
+    ...way,
+    stop: async () => {
+      await way.stop()
+      await store.remove()
+    },
+  }
+}
+
+const toWay = (gateway: PorticoProcess, release: () => unknown = () => undefined): Way => ({
+  gateway,
+  stop: async () => {
+    await gateway.stop()
+    await release()
+  },
+})
+
+/** A program that passes the domain to `portico()`. */
+const startLibrary = async (variables: Variables): Promise<Way> => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-library-'))
+  const file = join(folder, 'main.ts')
+  await writeFile(
+    file,
+    `import { bankingDomains, portico } from '${urlOf('src/portico.ts')}'
+    import { provideModules } from '${urlOf('src/extensions/modules.ts')}'
+    provideModules()
+    const { default: parcels } = await import('${urlOf(extension)}')
+    await portico({ domains: [...bankingDomains, parcels] }).serve()`,
+  )
+  return toWay(await startCommand([process.execPath, file], variables), () => rm(folder, { recursive: true }))
+}
+
+const extra = { fullPan: '4242', name: 'a' }
+
+const tricks: Record<string, (response: ServerResponse, reply: object) => void> = {
+  undeclared: (response) => refuse(response, 409, 'STATE.CONFLICT'),
+  lost: (response) => refuse(response, 409, 'PARCEL.LOST'),
+  large: (response, reply) => replyJson(response, 200, { ...reply, note: 'x'.repeat(6_000_000) }),
+  text: (response, reply) => replyJson(response, 200, { ...reply, weight: '7' }),
+  fraction: (response, reply) => replyJson(response, 200, { ...reply, weight: 1.5 }),
+  missing: (response, reply) => replyJson(response, 200, { ...reply, inner: {} }),
+}
+
+/** Like the handler of the extension, without any check. */
+const replyParcel: LabelService['reply'] = ({ body }, response) => {
+  const { trick, weight } = Object(body)
+  const inner = { pinHash: 'x', first: extra, items: [extra] }
+  const reply = { bizId: randomUUID(), note: '', weight, inner, pinHash: 'x' }
+  const play = tricks[trick]
+  if (play) play(response, reply)
+  else replyJson(response, 200, reply)
+}
+
+const startDocument = async (variables: Variables): Promise<Way> => {
+  const service = await startLabelService()
+  service.reply = replyParcel
+  const configuration = { operations: ['test/harness/parcels.yaml'], backends: { parcels: { url: service.url } } }
+  return toWay(await startConfigured(variables, configuration), service.close)
+}
+
+/** In the split topology, `backends` places the extension in another process. */
+const startPlacement = async (): Promise<Way> => {
+  const { gateways, stop } = await startExtended({ extensions: [extension] })
+  const [gateway] = gateways
+  if (!gateway) throw new Error('no gateway')
+  return { gateway, stop }
+}
+
+export const ways = {
+  library: () => withStore(startLibrary),
+  extension: () => withStore(async (variables) => toWay(await startConfigured(variables, { extensions: [extension] }))),
+  document: () => withStore(startDocument),
+  placement: startPlacement,
+} satisfies Record<string, () => Promise<Way>>
