@@ -69,10 +69,11 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
     })
 
     test('cards.list 200: forwards the call and wraps the reply in the envelope', async () => {
-      reply = { status: 200, body: [{ ...card, secret: 'x' }] }
+      reply = { status: 200, body: [{ ...card, fullPan: '4242424242424242', internal: { pinHash: 'x' } }] }
       const answer = await clients.call('GET', '/web/v1/consumer/cards', { token: clients.owner, workspace })
       expect(answer.status, answer.text).toBe(200)
-      expect(answer.body).toMatchObject({ version: '2.0.0', success: true, data: [card] })
+      expect(answer.body).toMatchObject({ version: '2.0.0', success: true })
+      expect(answer.body.data).toEqual([card])
     })
 
     test('cards.list 502 SYSTEM.UPSTREAM_INVALID_RESPONSE: a reply that breaks the schema', async () => {
@@ -306,6 +307,8 @@ describe('operations of an OpenAPI document', inTopology('embedded'), () => {
         })
         const checked = await runCli(['config', 'check'], { operations: [to] })
         expect([checked.code, checked.err]).toEqual([2, expect.stringContaining('x-portico: policy: workspace')])
+        // `null` would allow every member.
+        expect(checked.err).toContain('x-portico: policy: permission: must be a permission such as loan:create')
         const again = await init(from, '--to', to, '--domain', 'loans')
         expect([again.code, again.err]).toEqual([2, expect.stringContaining('exists already')])
       })
