@@ -9,8 +9,8 @@ const sources = readSources(fileURLToPath(new URL('../../src', import.meta.url))
 describe('the source tree', () => {
   const measures = measureTree(sources, 15)
 
-  test('has at most 654 files of a readable size', () => {
-    expect(measures.files).toBeLessThanOrEqual(654)
+  test('has at most 661 files of a readable size', () => {
+    expect(measures.files).toBeLessThanOrEqual(661)
     expect(measures.medianLines).toBeGreaterThanOrEqual(50)
     expect(measures.medianLines).toBeLessThanOrEqual(80)
     expect(measures.ninthDecileLines).toBeLessThan(180)
