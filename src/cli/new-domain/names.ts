@@ -42,6 +42,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'refresh_tokens',
   'role_grants',
   'roles',
+  'service_commands',
   'sessions',
   'signing_keys',
   'step_ups',
