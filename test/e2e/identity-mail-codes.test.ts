@@ -14,7 +14,9 @@ describe('mailed codes with the defaults of production', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
-      adjust: ({ portals }) => {
+      adjust: ({ passwords, portals }) => {
+        // The authenticators of the test are new.
+        passwords.suspicionWindowMs = 0
         portals.CONSUMER.mfa = { mailCodes: 'untilAuthenticator' }
         portals.SYSTEM.mfa = { mailCodes: 'never' }
       },

@@ -120,6 +120,8 @@ describe('an invalid path parameter', inTopology('embedded'), () => {
         settings.backends = { default: upstreamAt(recorder.url), apiKeys: 'in-process', notes: 'in-process' }
       },
     })
+    // The recorder refuses every request with a code that only some operations declare.
+    portico.expectFault(({ internal }) => String(internal).includes('does not declare in `refuses`'))
     consumer = await signIn(portico)
     operator = await signIn(portico, 'operator@demo.test')
     const created = await portico.call('POST', '/web/v1/consumer/api-keys', {

@@ -68,12 +68,12 @@ describe('the guards of an upstream', inTopology('embedded'), () => {
   })
 
   test('a complete response between two failures, even a refusal, ends the series', async () => {
-    const refusal = json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict')
+    const refusal = json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: '', data: null }, '400 Bad')
     for (let index = 0; index < 3; index++) {
       behave = (socket) => socket.end('SSH-2.0-OpenSSH\r\n')
       expect((await send()).status).toBe(502)
       behave = (socket) => socket.write(refusal)
-      expect((await send()).status).toBe(409)
+      expect((await send()).status).toBe(400)
     }
   })
 
@@ -89,8 +89,8 @@ describe('the guards of an upstream', inTopology('embedded'), () => {
     // One request can use the connection until its deadline.
     const sent = tries()
     behave = (socket) =>
-      socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))
-    expect((await rename()).status).toBe(409)
+      socket.write(json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: '', data: null }, '400 Bad'))
+    expect((await rename()).status).toBe(400)
     expect(tries()).toBe(sent + 1)
   })
 

@@ -194,6 +194,8 @@ export const bankingSamples: Samples = {
   'roles.delete': async (place) => ({ body: { roleBizId: await createRoleIn(place) } }),
   'roles.listPermissions': ofRole,
   'roles.read': ofRole,
+  'roles.restore': async (place) => ({ body: { roleBizId: await createRoleIn(place) } }),
+  'roles.restoreMember': async (place) => ({ body: { userBizId: await joinAs(place, await createRoleIn(place)) } }),
   'roles.setPermissions': async (place) => ({ body: { roleBizId: await createRoleIn(place), permissionCodes: [] } }),
   'roles.update': async (place) => ({ body: { roleBizId: await createRoleIn(place), description: 'theirs' } }),
   'transfers.approve': ofOrder(),
