@@ -53,10 +53,10 @@ beforeEach(() => {
   held = []
 })
 
-const begin = (line: string, id: string = randomUUID(), body = ''): Socket => {
+const begin = (line: string, id: string = randomUUID(), body = '', length = body.length): Socket => {
   const { hostname, port } = new URL(world.portico.urls[0] ?? '')
   const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
-  const content = body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(body.length) }
+  const content = body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(length) }
   const headers = { ...world.headers(), host: 'x', 'x-request-id': id, ...content }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n${body}`)
@@ -93,6 +93,18 @@ describe('a client that disconnects before the response', inTopology('embedded')
     expect(await readMetric('portico_requests_abandoned_total', `operation="${operation}"`)).toBe(before + 1)
     expect(await readMetric('portico_upstream_requests_in_flight', world.service.url)).toBe(0)
   })
+
+  test.each(['destroy', 'end'] as const)(
+    'profile.update: abandoned by a client that leaves in its body: %s',
+    async (leave) => {
+      const id = randomUUID()
+      const socket = begin(`POST ${profile}`, id, '{"accountName":', 100)
+      await pause(300)
+      socket[leave]()
+      await expect.poll(() => lineOf(id)).toMatchObject({ abandoned: true })
+      expect(lineOf(id)).not.toHaveProperty('status')
+    },
+  )
 
   test('constants.timezones: ends a reply whose body is incomplete', async () => {
     hold((response) => response.writeHead(200, { 'content-type': 'application/json' }).write('['))
