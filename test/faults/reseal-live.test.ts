@@ -56,6 +56,13 @@ const insertSecrets = async ({ sessionId }: Session): Promise<void> => {
   await close()
 }
 
+/** The link in the mail about the new authenticator is valid for days. */
+const endLinks = async (): Promise<void> => {
+  const { database, close } = await openServer(variables.DATABASE_URL, 1)
+  await sql`UPDATE password_tokens SET expires_at = now()`.execute(database)
+  await close()
+}
+
 /** Creates the values under the development key: two sessions, an authenticator, an API key and a payout account. */
 const prepare = async (gateway: PorticoProcess) => {
   const { post, signInAs } = clientOf(gateway)
@@ -112,6 +119,7 @@ describe('keys reseal while a gateway runs with both keys', needsPostgres(postgr
     for (const times of counts) expect(times).toBeGreaterThan(0)
 
     for (const { accessToken: token } of [owner, member]) await post('/auth/logout', { token })
+    await endLinks()
     const status = await runCli(['keys', 'status'], {}, rotated)
     expect([status.code, status.out]).toEqual([0, expect.stringContaining('no value needs a previous key')])
     await gateway.stop()
