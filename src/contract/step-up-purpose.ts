@@ -8,6 +8,9 @@ const reserved: ReadonlySet<string> = new Set(['operationId', 'workspaceBizId'])
 /** Fields that decide who gets what. A step-up must confirm each of them. */
 const decisive = /(bizid|_id|amount|currency|email|permissioncodes)$/i
 
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
 /** Whether some or all requests need a step-up. An anonymous caller cannot step up. */
 export const canDemandStepUp = ({ policy, refuses }: Operation): boolean =>
   policy.caller === 'account' && (policy.stepUp || refuses.includes('ACCESS.STEP_UP_REQUIRED'))
@@ -16,6 +19,29 @@ export const canDemandStepUp = ({ policy, refuses }: Operation): boolean =>
 const fieldsOf = (schema: unknown): Record<string, z.ZodType> => {
   if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap())
   return schema instanceof z.ZodObject ? schema.shape : {}
+}
+
+/** Names of the fields at any depth of a JSON Schema. */
+const namesIn = (schema: unknown): string[] =>
+  Object.entries(isRecord(schema) || Array.isArray(schema) ? schema : {}).flatMap(([keyword, value]) => [
+    ...(keyword === 'properties' && isRecord(value) ? Object.keys(value) : []),
+    // Names that a record requires.
+    ...(keyword === 'required' && isTexts(value) ? value : []),
+    ...namesIn(value),
+  ])
+
+/** Whether a field, or one below it, decides who gets what. */
+const isDecisive = (name: string, schema: z.ZodType): boolean =>
+  decisive.test(name) || decidesWithin(schema) !== undefined
+
+const decidesWithin = (schema: z.ZodType): string | undefined =>
+  namesIn(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })).find((name) => decisive.test(name))
+
+/** The field of a body without fields at its top level, which `confirms` cannot name. */
+const hiddenIn = (body: Operation['body']): string[] => {
+  if (!(body instanceof z.ZodType) || Object.keys(fieldsOf(body)).length > 0) return []
+  const name = decidesWithin(body)
+  return name === undefined ? [] : [name]
 }
 
 /** A prefix that is passed through declares its `params` without having them in its path. */
@@ -45,19 +71,23 @@ export const confirmsErrors = (operation: Operation): string[] => {
   const schemas = schemasOf(operation)
   const places = [operation.query, operation.body].map(fieldsOf).concat(paramsOf(operation))
   const isAmbiguous = (name: string): boolean => places.filter((place) => Object.hasOwn(place, name)).length > 1
-  const decides = canDemandStepUp(operation) ? Object.keys(schemas).filter((name) => decisive.test(name)) : []
+  const decides = canDemandStepUp(operation)
+    ? Object.entries(schemas).filter(([name, schema]) => isDecisive(name, schema))
+    : []
   return [
     ...names
       .filter((name) => !Object.hasOwn(schemas, name))
       .map((name) => `${name} is neither a path parameter nor a field of the query or of an object body`),
     ...names.filter(isAmbiguous).map((name) => `${name} is the name of two fields`),
     ...names.filter((name) => reserved.has(name)).map((name) => `${name} has another meaning in a purpose`),
-    ...decides.filter((name) => !names.includes(name)).map((name) => `must list ${name}, which a step-up must confirm`),
+    ...decides
+      .filter(([name]) => !names.includes(name))
+      .map(([name]) => `must list ${name}, which a step-up must confirm`),
+    ...(canDemandStepUp(operation) ? hiddenIn(operation.body) : []).map(
+      (name) => `cannot list ${name}: the body must be an object`,
+    ),
   ]
 }
-
-const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 /** Selects the confirmed fields from `values`, which the schemas have parsed. */
 export const confirmedFields = (operation: Operation, ...values: readonly unknown[]): Record<string, unknown> => {

@@ -88,6 +88,36 @@ describe('an operation whose `confirms` is wrong is refused at start', () => {
     ['a missing amount', { confirms: ['gift_id'] }, 'must list amount'],
     ['a missing id', { body: z.strictObject({ userBizId: z.string() }), confirms: ['gift_id'] }, 'must list userBizId'],
     [
+      'an amount and a payee in a list',
+      { body: z.strictObject({ gifts: z.array(z.strictObject({ amount: z.string(), email: z.string() })) }) },
+      'amount is neither',
+    ],
+    [
+      'a missing list of amounts',
+      { body: z.strictObject({ gifts: z.array(z.strictObject({ amount: z.string() })) }), confirms: ['gift_id'] },
+      'must list gifts',
+    ],
+    [
+      'a missing object of optional ids, below a union',
+      {
+        body: z.strictObject({
+          to: z.union([z.null(), z.strictObject({ way: z.strictObject({ walletBizId: z.string() }).optional() })]),
+        }),
+        confirms: ['gift_id'],
+      },
+      'must list to',
+    ],
+    [
+      'a missing record with named keys',
+      { body: z.strictObject({ gift: z.record(z.enum(['amount']), z.string()) }), confirms: ['gift_id'] },
+      'must list gift,',
+    ],
+    [
+      'amounts in a body that is a list',
+      { body: z.array(z.strictObject({ amount: z.string() })), confirms: ['gift_id'] },
+      'cannot list amount',
+    ],
+    [
       'a missing id of an operation that may demand a step-up',
       {
         policy: { ...member, workspace: 'required', permission: null },
