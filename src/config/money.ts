@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCurrency, isRate, multiplyRoundingUp, parseMoney, parseRatio } from '../kernel/index.ts'
+import { days, isCurrency, isRate, multiplyRoundingUp, parseMoney, parseRatio } from '../kernel/index.ts'
 import { lifetimeMs, secretUrl, timeoutMs } from './values.ts'
 
 const currency = z.string().refine(isCurrency, 'a known currency')
@@ -97,8 +97,9 @@ const exchange = z.strictObject({
   quoteLifeMs: lifetimeMs(1_000).describe(
     'Lifetime of an exchange quote in milliseconds. An expired quote cannot be accepted.',
   ),
-  operatorRateTtlMs: lifetimeMs(1_000).describe(
-    'Lifetime in milliseconds of a rate that an operator sets or proposes. When it expires, the pair uses `rates` or `provider` again. An operator can end the rate earlier. The maximum is 100 years, which in effect means no expiry.',
+  // A shorter life would end a move within the day in which a second one needs a second operator.
+  operatorRateTtlMs: lifetimeMs(days(1)).describe(
+    'Lifetime in milliseconds of a rate that an operator sets or proposes. When it expires, the pair uses `rates` or `provider` again. An operator can end the rate earlier. The minimum is 24 hours, because the return is a further move of the pair. The maximum is 100 years, which in effect means no expiry.',
   ),
   // Null is not an option: in a file, it means the default and could not switch the band off.
   band: z
