@@ -56,7 +56,7 @@ export interface IdempotentRequest extends RequestContext {
 /** Ends and checks sessions of accounts. */
 export interface SessionsPort {
   /**
-   * Ends all sessions of an account and forgets its known devices. Returns the ids of the sessions that were active. The
+   * Ends all sessions of an account and forgets its known devices, wrong codes and mailed codes. Returns the ids of the sessions that were active. The
    * caller must have locked the account's row.
    */
   end(

@@ -152,7 +152,7 @@ export interface DomainParents {
   settings: Configuration
   infrastructure: Infrastructure
   logger: Logger
-  identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>
+  identity: Pick<Identity, 'assertAddressAllowed' | 'forgetFailures' | 'invalidateSessions'>
   deadline: HandlerDeadline
 }
 
@@ -214,7 +214,10 @@ class DomainBuilder {
         },
       },
       sessions: {
-        end: endSessions,
+        end: async (tx, account, reason, at) => {
+          await identity.forgetFailures(tx, account)
+          return endSessions(tx, account, reason, at)
+        },
         assertOpen: assertSessionOpen,
         invalidate: identity.invalidateSessions,
         assertAddressAllowed: async (account, clientIp) => {
@@ -226,7 +229,10 @@ class DomainBuilder {
         areSet: areFactorsSet,
         areUsedSince: (tx, account, since) =>
           areFactorsUsedSince(tx, account, since, configuration.passwords.suspicionWindowMs),
-        reset: resetFactors,
+        reset: async (tx, account, at) => {
+          await identity.forgetFailures(tx, account)
+          return resetFactors(tx, account, at)
+        },
       },
       workspaces: {
         lock: (tx, id) => this.requireService('workspaces').lock(tx, id),

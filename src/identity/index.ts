@@ -8,7 +8,7 @@
 import type { JSONWebKeySet } from 'jose'
 import type { Database, Tx } from '../database/index.ts'
 import type { AuthenticationPort, ChannelPort, StepUpPort } from '../gateway/pipeline/ports.ts'
-import type { AccountId, AssertionSigner, HandlerTable, SessionId } from '../kernel/index.ts'
+import type { AccountId, AssertionSigner, HandlerTable, Portal, SessionId } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
 import { deleteExpired } from './cleanup-store.ts'
@@ -19,6 +19,7 @@ import { loginHandlers } from './login/handlers.ts'
 import { KnownNetworks } from './login/known-networks.ts'
 import { createLoginConcurrency } from './login/service.ts'
 import { mfaHandlers } from './mfa/handlers.ts'
+import { forgetFailures } from './mfa/recovery/failures.ts'
 import { noticeMailJob } from './notices/service.ts'
 import { passwordHandlers } from './passwords/handlers.ts'
 import { createUndoLink } from './passwords/undo.ts'
@@ -62,6 +63,8 @@ export interface Identity {
   rotateSigningKey(): Promise<string>
   provideAccount(account: ProvidedAccount, tx?: Tx): Promise<{ accountId: AccountId; created: boolean }>
   invalidateSessions(ids: readonly SessionId[]): void
+  /** Call when an account is recovered. */
+  forgetFailures(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<void>
   /** Rejects with ACCESS.IP_NOT_ALLOWED. */
   assertAddressAllowed(account: GuardedAccount, clientIp: string): Promise<void>
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
@@ -115,6 +118,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     invalidateSessions: (ended) => {
       for (const id of ended) sessionCache.invalidate(id)
     },
+    forgetFailures: (tx, account) => forgetFailures(services, tx, account),
     assertAddressAllowed: (account, clientIp) => addressGuard.assertAllowed(account, clientIp),
     queueLengths: {
       'login-begin': concurrency.firstStep.waiting,

@@ -1,5 +1,6 @@
 import type { Tx } from '../../database/index.ts'
 import {
+  type AccountId,
   canonicalEmail,
   type Instant,
   type Portal,
@@ -87,6 +88,18 @@ export interface MailCount {
   session?: SessionId
 }
 
+const mailsKey = ({ portal, subject, kind }: Pick<MailCount, 'portal' | 'subject' | 'kind'>): string =>
+  `{mails:${portal}:${subject}}:${kind}`
+
+/** The account gets codes again, even if a thief has used up its limit. */
+export const forgetCodeMails = async (
+  cache: Cache,
+  { portal, id }: { portal: Portal; id: AccountId },
+): Promise<void> => {
+  const key = mailsKey({ portal, subject: id, kind: 'code' })
+  await Promise.all([cache.delete(key), cache.delete(`${key}:reserve`)])
+}
+
 /**
  * Throws ACCESS.RATE_LIMITED. Call this before looking up the account, so that the refusal does not reveal whether the
  * account exists. Do not call it inside a transaction, which would hold its connection and count twice on a retry.
@@ -95,7 +108,7 @@ export const countMail = async (
   cache: Cache,
   { portal, subject, kind, limit: { limit, windowMs }, reserve, session }: MailCount,
 ): Promise<void> => {
-  const key = `{mails:${portal}:${subject}}:${kind}`
+  const key = mailsKey({ portal, subject, kind })
   if (session !== undefined) {
     const share = Math.ceil(limit / 2)
     const { count, remaining } = await cache.increment(`${key}:session:${session}`, windowMs)

@@ -7,6 +7,7 @@ import {
   type Portal,
   Refusal,
   rateLimited,
+  type SessionId,
 } from '../../kernel/index.ts'
 import type { DeviceDigests } from '../devices/store.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -62,6 +63,16 @@ export class Lockout {
   /** Counts wrong codes of all sessions of an account, apart from failed sign-ins. */
   factorSubject(portal: Portal, accountId: AccountId): FailureSubject {
     return this.#subject(portal, ['factor', accountId])
+  }
+
+  /** Counts wrong codes of one session. Use it with `ofSession`. */
+  sessionSubject(portal: Portal, sessionId: SessionId): FailureSubject {
+    return this.#subject(portal, ['factor-session', sessionId])
+  }
+
+  /** Half of the limit, so that a stolen session leaves tries for the owner. */
+  ofSession(): Lockout {
+    return new Lockout(this.#ports, { ...this.#rule, limit: Math.ceil(this.#rule.limit / 2) })
   }
 
   resetSubject(portal: Portal, accountId: AccountId): FailureSubject {

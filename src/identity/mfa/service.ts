@@ -135,7 +135,10 @@ export const sendStepUpCode = async (
     maskedDestination: maskEmail(account.email),
     expiresIn: Math.floor(codeTtlMs / 1_000),
     resendAfter: wholeSeconds(resendMs),
-    attemptsRemaining: await lockout.remainingFailures(lockout.factorSubject(portal, accountId)),
+    attemptsRemaining: Math.min(
+      await lockout.remainingFailures(lockout.factorSubject(portal, accountId)),
+      await lockout.ofSession().remainingFailures(lockout.sessionSubject(portal, session.sessionId)),
+    ),
   }
 }
 

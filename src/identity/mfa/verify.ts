@@ -114,8 +114,8 @@ export const verifyFactor = async (
 
 /**
  * `verify` runs in a transaction and returns undefined for a wrong code. Tries are counted in advance, per account and
- * apart from sign-ins, so that a stolen token allows neither unlimited guesses nor locking the owner out. Throws
- * AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
+ * apart from sign-ins, so that a stolen token allows neither unlimited guesses nor locking the owner out. Each session
+ * has half of the tries. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
 export const verifyCode = async <T>(
   { database, clock, lockout }: VerifyPorts,
@@ -124,15 +124,22 @@ export const verifyCode = async <T>(
   verify: (tx: Tx) => Promise<T | undefined>,
 ): Promise<T> => {
   const subject = lockout.factorSubject(session.portal, session.accountId)
+  const ofSession = lockout.sessionSubject(session.portal, session.sessionId)
+  const verifyInTransaction = () =>
+    inTransaction(database, async (tx) => {
+      const result = await verify(tx)
+      if (result === undefined) throw new Refusal('AUTH.CODE_INVALID')
+      await lockout.clear(tx, subject)
+      await lockout.clear(tx, ofSession)
+      return result
+    })
   try {
-    return await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', () =>
-      inTransaction(database, async (tx) => {
-        const result = await verify(tx)
-        if (result === undefined) throw new Refusal('AUTH.CODE_INVALID')
-        await lockout.clear(tx, subject)
-        return result
-      }),
-    )
+    // The session first: its refused tries do not count for the account.
+    return await lockout
+      .ofSession()
+      .countIfRefused(ofSession, 'AUTH.CODE_INVALID', () =>
+        lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', verifyInTransaction),
+      )
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
       const event = { workspaceId: null, targetId: session.sessionId, detail: { reason: 'CODE_INVALID' } }

@@ -4,6 +4,7 @@ import { firstOf } from '../../platform/crypto/index.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
+import { forgetFailures } from '../mfa/recovery/failures.ts'
 import { type RemovedFactor, removeYoungFactors } from '../mfa/recovery/young.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { SessionEndReason } from '../sessions/schema.ts'
@@ -67,7 +68,7 @@ const removalNotices = {
 
 /**
  * Takes from a thief what the account's sessions have given them: sessions, pending sign-ins, known devices, young
- * factors except `proven`, and credentials in the domains. The caller must have locked the account.
+ * factors except `proven`, and credentials in the domains. Clears the limits that they have used up. The caller must have locked the account.
  */
 export const recoverAccount = async (
   ports: PasswordPorts,
@@ -80,6 +81,7 @@ export const recoverAccount = async (
   const { portal, id } = account
   const ended = await endAccess(tx, account, reason, at)
   await cancelPasswordTokens(tx, portal, id, at, ['UNDO'])
+  await forgetFailures(ports, tx, account)
   const removed = await removeYoungFactors(ports, tx, account, { proven, at })
   for (const factor of removed) await queueNotice(tx, ports.ids, account, removalNotices[factor], context, at)
   return { ended, removed, suspended: await ports.suspendCredentials(tx, { accountId: id, at }) }

@@ -93,7 +93,7 @@ describe('an authenticator', () => {
     at.clock.advance(900_000)
     for (let turn = 0; turn < 11; turn++)
       expect(await codeOf(invoke(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
-    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(5)
   })
 
   test('is encrypted for its account: a copy in another account fails', async () => {
@@ -221,11 +221,11 @@ describe('a step-up', () => {
 
   test('mfa.stepUpSend 200: remaining attempts are counted per account', async () => {
     for (let turn = 0; turn < 3; turn++) expect(await codeOf(verifyTotp('000000'))).toBe('AUTH.CODE_INVALID')
-    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(7)
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(2)
     await at.account('untried@demo.test')
     caller = await signedIn(at, 'untried@demo.test')
     at.clock.advance(30_000)
-    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(5)
   })
 
   test('mfa.stepUp 401 AUTH.CODE_INVALID: for a used mailed code', async () => {
@@ -264,13 +264,13 @@ describe('a step-up', () => {
     }
   })
 
-  test('mfa.stepUp 429: ten wrong codes lock out all sessions of the account, but no sign-in', async () => {
+  test('mfa.stepUp 429: five wrong codes lock out a session, but no sign-in', async () => {
     const secret = await newSecret()
     at.clock.advance(60_000)
     const right = otpAt(secret)
     const wrong = right === '000000' ? '111111' : '000000'
     const codes = await Promise.all(Array.from({ length: 15 }, () => codeOf(verifyTotp(wrong))))
-    expect(codes.filter((code) => code === 'AUTH.CODE_INVALID')).toHaveLength(10)
+    expect(codes.filter((code) => code === 'AUTH.CODE_INVALID')).toHaveLength(5)
     const refused = await refusalOf(verifyTotp(right))
     expect([refused.code, refused.detail.retryAfter]).toEqual(['ACCESS.RATE_LIMITED', 60])
     expect((await begin(at, email)).sessionId).toBeTypeOf('string')
@@ -278,6 +278,6 @@ describe('a step-up', () => {
     expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(0)
     await verifyTotp(otpAt(secret))
     at.clock.advance(30_000)
-    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+    expect((await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(5)
   })
 })
