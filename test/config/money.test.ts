@@ -162,3 +162,8 @@ test('money.exchange.band: a share or `off`, and the default where it is null', 
   expect([await bandOf('0.1'), await bandOf('off'), await bandOf(null)]).toEqual(['0.1', 'off', '0.05'])
   for (const band of ['1.5', '-0.1', 'on', 0.05]) expect(await errorsOf({ exchange: { band } })).toHaveLength(1)
 })
+
+test('money.exchange.operatorRateTtlMs: at least a day', async () => {
+  const errors = (operatorRateTtlMs: number) => errorsOf({ exchange: { operatorRateTtlMs } })
+  expect([await errors(86_399_999), await errors(86_400_000)].map(({ length }) => length)).toEqual([1, 0])
+})
