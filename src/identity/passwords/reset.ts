@@ -3,7 +3,7 @@ import { type Instant, Refusal, type RequestContext, type SessionId, summarizeSu
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
-import { bindsRecovery } from '../mfa/recovery/young.ts'
+import { areBackupCodesYoung, bindsRecovery } from '../mfa/recovery/young.ts'
 import { readOtp } from '../mfa/store.ts'
 import { type StrongFactor, verifyStrongFactor } from '../mfa/verify.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -29,7 +29,7 @@ export interface TokenPassword {
 
 /**
  * The token only proves access to the mailbox. Returns the method of the verified factor. Throws
- * ACCESS.STEP_UP_REQUIRED without a factor, unless the authenticator is suspicious, and AUTH.CODE_INVALID for a wrong
+ * ACCESS.STEP_UP_REQUIRED without a factor or for a young backup code, unless the authenticator is suspicious, and AUTH.CODE_INVALID for a wrong
  * code.
  */
 const verifyResetFactor = async (
@@ -40,11 +40,11 @@ const verifyResetFactor = async (
   context: RequestContext,
   now: Instant,
 ): Promise<MfaMethod | null> => {
-  if (!(await readOtp(tx, account.portal, account.id))?.secret) return null
-  if (!factor) {
-    if (!(await bindsRecovery(ports, tx, account, now))) return null
-    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has an authenticator' })
-  }
+  const isBound = await bindsRecovery(ports, tx, account, now)
+  if (!isBound && (!factor || !(await readOtp(tx, account.portal, account.id))?.secret)) return null
+  if (!factor) throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has or had an authenticator' })
+  if (isBound && factor.method === 'BACKUP_CODE' && (await areBackupCodesYoung(ports, tx, account, now)))
+    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the backup codes are younger than the authenticator' })
   if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
   await ports.lockout.clear(tx, ports.lockout.resetSubject(account.portal, account.id))
   return factor.method

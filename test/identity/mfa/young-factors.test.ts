@@ -134,6 +134,29 @@ describe('password reset by link', () => {
     expect(await codeOf(reset())).toBe('ACCESS.STEP_UP_REQUIRED')
   })
 
+  test('password.reset 403: an old authenticator still binds it for the window after it was removed', async () => {
+    const secret = await enroll()
+    at.clock.advance(window)
+    await revoke(secret)
+    expect(await codeOf(reset())).toBe('ACCESS.STEP_UP_REQUIRED')
+    at.clock.advance(window)
+    expect((await reset()).success).toBe(true)
+  })
+
+  test('password.reset 200: a young authenticator that was removed does not bind it', async () => {
+    await revoke(await enroll())
+    expect((await reset()).success).toBe(true)
+  })
+
+  test('password.reset 403: a young backup code does not replace an old authenticator', async () => {
+    const secret = await enroll()
+    at.clock.advance(window)
+    const { codes } = await invoke(generateBackupCodes)
+    const byBackupCode = { mfaMethod: 'BACKUP_CODE', code: codes[0] }
+    expect(await codeOf(reset(byBackupCode))).toBe('ACCESS.STEP_UP_REQUIRED')
+    expect((await reset({ mfaMethod: 'OTP', code: otpAt(secret) })).success).toBe(true)
+  })
+
   test('password.reset 200: an authenticator that was removed long ago does not make a new one look old', async () => {
     const secret = await enroll()
     at.clock.advance(window)

@@ -43,7 +43,20 @@ export const bindsRecovery = async (
   at: Instant,
 ): Promise<boolean> => {
   const verifiedAt = await verificationOf(tx, account)
-  return verifiedAt !== null && isProtected(ports, tx, account, verifiedAt, at)
+  if (verifiedAt !== null) return isProtected(ports, tx, account, verifiedAt, at)
+  const removedAt = await formerAuthenticatorEnd(tx, account)
+  return removedAt !== null && isYoung(removedAt, at, ports.settings.suspicionMs)
+}
+
+/** Whether a thief may have generated the backup codes. */
+export const areBackupCodesYoung = async (
+  { settings }: SuspicionPorts,
+  tx: Tx,
+  { portal, id }: FactorOwner,
+  at: Instant,
+): Promise<boolean> => {
+  const { generatedAt } = await readBackupCodeCounts(tx, portal, id)
+  return generatedAt !== null && isYoung(generatedAt, at, settings.suspicionMs)
 }
 
 /** Call before an authenticator is replaced or removed. */
