@@ -71,7 +71,7 @@ test('mfa.stepUp 429: ten wrong codes of two sessions lock out the account', asy
   expect((await refusalOf(verify(owner, '000000'))).detail.limit?.limit).toBe(10)
 })
 
-test('password.reset 200: then the owner steps up, whatever a thief has used up', async () => {
+test('password.reset 200: then the owner steps up after a thief has used up all tries', async () => {
   const { email, thieves } = await robbed()
   await useUp(thieves)
   await requestResetLink(at, email)

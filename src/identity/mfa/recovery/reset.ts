@@ -1,5 +1,8 @@
 import type { Tx } from '../../../database/index.ts'
 import { type AccountId, addMs, type Instant, type Portal, type SessionId } from '../../../kernel/index.ts'
+import type { Cache } from '../../../platform/cache/index.ts'
+import { forgetCodeMails } from '../../codes/service.ts'
+import type { Lockout } from '../../lockout/service.ts'
 import { endSessions } from '../../sessions/service.ts'
 import { isBackupCodeUsedSince, readBackupCodeCounts, readOtp, readUsedTimeStep, removeFactors } from '../store.ts'
 import { stepAt } from '../totp.ts'
@@ -36,4 +39,14 @@ export const resetFactors = async (tx: Tx, account: FactorOwner, at: Instant): P
   await removeFactors(tx, account.portal, account.id)
   await deleteFormerFactors(tx, account)
   return endSessions(tx, account, 'TERMINATED', at)
+}
+
+/** Clears what a thief's sessions have used up. Otherwise, the recovered owner could not step up. */
+export const forgetFailures = async (
+  { cache, lockout }: { cache: Cache; lockout: Lockout },
+  tx: Tx,
+  account: FactorOwner,
+): Promise<void> => {
+  await lockout.clear(tx, lockout.factorSubject(account.portal, account.id))
+  await forgetCodeMails(cache, account)
 }
