@@ -108,8 +108,9 @@ class NetworkQueue {
     this.size += 1
   }
 
-  take(): Waiting | undefined {
+  take(mayStart: (network: string) => boolean = () => true): Waiting | undefined {
     for (const [network, [first, ...rest]] of this.#networks) {
+      if (!mayStart(network)) continue
       // A map iterates in the order of insertion, so the network goes to the end.
       this.#networks.delete(network)
       if (rest.length > 0) this.#networks.set(network, rest)
@@ -117,6 +118,15 @@ class NetworkQueue {
       return first
     }
     return undefined
+  }
+
+  remove(network: string, waiting: Waiting): void {
+    const own = this.#networks.get(network) ?? []
+    const rest = own.filter((each) => each !== waiting)
+    this.size -= own.length - rest.length
+    // A name that is in the map keeps its turn.
+    if (rest.length > 0) this.#networks.set(network, rest)
+    else this.#networks.delete(network)
   }
 }
 
@@ -155,6 +165,74 @@ export const createFairLimiter = ({ concurrency, waiting }: ConcurrencyLimits): 
         return await task()
       } finally {
         release()
+      }
+    },
+  }
+}
+
+/** Limits concurrent tasks of many callers, so that one of them cannot take all slots and all places in the queue. */
+export interface SharedLimiter {
+  /**
+   * Callers take turns, and none runs more than three quarters of the tasks. If the queue is full, throws
+   * SYSTEM.UNAVAILABLE for the newest task of the caller that waits most. `signal` has the effect of `RunLimited`.
+   */
+  runLimited<T>(task: () => Promise<T>, caller: string, signal?: AbortSignal): Promise<T>
+}
+
+const maxShare = 0.75
+
+export const createSharedLimiter = ({ concurrency, waiting }: ConcurrencyLimits): SharedLimiter => {
+  const maxRunning = Math.max(1, Math.floor(concurrency * maxShare))
+  const running = new Map<string, number>()
+  const queue = new NetworkQueue(waiting)
+  let free = concurrency
+
+  const mayStart = (caller: string): boolean => (running.get(caller) ?? 0) < maxRunning
+
+  const start = (caller: string): void => {
+    free -= 1
+    running.set(caller, (running.get(caller) ?? 0) + 1)
+  }
+
+  const acquire = async (caller: string, signal?: AbortSignal): Promise<void> => {
+    if (free > 0 && mayStart(caller)) return start(caller)
+    signal?.throwIfAborted()
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        queue.remove(caller, waiter)
+        reject(signal?.reason)
+      }
+      const waiter: Waiting = {
+        start: () => {
+          signal?.removeEventListener('abort', leave)
+          start(caller)
+          resolve()
+        },
+        reject: (error) => {
+          signal?.removeEventListener('abort', leave)
+          reject(error)
+        },
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      queue.add(caller, waiter)
+    })
+  }
+
+  const release = (caller: string): void => {
+    free += 1
+    const left = (running.get(caller) ?? 0) - 1
+    if (left > 0) running.set(caller, left)
+    else running.delete(caller)
+    queue.take(mayStart)?.start()
+  }
+
+  return {
+    runLimited: async (task, caller, signal) => {
+      await acquire(caller, signal)
+      try {
+        return await task()
+      } finally {
+        release(caller)
       }
     },
   }

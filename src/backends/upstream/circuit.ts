@@ -1,7 +1,7 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { Refusal } from '../../kernel/index.ts'
-import { addressKey } from '../../platform/limits/index.ts'
+import { networkKey } from '../../platform/limits/index.ts'
 import type { BreakerState, CircuitChange } from './metrics.ts'
 import { UnreachableRefusal, UpstreamRefusal } from './reply.ts'
 
@@ -9,7 +9,7 @@ export type Caller = Pick<Call, 'caller' | 'clientIp'>
 
 interface Tally {
   account: string | null
-  address: string
+  network: string
   replies: number
   failures: number
 }
@@ -23,14 +23,15 @@ interface Window {
 const halfWindowMs = 5_000
 const minFailureShare = 0.5
 const maxProbeGapMs = 1_000
-/** Providers assign a network of this size to one customer. */
-const ipv6Prefix = 56
+
+/** The account, or the IPv4 /24 or IPv6 /48 of an anonymous caller: one customer of a provider can get a whole /48. */
+export const callerKey = ({ caller, clientIp }: Caller): string => caller?.accountId ?? networkKey(clientIp)
 
 const openWindow = (): Window => ({ byCaller: new Map(), failures: 0 })
 
-/** An anonymous request can be from an account at the same address. */
+/** An anonymous request can be from an account in the same network. */
 const isSamePerson = (one: Tally, other: Tally): boolean =>
-  one.account !== null && other.account !== null ? one.account === other.account : one.address === other.address
+  one.account !== null && other.account !== null ? one.account === other.account : one.network === other.network
 
 const addTallies = (windows: readonly Window[]): Tally[] => {
   const sums = new Map<string, Tally>()
@@ -80,14 +81,14 @@ export class Circuit {
 
   /** Throws SYSTEM.UNAVAILABLE without an attempt while the circuit is open. */
   async run(caller: Caller, attempt: () => Promise<unknown>): Promise<unknown> {
-    const address = addressKey(caller.clientIp, ipv6Prefix)
+    const network = networkKey(caller.clientIp)
     const account = caller.caller?.accountId ?? null
-    const key = account ?? address
+    const key = callerKey(caller)
     if (this.#openedAt !== null && !this.#admitsProbe(key, this.#openedAt))
       throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'the circuit of the upstream is open' })
     const changes = this.#changes
     const record = (isFailure: boolean): void => {
-      if (changes === this.#changes) this.#record(key, { account, address }, isFailure)
+      if (changes === this.#changes) this.#record(key, { account, network }, isFailure)
     }
     try {
       const reply = await attempt()
@@ -115,7 +116,7 @@ export class Circuit {
     return true
   }
 
-  #record(key: string, caller: Pick<Tally, 'account' | 'address'>, isFailure: boolean): void {
+  #record(key: string, caller: Pick<Tally, 'account' | 'network'>, isFailure: boolean): void {
     if (this.#openedAt !== null) {
       if (!isFailure) this.#change(null, [])
       return

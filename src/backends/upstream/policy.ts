@@ -1,7 +1,7 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
-import { createConcurrencyLimiter } from '../../kernel/index.ts'
-import { type Caller, Circuit } from './circuit.ts'
+import { createSharedLimiter } from '../../kernel/index.ts'
+import { type Caller, Circuit, callerKey } from './circuit.ts'
 import type { BreakerState, CircuitChange, UpstreamMetrics } from './metrics.ts'
 
 type LimitedCall = Caller & Pick<Call, 'client'>
@@ -13,19 +13,19 @@ const createPolicy = (
   concurrency: number,
   onChange: (change: CircuitChange) => void,
 ) => {
-  const { runLimited } = createConcurrencyLimiter({ concurrency, waiting: queue })
+  const { runLimited } = createSharedLimiter({ concurrency, waiting: queue })
   const circuit = new Circuit(breaker, onChange)
   return {
     circuit,
     run: (call: LimitedCall, attempt: () => Promise<unknown>): Promise<unknown> =>
-      runLimited(() => circuit.run(call, attempt), call.client.signal),
+      runLimited(() => circuit.run(call, attempt), callerKey(call), call.client.signal),
   }
 }
 
 /**
  * Streams have a separate limit and circuit: their duration depends on the client, and buffered calls that waited for
  * them would miss their deadline. Calls throw SYSTEM.UNAVAILABLE if the limit or the circuit rejects them. A call
- * leaves the queue when its client disconnects.
+ * leaves the queue when its client disconnects. No caller takes all slots or places of the queue.
  */
 export function createUpstreamPolicies(settings: UpstreamConfiguration, metrics: UpstreamMetrics) {
   const { url, concurrency, connections } = settings

@@ -24,7 +24,7 @@ const accountAt = (last: number, clientIp: string): Caller => {
   const ids = { accountId, portal: 'CONSUMER', sessionId: null, apiKeyId: null, steppedUpAt: null } as const
   return { caller: { ...ids, permissions: new Set() }, clientIp }
 }
-const [member, other, third] = [at('192.0.2.1'), at('192.0.2.2'), at('192.0.2.3')]
+const [member, other, third] = [at('192.0.2.1'), at('198.51.100.2'), at('203.0.113.3')]
 
 const unreachable = () => new UnreachableRefusal('SYSTEM.UPSTREAM_TIMEOUT', {})
 /** `none`, the refusal's code, or `open` without an attempt. */
@@ -59,7 +59,8 @@ describe('a circuit opens', () => {
 
   test.each<[string, Caller[]]>([
     ['one anonymous address', [member]],
-    ['addresses of one /56', [at('2001:db8::1'), at('2001:db8:0:42::1'), at('2001:db8:0:ff::9')]],
+    ['addresses of one IPv6 /48', [at('2001:db8::1'), at('2001:db8:0:4200::1'), at('2001:db8:0:ffff::9')]],
+    ['addresses of one IPv4 /24', [at('192.0.2.1'), at('192.0.2.99'), at('192.0.2.255')]],
     ['one account at many addresses', [accountAt(1, '192.0.2.1'), accountAt(1, '192.0.2.2')]],
     ['an account and an anonymous request of its address', [accountAt(1, '192.0.2.1'), at('192.0.2.1')]],
   ])('never for %s alone', async (_name, callers) => {
@@ -69,8 +70,8 @@ describe('a circuit opens', () => {
 
   test.each<[string, [Caller, Caller]]>([
     ['two accounts at one address', [accountAt(1, '192.0.2.1'), accountAt(2, '192.0.2.1')]],
-    ['an account and another address', [accountAt(1, '192.0.2.1'), at('192.0.2.9')]],
-    ['two networks', [at('2001:db8::1'), at('2001:db8:0:100::1')]],
+    ['an account and another network', [accountAt(1, '192.0.2.1'), at('198.51.100.9')]],
+    ['two networks', [at('2001:db8::1'), at('2001:db8:1::1')]],
   ])('for %s', async (_name, [one, two]) => {
     await repeat(4, one, unreachable())
     await run(two, unreachable())

@@ -22,7 +22,9 @@ beforeEach(() => {
 const readMetric = async (name: string): Promise<number | undefined> =>
   (await registry.getSingleMetric(`portico_upstream_breaker_${name}`)?.get())?.values[0]?.value
 
-const callOf = (clientIp = '203.0.113.1', { signal } = new AbortController()) => ({
+let calls = 0
+/** Each call is from another network, unless the test names one. */
+const callOf = (clientIp = `203.0.${calls++}.1`, { signal } = new AbortController()) => ({
   caller: null,
   clientIp,
   client: { isGone: false, signal },
@@ -34,7 +36,7 @@ const works = async () => 'done'
 const failFor = (run: Run, address: string) =>
   tried(() => Promise.reject(new UnreachableRefusal(unavailable, {})), run, callOf(address))
 const openCircuit = async (run: Run) => {
-  for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.1']) await failFor(run, address)
+  for (const address of ['192.0.2.1', '198.51.100.2', '192.0.2.1']) await failFor(run, address)
 }
 
 const lasting = () => {
@@ -93,6 +95,28 @@ describe('the concurrency limit of an upstream', () => {
     expect(await Promise.all(outcomes)).toEqual(['none', 'none', 'none'])
     expect(tries.map(({ hasBegun }) => hasBegun())).toEqual([true, true, false, true])
   })
+})
+
+describe('one caller with many calls', () => {
+  test.each(['whole', 'streamed'] as const)(
+    'leaves a quarter of the slots and the queue to others: %s',
+    async (kind) => {
+      const { [kind]: run } = createUpstreamPolicies({ ...settings, concurrency: 4, connections: 4, queue: 4 }, metrics)
+      const flood = Array.from({ length: 9 }, () => lasting())
+      const outcomes = flood.map(({ attempt }, index) => tried(attempt, run, callOf(`192.0.2.${index}`)))
+      await expect.poll(() => flood.filter(({ hasBegun }) => hasBegun()).length).toBe(3)
+      expect(await tried(works, run)).toBe('none')
+      const others = [lasting(), lasting()]
+      const waited = others.map(({ attempt }) => tried(attempt, run))
+      await expect.poll(() => others.map(({ hasBegun }) => hasBegun())).toEqual([true, false])
+      // The flood waits longer, so the first slot is its turn.
+      for (const { end } of flood.slice(0, 2)) end()
+      await expect.poll(() => others[1]?.hasBegun()).toBe(true)
+      for (const { end } of [...flood, ...others]) end()
+      expect(await Promise.all(waited)).toEqual(['none', 'none'])
+      expect((await Promise.all(outcomes)).filter((outcome) => outcome === unavailable)).toHaveLength(3)
+    },
+  )
 })
 
 describe('the metrics of a circuit', () => {
