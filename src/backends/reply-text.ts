@@ -1,8 +1,15 @@
 import type { z } from 'zod'
+import { maxReplyDepth } from '../kernel/index.ts'
+
+/** Stops at the limit, so that a cycle is too deep, too. */
+const isTooDeep = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1)))
 
 /**
  * Returns a reply as JSON text, without the properties that the schema does not declare. Throws the error that
- * `replyError` builds if the reply does not match the schema, or if its text is longer than `maxBytes`.
+ * `replyError` builds if the reply is nested too deep, does not match the schema, or has a text longer than `maxBytes`.
  */
 export const replyText = (
   schema: z.ZodType,
@@ -10,6 +17,8 @@ export const replyText = (
   maxBytes: number,
   replyError: (internal: string) => Error,
 ): string => {
+  // First, because the schema and the database read a reply recursively.
+  if (isTooDeep(reply, maxReplyDepth)) throw replyError(`reply is nested more than ${maxReplyDepth} times`)
   const checked = schema.safeParse(reply)
   if (!checked.success) {
     const issue = checked.error.issues[0]

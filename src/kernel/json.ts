@@ -60,6 +60,9 @@ const countMembers = (text: string, maxDepth: number): number | undefined => {
   return members
 }
 
+/** Whether a valid JSON text nests its arrays and objects deeper. Linear, and without a recursion. */
+export const isDeeperThan = (text: string, maxDepth: number): boolean => countMembers(text, maxDepth) === undefined
+
 const decimalNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /** Equal magnitudes have equal texts. A loop, because `/0+$/` would be quadratic. */
@@ -99,6 +102,9 @@ export const hasInexactNumber = (text: string): boolean => {
   }
   return false
 }
+
+/** Far beyond every reply of the interface. Zod and PostgreSQL read a value recursively. */
+export const maxReplyDepth = 64
 
 /**
  * Ten times the members of the largest valid request. V8 parses an object with many distinct keys forty times slower

@@ -53,6 +53,22 @@ describe('raw replies and pass-through prefixes', () => {
     return text
   }
 
+  test('passThrough.legacy 204, 304: a Content-Length of the service is not relayed', async () => {
+    for (const [status, extra] of [
+      [204, ''],
+      [304, 'if-modified-since: Sat, 01 Jan 2000 00:00:00 GMT\r\n'],
+    ] as const) {
+      world.service.respond((request) => void request.socket.end(`HTTP/1.1 ${status} X\r\ncontent-length: 5\r\n\r\n`))
+      for (const method of ['GET', 'HEAD']) {
+        const text = await sendRaw(method, `${paths.legacy}/x`, extra)
+        expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+        expect(text).not.toMatch(/content-length/i)
+        expect(text).toMatch(/\r\n\r\n$/)
+      }
+    }
+    expect(world.portico.log.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
   test('feed.report 200: any type is relayed with the headers of the reply only', async () => {
     world.service.respond((_request, response) => {
       response.writeHead(200, {

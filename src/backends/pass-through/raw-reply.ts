@@ -54,7 +54,10 @@ const replyHeaders = (response: IncomingMessage, { below }: Call, url: string): 
     const value = headerOf(response, name)
     if (value !== undefined) headers[name] = value
   }
-  if (!redirects.has(response.statusCode ?? 0)) return headers
+  const status = response.statusCode ?? 0
+  // The length of a body that must not follow (RFC 9110, 8.6): the client would lose its connection.
+  if (status === 204 || status === 304) delete headers['content-length']
+  if (!redirects.has(status)) return headers
   const location = headerOf(response, 'location')
   if (!below || location === undefined) throw invalidReply('an unexpected redirect')
   return { ...headers, location: publicLocation(location, url, below) }

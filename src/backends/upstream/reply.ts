@@ -4,7 +4,9 @@ import {
   type Code,
   type ExceededLimit,
   hasInexactNumber,
+  isDeeperThan,
   isRecord,
+  maxReplyDepth,
   Refusal,
   type RefusalDetail,
 } from '../../kernel/index.ts'
@@ -117,6 +119,7 @@ const isRelayable = (code: unknown, isCode: IsCode): code is Code =>
 const parseJson = (status: number, bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
   const text = bytes.toString('utf8')
+  if (isDeeperThan(text, maxReplyDepth)) throw unexpectedReply(status, `status ${status}, nested too deep`)
   let value: unknown
   try {
     value = JSON.parse(text)

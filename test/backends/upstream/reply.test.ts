@@ -53,6 +53,18 @@ test('409 of an upstream relays no limit', () => {
   expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
 })
 
+test.each([200, 404, 503])('%s with JSON nested 500,000 times is refused before it is parsed', (status) => {
+  const before = performance.now()
+  for (const [open, close] of [
+    ['[', ']'],
+    ['{"a":', '}'],
+  ] as const)
+    expect(detailOf(status, Buffer.from(`${open.repeat(500_000)}1${close.repeat(500_000)}`)).internal).toMatch(
+      /nested too deep|responded with 503/,
+    )
+  expect(performance.now() - before).toBeLessThan(500)
+})
+
 /** A refusal also shows whether it counts as a failure of the upstream. */
 const resultOf = (status: number, body: unknown, contentType = 'application/json'): unknown => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { replyText } from '../../src/backends/index.ts'
+import { maxReplyDepth } from '../../src/kernel/index.ts'
+
+const nested = (depth: number): unknown => {
+  let value: unknown = 1
+  for (let level = 0; level < depth; level++) value = level % 2 ? [value] : { a: value }
+  return value
+}
+const textOf = (reply: unknown, schema: z.ZodType = z.unknown()) =>
+  replyText(schema, reply, 1_000_000, (internal) => new Error(internal))
+
+test('replyText: a reply nested more than 64 times is refused, also in a field that the schema does not declare', () => {
+  expect(JSON.parse(textOf(nested(maxReplyDepth)))).toEqual(nested(maxReplyDepth))
+  const deep = 'reply is nested more than 64 times'
+  for (const depth of [maxReplyDepth + 1, 20_000]) {
+    expect(() => textOf(nested(depth))).toThrow(deep)
+    expect(() => textOf({ id: '1', extra: nested(depth) }, z.object({ id: z.string() }))).toThrow(deep)
+  }
+})
+
+test('replyText: a cycle is refused', () => {
+  const cycle: { self?: unknown } = {}
+  cycle.self = cycle
+  expect(() => textOf(cycle)).toThrow('reply is nested more than 64 times')
+})
