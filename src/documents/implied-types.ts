@@ -7,8 +7,24 @@ const keywordsOfType: readonly (readonly [type: string, keywords: readonly strin
   ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
 ]
 
-const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs'])
-const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required'])
+/** The names in these are not keywords. */
+export const mapsOfSchemas: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
+])
+/** Values of these keywords are data. */
+export const dataKeywords: ReadonlySet<string> = new Set([
+  ...['enum', 'const', 'default', 'required', 'example', 'examples'],
+])
+
+/** Converts the schemas inside a schema. */
+export const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(schema).map(([keyword, each]) => {
+      if (dataKeywords.has(keyword)) return [keyword, each]
+      if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
+      return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
+    }),
+  )
 
 const impliedType = (schema: Record<string, unknown>): string | undefined =>
   ['type', '$ref', 'enum', 'const'].some((keyword) => keyword in schema)
@@ -34,13 +50,7 @@ export const withImpliedTypes = (value: unknown): unknown => {
   const schema: Record<string, unknown> = { ...value, ...withRequired(value) }
   const type = impliedType(schema)
   return {
-    ...Object.fromEntries(
-      Object.entries(schema).map(([keyword, each]) => {
-        if (values.has(keyword)) return [keyword, each]
-        if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, withImpliedTypes(each)]
-        return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, withImpliedTypes(own)]))]
-      }),
-    ),
+    ...convertParts(schema, withImpliedTypes),
     ...(type !== undefined && { type }),
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isExactNumber, isRecord } from '../kernel/index.ts'
 import { DeclaredFields } from './declared-fields.ts'
-import { withImpliedTypes } from './implied-types.ts'
+import { convertParts, withImpliedTypes } from './implied-types.ts'
 import { assertLinearPatterns, checkLengthsFirst } from './slow-patterns.ts'
 
 /** OpenAPI shows this source of a converted schema. */
@@ -96,7 +96,7 @@ export const inlineReferences = (document: Json, value: unknown): unknown => {
 const withStrictObjects = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withStrictObjects)
   if (!isRecord(value)) return value
-  const members = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withStrictObjects(each)]))
+  const members = convertParts(value, withStrictObjects)
   return isRecord(value.properties) && value.additionalProperties === undefined
     ? { ...members, additionalProperties: false }
     : members
@@ -107,12 +107,7 @@ const toConvertible = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(toConvertible)
   if (!isRecord(value)) return value
   const { not, examples: _, example: __, ...rest } = value
-  const members = Object.fromEntries(
-    Object.entries(rest).map(([name, each]) => [
-      name,
-      name === 'enum' || name === 'const' ? each : toConvertible(each),
-    ]),
-  )
+  const members = convertParts(rest, toConvertible)
   if (not === undefined) return members
   if (!isRecord(not) || typeof not.pattern !== 'string') throw new TypeError('`not` is only supported with a pattern')
   const length = typeof rest.maxLength === 'number' ? { maxLength: rest.maxLength } : {}

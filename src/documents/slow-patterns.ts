@@ -2,6 +2,7 @@ import { isSafePattern } from 'redos-detector'
 import { z } from 'zod'
 import { dotString } from '../contract/account-fields.ts'
 import { isRecord } from '../kernel/index.ts'
+import { dataKeywords, mapsOfSchemas } from './implied-types.ts'
 
 /*
  * A pattern that backtracks without a bound blocks the process: `^(\w+\s?)*$` takes seconds for 29 characters. See
@@ -11,22 +12,29 @@ import { isRecord } from '../kernel/index.ts'
 /** Ordinary patterns take up to 50 steps. The numbers bound the check itself, and a pattern beyond them is refused. */
 const limits = { maxScore: 200, maxSteps: 5_000, timeout: 5_000 }
 
+/** An escape or a character class, except a backreference. */
+const literal = /\\[^1-9k]|\[(?:\\.|[^\]\\])*\]/gs
+/** The check accepts some that are quadratic, such as `^(?:.(?!.*!))*$`. */
+const lookaroundOrReference = /\(\?<?[=!]|\\[1-9k]/
+
 const known = new Map<string, boolean>()
 
-/** Whether the time of a pattern grows with the length of the text only. False if the check gives up. */
+/** Whether the time of a pattern grows with the length of the text only. False for lookaround, or if the check gives up. */
 export const isLinearPattern = ({ source, flags }: RegExp): boolean => {
   const key = `${flags}/${source}`
   const checked = known.get(key)
   if (checked !== undefined) return checked
   let isLinear = false
   try {
-    isLinear = isSafePattern(source, {
-      caseInsensitive: flags.includes('i'),
-      dotAll: flags.includes('s'),
-      multiLine: flags.includes('m'),
-      unicode: /[uv]/.test(flags),
-      ...limits,
-    }).safe
+    isLinear =
+      !lookaroundOrReference.test(source.replace(literal, '')) &&
+      isSafePattern(source, {
+        caseInsensitive: flags.includes('i'),
+        dotAll: flags.includes('s'),
+        multiLine: flags.includes('m'),
+        unicode: /[uv]/.test(flags),
+        ...limits,
+      }).safe
   } catch {
     // The check does not support every syntax.
   }
@@ -99,21 +107,23 @@ export const slowPatternErrors = (schema: z.ZodType, field: string): string[] =>
     .filter(({ pattern }) => !isLinearPattern(pattern))
     .map(({ field: place, pattern }) => `${place}: ${slowPatternError(pattern.source)}`)
 
-/** Values of these keywords are data. */
-const dataKeywords = new Set(['enum', 'const', 'default', 'example', 'examples'])
-
 /** Throws a TypeError for the first slow `pattern` or name in `patternProperties` of a JSON Schema, with its place. */
 export const assertLinearPatterns = (schema: unknown, place = ''): void => {
-  const assertLinear = (pattern: string, field: string): void => {
-    if (!isLinearPattern(new RegExp(pattern))) throw new TypeError(`${field}: ${slowPatternError(pattern)}`)
+  const assertLinear = (source: string, field: string): void => {
+    const pattern = new RegExp(source)
+    if (!measured.has(String(pattern)) && !isLinearPattern(pattern))
+      throw new TypeError(`${field}: ${slowPatternError(source)}`)
   }
   if (Array.isArray(schema)) for (const each of schema) assertLinearPatterns(each, place)
   if (!isRecord(schema)) return
-  for (const [name, each] of Object.entries(schema)) {
-    const field = place === '' ? name : `${place}.${name}`
-    if (name === 'pattern' && typeof each === 'string') assertLinear(each, field)
-    else if (name === 'patternProperties' && isRecord(each))
-      for (const pattern of Object.keys(each)) assertLinear(pattern, field)
-    if (!dataKeywords.has(name)) assertLinearPatterns(each, field)
+  for (const [keyword, each] of Object.entries(schema)) {
+    const field = place === '' ? keyword : `${place}.${keyword}`
+    if (keyword === 'pattern' && typeof each === 'string') assertLinear(each, field)
+    else if (mapsOfSchemas.has(keyword) && isRecord(each))
+      for (const [name, own] of Object.entries(each)) {
+        if (keyword === 'patternProperties') assertLinear(name, field)
+        assertLinearPatterns(own, `${field}.${name}`)
+      }
+    else if (!dataKeywords.has(keyword)) assertLinearPatterns(each, field)
   }
 }

@@ -12,13 +12,21 @@ import { isLinearPattern, patternsOf, slowPatternErrors } from '../../src/docume
 
 const slow = '^(\\w+\\s?)*$'
 
-test.each([slow, '^(a+)+$', '^([a-b]*)([a-c]*)$', '(a|b|ab)*c', '[a-z]+x', '^(?=(a+)+$)', 'a{0,5000}b'])(
-  'isLinearPattern false: %s',
-  (pattern) => expect(isLinearPattern(new RegExp(pattern))).toBe(false),
-)
+const lookarounds = ['^(?=.*\\d).{8,64}$', '(?<=!(?:a|a)*)b', '(?=\\w*!)a', '^(?:.(?!.*!))*$', '\\\\(?!a)b', '^(a)\\1$']
 
 test.each([
-  ...['^\\d{4}$', '^[a-z0-9]+(?:-[a-z0-9]+)*$', '^.{1,200}$', '^(?=.*\\d)(?=.*[a-z]).{8,64}$', 'foo'],
+  slow,
+  '^(a+)+$',
+  '^([a-b]*)([a-c]*)$',
+  '(a|b|ab)*c',
+  '[a-z]+x',
+  '^(?=(a+)+$)',
+  'a{0,5000}b',
+  ...lookarounds,
+])('isLinearPattern false: %s', (pattern) => expect(isLinearPattern(new RegExp(pattern))).toBe(false))
+
+test.each([
+  ...['^\\d{4}$', '^[a-z0-9]+(?:-[a-z0-9]+)*$', '^.{1,200}$', 'foo', '^\\(?=a$', '^[(?=]$', '^[\\](?!]$'],
   ...['^https?://[\\w.-]+(/[\\w./-]*)?$', '^[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,3})?$'],
 ])('isLinearPattern true: %s', (pattern) => expect(isLinearPattern(new RegExp(pattern))).toBe(true))
 
@@ -49,6 +57,18 @@ test.each(nested)('toZod rejects a slow pattern of %s, and names its place', (_n
     expect(() => toZod(schema, io)).toThrow(`${place}: the pattern ${slow}`)
   expect(() => toQueryZod(schema)).toThrow(place)
 })
+
+test.each(['default', 'enum', 'const', 'example', 'examples', 'not', 'required', 'properties'])(
+  'toZod: a property named %s is a property',
+  (name) => {
+    const schemaOf = (type: object) => ({ type: 'object', properties: { [name]: type }, required: [name] })
+    const schema = toZod(schemaOf({ type: 'string' }), 'input')
+    expect(schema.safeParse({ [name]: 'a' }).success).toBe(true)
+    expect(schema.safeParse({ [name]: 1 }).success).toBe(false)
+    expect(schema.safeParse({}).success).toBe(false)
+    expect(() => toZod(schemaOf(text), 'input')).toThrow(`properties.${name}.pattern: the pattern ${slow}`)
+  },
+)
 
 test('toZod: a pattern in an example or an enum is data', () => {
   expect(toZod({ type: 'string', enum: [slow], examples: [{ pattern: slow }] }, 'input').safeParse(slow).success).toBe(
