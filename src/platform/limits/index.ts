@@ -4,5 +4,5 @@
  */
 
 export { createDomainLimits, type DomainLimits } from './domain-limits.ts'
-export { addressKey, createLimits, type Limits, networkKey, type SharedCounters, scaledLimit } from './limits.ts'
+export { createLimits, type Limits, networkKey, type SharedCounters, scaledLimit } from './limits.ts'
 export { createRedisCounters } from './redis-limit-store.ts'

@@ -117,7 +117,7 @@ export interface SharedCounters {
 }
 
 /** IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
-export const addressKey = (address: string, ipv6Prefix: number): string =>
+const addressKey = (address: string, ipv6Prefix: number): string =>
   address.includes(':') ? ipKeyGenerator(address, ipv6Prefix) : address
 
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
