@@ -21,6 +21,7 @@ import {
   type HandlerTable,
   isPassThrough,
   type Operation,
+  parseChecked,
   parseLocale,
   type Suspended,
   withCallSite,
@@ -106,13 +107,13 @@ export const partErrors = (domain: LoadedDomain, { handlers, jobs = [], gatewayJ
 interface OncePorts {
   database: Database
   ledger: Ledger
-  /** Throws if the reply of an operation is invalid. */
-  assertReply(operationId: string, reply: unknown): void
+  /** Returns the JSON text of a reply without undeclared properties. Throws if it is invalid. */
+  checkReply(operationId: string, reply: unknown): string
 }
 
 /** The command and its stored reply share one transaction, which an invalid reply rolls back. */
 const runOnce = <Reply>(
-  { database, ledger, assertReply }: OncePorts,
+  { database, ledger, checkReply }: OncePorts,
   { operationId, caller, workspace, idempotency }: IdempotentRequest,
   work: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> => {
@@ -126,9 +127,10 @@ const runOnce = <Reply>(
     }
     const stored = await within.findStoredResult(key)
     // A stored reply of the same operation and body has the same type.
-    if (stored) return stored.result as Reply
-    const reply = await work(tx)
-    assertReply(operationId, reply)
+    if (stored) return parseChecked(JSON.stringify(stored.result)) as Reply
+    // What is stored and sent is the JSON text, so it must match the schema too.
+    const text = checkReply(operationId, JSON.parse(checkReply(operationId, await work(tx))))
+    const reply = parseChecked(text) as Reply
     await within.storeResult(key, reply)
     return reply
   }
@@ -138,12 +140,12 @@ const runOnce = <Reply>(
 const createReplyCheck = (
   { operations }: Pick<Catalogue, 'operations'>,
   settings: Configuration,
-): OncePorts['assertReply'] => {
+): OncePorts['checkReply'] => {
   const schemas = new Map(operations.map(({ id, reply }) => [id, reply]))
   return (operationId, reply) => {
     const schema = schemas.get(operationId)
     if (schema === undefined || typeof schema === 'string') throw new Error(`${operationId} has no JSON reply to store`)
-    replyText(schema, reply, maxReplyBytesOf(settings, domainOf(operationId)), internalError)
+    return replyText(schema, reply, maxReplyBytesOf(settings, domainOf(operationId)), internalError)
   }
 }
 
@@ -159,7 +161,7 @@ export interface DomainParents {
 class DomainBuilder {
   readonly #built = new Map<string, BuiltDomain>()
   readonly #executed: ExecutedOnce = new WeakMap()
-  readonly #assertReply: OncePorts['assertReply']
+  readonly #checkReply: OncePorts['checkReply']
   readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
@@ -169,8 +171,8 @@ class DomainBuilder {
     ledger: Ledger,
   ) {
     const { database } = infrastructure
-    const assertReply = createReplyCheck(catalogue, configuration)
-    this.#assertReply = assertReply
+    const checkReply = createReplyCheck(catalogue, configuration)
+    this.#checkReply = checkReply
     this.#deadline = deadline
     this.#infrastructure = infrastructure
     this.#shared = {
@@ -201,7 +203,7 @@ class DomainBuilder {
       once: async (request, work) => {
         assertNoTransaction('once')
         this.#executed.set(request.idempotency, {})
-        const committed = await runOnce({ database, ledger, assertReply }, request, work)
+        const committed = await runOnce({ database, ledger, checkReply }, request, work)
         this.#executed.set(request.idempotency, { committed })
         return committed
       },
@@ -292,7 +294,7 @@ class DomainBuilder {
   }
 
   #checks(logger: Logger): HandlerChecks {
-    return { executed: this.#executed, assertReply: this.#assertReply, deadline: this.#deadline, logger }
+    return { executed: this.#executed, checkReply: this.#checkReply, deadline: this.#deadline, logger }
   }
 
   async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {

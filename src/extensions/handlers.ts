@@ -8,7 +8,7 @@ export type ExecutedOnce = WeakMap<Idempotency, { committed?: unknown }>
 export interface HandlerChecks {
   executed: ExecutedOnce
   /** Throws if the reply of an operation is invalid. */
-  assertReply(operationId: string, reply: unknown): void
+  checkReply(operationId: string, reply: unknown): unknown
   deadline: HandlerDeadline
   logger: Logger
 }
@@ -24,13 +24,13 @@ const runIdempotent = async (
   id: string,
   run: () => Promise<unknown>,
   idempotency: Idempotency,
-  { executed, assertReply, logger }: HandlerChecks,
+  { executed, checkReply, logger }: HandlerChecks,
 ): Promise<unknown> => {
   try {
     const reply = await run()
     const done = executed.get(idempotency)
     if (!done) throw new Error(`${id} did not call once`)
-    if (reply !== done.committed) assertReply(id, reply)
+    if (reply !== done.committed) checkReply(id, reply)
     return reply
   } catch (error) {
     const done = executed.get(idempotency)

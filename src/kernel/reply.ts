@@ -102,6 +102,21 @@ export const freezeReply = <T extends object>(value: T): T => {
 export const isFrozenReply = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && frozenReplies.has(value)
 
+const checkedTexts = new WeakMap<object, string>()
+
+/**
+ * Parses the JSON text of a checked reply. The gateway sends the text of such an object as it is: a check against the
+ * schema can have another result later.
+ */
+export const parseChecked = (text: string): unknown => {
+  const reply: unknown = JSON.parse(text)
+  if (typeof reply === 'object' && reply !== null) checkedTexts.set(reply, text)
+  return reply
+}
+
+export const checkedTextOf = (reply: unknown): string | undefined =>
+  typeof reply === 'object' && reply !== null ? checkedTexts.get(reply) : undefined
+
 export const successCode = '2000'
 export const successMessage = 'Success'
 

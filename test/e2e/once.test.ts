@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Extended, startExtended } from '../harness/extended.ts'
@@ -95,6 +96,30 @@ describe('a command of an extension', needsStore(), () => {
       await expect.poll(output).toContain('a handler failed after its command was committed')
     },
   )
+
+  const lend = (body: object, requestId: string) =>
+    own('POST', '/vouchers/lend', { headers: { 'x-request-id': requestId }, body })
+
+  // The gateway checks the replies of a domain service itself, at each attempt.
+  test.skipIf(inject('topology') === 'split')(
+    'vouchers.lend 200: a stored reply is not checked again, when its schema would refuse it',
+    async () => {
+      const requestId = randomUUID()
+      const first = await lend({ forMs: 3_000 }, requestId)
+      expect([first.status, Object.keys(first.body.data).sort()]).toEqual([200, ['terms', 'until']])
+      expect(first.body.data.terms).toEqual({ days: 1 })
+      await pause(Math.max(0, Date.parse(first.body.data.until) - Date.now()) + 10)
+      const again = await lend({ forMs: 3_000 }, requestId)
+      expect([again.status, again.body.data]).toEqual([200, first.body.data])
+    },
+  )
+
+  test('vouchers.lend 500 SYSTEM.INTERNAL_ERROR: a reply whose JSON violates its schema rolls back', async () => {
+    const before = await counts()
+    const requestId = randomUUID()
+    for (let attempt = 1; attempt <= 2; attempt++) expect(outcome(await lend({}, requestId))).toEqual(fault)
+    expect(await counts()).toEqual(before)
+  })
 
   test('vouchers.issue 409 VOUCHER.SPENT: a handler can refuse after the commit', async () => {
     const before = await counts()

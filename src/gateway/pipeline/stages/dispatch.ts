@@ -1,15 +1,25 @@
 import type { z } from 'zod'
 import { type Backend, replyText } from '../../../backends/index.ts'
 import { declaresRefusal } from '../../../contract/policies.ts'
-import { isFrozenReply, isRecord, type Operation, Refusal, SocketReply, StreamReply } from '../../../kernel/index.ts'
+import {
+  checkedTextOf,
+  isFrozenReply,
+  isRecord,
+  type Operation,
+  Refusal,
+  SocketReply,
+  StreamReply,
+} from '../../../kernel/index.ts'
 import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
 import type { FindStepUp } from './step-up.ts'
 
-/** A frozen reply is converted only once per schema. */
+/** A frozen reply is converted only once per schema. A stored reply was converted before its command was committed. */
 class ReplySerializer {
   readonly #constants = new WeakMap<object, { schema: z.ZodType; text: string }>()
 
   serialize(schema: z.ZodType, reply: unknown, { operation }: Call, { maxReplyBytes, replyError }: Backend): string {
+    const checkedText = checkedTextOf(reply)
+    if (checkedText !== undefined) return checkedText
     const maxBytes = maxReplyBytes(operation)
     if (!isFrozenReply(reply)) return replyText(schema, reply, maxBytes, replyError)
     const cached = this.#constants.get(reply)

@@ -17,6 +17,17 @@ const operations = {
     reply: z.object({ bizId, note: z.string() }),
     refuses: ['VOUCHER.SPENT'],
   }),
+  lendVoucher: operation({
+    id: 'vouchers.lend',
+    method: 'POST',
+    path: '/vouchers/lend',
+    chains: ['consumer'],
+    summary: 'Lend a voucher',
+    policy: { ...money, workspace: 'required', permission: 'transfer:create' },
+    body: z.strictObject({ forMs: z.int().optional() }),
+    reply: z.object({ until: z.iso.datetime().refine((until) => Date.parse(until) > Date.now()), terms: z.unknown() }),
+    refuses: [],
+  }),
   countVouchers: operation({
     id: 'vouchers.count',
     method: 'GET',
@@ -104,6 +115,14 @@ export default domain({
           if (body.mistake === 'refusesAfterwards') throw new Refusal('VOUCHER.SPENT')
           return body.mistake === 'changesAfterwards' ? { ...reply, note: 8 } : reply
         },
+        lendVoucher: (request) =>
+          once(request, async (tx) => {
+            const { body, workspace } = request
+            await insert(tx, workspace, 'inside')
+            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: null })
+            const terms = body.forMs === undefined ? undefined : { days: 1, note: undefined }
+            return { until: new Date(clock.now() + (body.forMs ?? 60_000)).toISOString(), terms, secret: 'internal' }
+          }),
         countVouchers: async ({ query, workspace }) => {
           if (query.mistake === 'undeclared') throw new Refusal('VOUCHER.SPENT')
           return {
