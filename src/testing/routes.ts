@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { observedErrors } from '../contract/policies.ts'
 import { type Chain, type ChainId, chains, type Operation, operationsIn, pathParamNames } from '../kernel/index.ts'
 
@@ -56,6 +57,11 @@ export const isCommand = ({ chainId, operation: { method, body, reply, policy } 
   !policy.permission?.endsWith(':read') &&
   body !== 'multipart' &&
   typeof reply !== 'string'
+
+/** Whether the reply contains an array. */
+export const isList = ({ operation: { reply } }: Route): boolean =>
+  typeof reply !== 'string' &&
+  JSON.stringify(z.toJSONSchema(reply, { unrepresentable: 'any' })).includes('"type":"array"')
 
 export const isPlainRead = ({ operation, chainId }: Route): boolean =>
   chainId === 'consumer' &&

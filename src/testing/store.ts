@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Database, Tx } from '../database/index.ts'
 
-/** The text of each row, by table. */
-export type Rows = ReadonlyMap<string, ReadonlySet<string>>
+/** The text of each row, by table. A table without a key can have equal rows. */
+export type Rows = ReadonlyMap<string, readonly string[]>
 
 /** Tables that requests without an effect, sessions and background work change. */
 const volatile = new Set([
@@ -23,11 +23,11 @@ export const listTables = async (store: Database | Tx): Promise<string[]> => {
   return rows.map(({ name }) => name)
 }
 
-const readTable = async (database: Database, table: string): Promise<Set<string>> => {
+const readTable = async (database: Database, table: string): Promise<string[]> => {
   const condition = table === 'jobs' ? sql`every_ms IS NULL` : sql`true`
   const { rows } = await sql<{ row: string }>`
     SELECT ${rowText(table)} AS row FROM ${sql.table(table)} AS each WHERE ${condition}`.execute(database)
-  return new Set(rows.map(({ row }) => row))
+  return rows.map(({ row }) => row)
 }
 
 /** Reads what commands write: rows, balances, orders, jobs and audit entries. */
@@ -39,7 +39,7 @@ export class EffectStore {
   }
 
   async readTables(tables: readonly string[]): Promise<Rows> {
-    const rows = new Map<string, ReadonlySet<string>>()
+    const rows = new Map<string, readonly string[]>()
     for (const table of tables) rows.set(table, await readTable(this.#database, table))
     return rows
   }
@@ -48,17 +48,26 @@ export class EffectStore {
     return this.readTables((await listTables(this.#database)).filter((table) => !volatile.has(table)))
   }
 
-  /** Returns the number of entries about the successful request. */
-  async countAuditEntries(operationId: string, requestId: string): Promise<number> {
-    const { rows } = await sql<{ entries: number }>`
-      SELECT count(*)::int AS entries FROM audit_log
+  /** Returns the workspaces in the entries about the successful request. */
+  async auditedWorkspaces(operationId: string, requestId: string): Promise<(string | null)[]> {
+    const { rows } = await sql<{ workspace: string | null }>`
+      SELECT workspace_biz_id AS workspace FROM audit_log
        WHERE action = ${operationId} AND request_id = ${requestId} AND outcome = 'SUCCESS'`.execute(this.#database)
-    return rows[0]?.entries ?? 0
+    return rows.map(({ workspace }) => workspace)
   }
+}
+
+/** Returns the members of `list` without those of `removed`, of which each removes one equal member. */
+export const withoutEach = (list: readonly string[], removed: readonly string[]): string[] => {
+  const counts = new Map<string, number>()
+  for (const each of removed) counts.set(each, (counts.get(each) ?? 0) + 1)
+  return list.filter((each) => {
+    const count = counts.get(each) ?? 0
+    if (count > 0) counts.set(each, count - 1)
+    return count === 0
+  })
 }
 
 /** Returns `table: row` for each row that is in `after` but not in `before`. */
 export const addedRows = (before: Rows, after: Rows): string[] =>
-  [...after].flatMap(([table, rows]) =>
-    [...rows].filter((row) => !before.get(table)?.has(row)).map((row) => `${table}: ${row}`),
-  )
+  [...after].flatMap(([table, rows]) => withoutEach(rows, before.get(table) ?? []).map((row) => `${table}: ${row}`))

@@ -4,7 +4,7 @@ import { systemIds } from '../platform/runtime/index.ts'
 import { developmentIds } from '../seed/development.ts'
 import type { Call, Credentials, Reply } from './http.ts'
 import { deriveValid } from './inputs.ts'
-import { pathWith, type Route, routesOf } from './routes.ts'
+import { isCommand, isInWorkspace, pathWith, type Route, routesOf } from './routes.ts'
 import type { EffectStore } from './store.ts'
 
 export interface Gateway {
@@ -136,10 +136,10 @@ export class World {
     return ApiKey.parse(created.body).data.secret
   }
 
-  async openPlace(): Promise<Place> {
+  async openPlace(workspaceKind: 'SANDBOX' | 'LIVE' = 'SANDBOX'): Promise<Place> {
     const created = await this.#succeed('POST', '/web/v1/consumer/workspaces', {
       headers: bearer(this.owner),
-      body: { workspaceName: `Place ${systemIds.next()}`.slice(0, 40), workspaceKind: 'SANDBOX' },
+      body: { workspaceName: `Place ${systemIds.next()}`.slice(0, 40), workspaceKind },
     })
     const workspaceId = Workspace.parse(created.body).data.bizId
     const headers = { ...bearer(this.owner), 'x-workspace-id': workspaceId }
@@ -163,11 +163,13 @@ export class World {
     return Object.hasOwn(this.#samples, operationId) ? this.#samples[operationId]?.(place) : undefined
   }
 
-  async idsIn(place: Place, domain: string): Promise<string[]> {
-    const ids = Object.keys(this.#samples).filter((id) => domainOf(id) === domain)
-    const samples: unknown[] = []
-    for (const id of ids) samples.push(await this.findSample(place, id))
-    return JSON.stringify(samples).match(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g) ?? []
+  /** Writes what the samples and commands of a domain write. A command can be refused. */
+  async writeIn(place: Place, routes: readonly Route[], domain: string): Promise<void> {
+    for (const id of Object.keys(this.#samples).filter((each) => domainOf(each) === domain)) {
+      const sample = await this.findSample(place, id)
+      const route = routes.find((each) => each.operation.id === id && isInWorkspace(each) && isCommand(each))
+      if (route) await this.send(route, this.headersFor(route, place.workspaceId), sample)
+    }
   }
 
   /** Throws if the sample is incomplete. The error names what to add. */

@@ -18,6 +18,16 @@ type Card = z.output<typeof Card>
 interface Mistakes {
   /** Writes a row outside of the transaction of `once`. */
   writesOutside?: true
+  /** Writes equal rows outside of it, into a table without a key. */
+  logsOutside?: true
+  /** The audit entry names another workspace. */
+  auditsElsewhere?: true
+  /** The list has no condition on the workspace. */
+  listsAll?: true
+  /** The reset deletes the rows of every workspace. */
+  resetsAll?: true
+  /** No command creates what the list shows. */
+  listsNothing?: true
   writesNoEntry?: true
   leavesRows?: true
   /** Refuses an unknown id with a code that the operation does not declare. */
@@ -47,11 +57,23 @@ const operationsOf = (name: string) => ({
     reply: Card,
     refuses: ['RESOURCE.NOT_FOUND'],
   }),
+  [`${name}List`]: operation({
+    id: `${name}.list`,
+    method: 'GET',
+    path: `/${name}`,
+    chains: ['consumer'],
+    summary: 'List cards',
+    policy: { ...member, workspace: 'required', permission: 'wallet:read' },
+    body: 'none',
+    reply: z.array(z.object({ holder: z.string() })),
+    refuses: [],
+  }),
 })
 
 /** Keeps each promise except for the mistakes. */
 const cards = (name: string, mistakes: Mistakes = {}): Domain => {
   const table = sql.table(name)
+  const log = sql.table(`${name}_log`)
   const insert = (store: Database, workspaceId: string, { bizId, holder }: Card) =>
     sql`INSERT INTO ${table} VALUES (${workspaceId}, ${bizId}, ${holder})`.execute(store)
   return domain({
@@ -63,6 +85,7 @@ const cards = (name: string, mistakes: Mistakes = {}): Domain => {
         name: '001-cards',
         up: async (tx) => {
           await sql`CREATE TABLE ${table} (workspace_biz_id uuid, biz_id uuid PRIMARY KEY, holder text)`.execute(tx)
+          await sql`CREATE TABLE ${log} (workspace_biz_id uuid, holder text)`.execute(tx)
         },
       },
     ],
@@ -72,10 +95,12 @@ const cards = (name: string, mistakes: Mistakes = {}): Domain => {
         if (!caller || !idempotency || !workspace) throw new Error('the policy requires them')
         const { holder } = z.object({ holder: z.string() }).parse(body)
         if (mistakes.writesOutside) await insert(database, workspace.id, { bizId: ids.next(), holder })
+        if (mistakes.logsOutside) await sql`INSERT INTO ${log} VALUES (${workspace.id}, ${holder})`.execute(database)
         return once({ ...request, caller, idempotency, workspace }, async (tx) => {
           const card = { bizId: ids.next(), holder }
           await insert(tx, workspace.id, card)
-          const entry = { workspaceId: workspace.id, targetId: card.bizId }
+          const audited = mistakes.auditsElsewhere ? developmentIds.workspace : workspace.id
+          const entry = { workspaceId: audited, targetId: card.bizId }
           if (!mistakes.writesNoEntry) await recordSuccess(tx, auditContextOf({ ...request, caller }), entry)
           return card
         })
@@ -86,14 +111,21 @@ const cards = (name: string, mistakes: Mistakes = {}): Domain => {
         if (rows[0]) return rows[0]
         throw mistakes.refusesOtherwise ? new Refusal('STATE.CONFLICT') : notFound()
       }
+      const list: AnyHandler = async ({ workspace }) => {
+        const isListed = mistakes.listsAll ? sql`true` : sql`workspace_biz_id = ${workspace?.id}`
+        const { rows } = await sql<Card>`SELECT holder FROM ${table} WHERE ${isListed}`.execute(database)
+        return mistakes.listsNothing ? [] : rows
+      }
       return {
         handlers: new Map([
           [`${name}.issue`, issue],
           [`${name}.read`, read],
+          [`${name}.list`, list],
         ]),
         ...(!mistakes.leavesRows && {
           onSandboxReset: async (tx, { workspaceId }) => {
-            await sql`DELETE FROM ${table} WHERE workspace_biz_id = ${workspaceId}`.execute(tx)
+            const isReset = mistakes.resetsAll ? sql`true` : sql`workspace_biz_id = ${workspaceId}`
+            for (const each of [table, log]) await sql`DELETE FROM ${each} WHERE ${isReset}`.execute(tx)
           },
         }),
       }
@@ -120,15 +152,24 @@ describe('promises about effects', () => {
     cards('silent', { writesNoEntry: true }),
     cards('littering', { leavesRows: true }),
     cards('conflicting', { refusesOtherwise: true }),
+    cards('logging', { logsOutside: true }),
+    cards('misfiled', { auditsElsewhere: true }),
+    cards('leaking', { listsAll: true }),
+    cards('sweeping', { resetsAll: true }),
+    cards('unlisted', { listsNothing: true }),
+    cards('constant', { listsNothing: true }),
   ]
   let failures: Failure[] = []
   beforeAll(async () => {
-    failures = await failuresOf(domains, { samples: Object.assign({}, ...domains.map(samplesOf)) })
+    failures = await failuresOf(domains, {
+      samples: Object.assign({}, ...domains.map(samplesOf)),
+      sharedLists: ['constant.list'],
+    })
   })
   const of = (name: string): Failure[] => failures.filter((failure) => failure.name.startsWith(name))
 
   test('a domain that keeps them has no failure', () => {
-    expect(of('careful')).toEqual([])
+    expect([...of('careful'), ...of('constant')]).toEqual([])
   })
 
   test.each([
@@ -137,7 +178,15 @@ describe('promises about effects', () => {
       'outside.issue on consumer: takes effect once per X-Request-Id; another input is 422 REQUEST.ID_REUSED',
     ],
     ['silent', 'silent.issue on consumer: writes an audit entry'],
-    ['littering', 'littering onSandboxReset: removes the rows of the workspace'],
+    ['littering', 'littering onSandboxReset: removes the rows of the workspace, and no others'],
+    ['sweeping', 'sweeping onSandboxReset: removes the rows of the workspace, and no others'],
+    [
+      'logging',
+      'logging.issue on consumer: takes effect once per X-Request-Id; another input is 422 REQUEST.ID_REUSED',
+    ],
+    ['misfiled', 'misfiled.issue on consumer: writes an audit entry'],
+    ['leaking', 'leaking.list on consumer: contains nothing of another workspace'],
+    ['unlisted', 'unlisted.list on consumer: contains nothing of another workspace'],
     ['conflicting', 'conflicting.read: refuses with declared codes only'],
   ])('%s fails: %s', (name, test) => {
     expect(of(name).map((failure) => failure.name)).toContain(test)
@@ -149,9 +198,13 @@ describe('promises about effects', () => {
     expect(messages).toContain('call recordSuccess in its transaction')
     expect(messages).toContain('delete the rows of the workspace in onSandboxReset of littering')
     expect(messages).toContain("list the codes in `refuses` of 'conflicting.read'")
+    expect(messages).toContain('onSandboxReset of sweeping must change no row of another workspace')
+    expect(messages).toContain('pass the workspace of the request to recordSuccess in misfiled.issue')
+    expect(messages).toContain("no sample creates a record that 'unlisted.list' lists")
     // The other promises of each domain are kept.
     expect(of('silent').map(({ name }) => name)).toEqual(['silent.issue on consumer: writes an audit entry'])
-    expect(of('littering')).toHaveLength(1)
+    for (const name of ['littering', 'sweeping', 'logging', 'misfiled', 'leaking', 'unlisted'])
+      expect(of(name)).toHaveLength(1)
   })
 })
 
