@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { PolicyShape } from '../contract/policy-shape.ts'
 import { baseUrl, timeoutMs } from './values.ts'
 
-/** 5 MiB. */
-const defaultMaxReplyBytes = 5_242_880
+const defaultMaxReplyBytes = 5 * 1_024 ** 2
 
 export const upstream = z.strictObject({
   url: baseUrl.describe('Base URL of the service, to which the path of the operation is appended.'),
@@ -142,10 +141,7 @@ const headerNames = z.array(
 const prefixPolicy = PolicyShape.extend({
   channel: z.literal('none').default('none').describe('The secure channel is not available for a prefix.'),
   idempotent: z.literal(false).default(false).describe('The gateway does not replay replies for a prefix.'),
-  changesRights: z
-    .literal(false)
-    .default(false)
-    .describe('Requests for a prefix do not change permissions in Portico.'),
+  changesRights: z.literal(false).default(false).describe('Requests below a prefix do not change permissions.'),
 })
   .refine(
     ({ caller, workspace, permission, stepUp }) =>

@@ -148,13 +148,7 @@ export const moneyOf = (value: string, currencyCode: string): Money => {
 }
 
 /** Fields of an order in a reply: `toOrderView` returns them and the status history. */
-export const orderFields = {
-  bizId,
-  orderNo: z.string(),
-  version: z.int(),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-}
+export const orderFields = { bizId, orderNo: z.string(), version: z.int(), createdAt: timestamp, updatedAt: timestamp }
 
 /** The statuses of an order in a reply, oldest first. */
 export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
@@ -170,9 +164,7 @@ export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
 /** Fields of a workspace in an operator's list: `toWorkspaceKindView` returns them. */
 export const workspaceFields = { workspaceKind: coded(workspaceKind) }
 
-/**
- * `creatorStatus` is the status of the creator's account, and null if the system created the order.
- */
+/** `creatorStatus` is the status of the creator's account, and null if the system created the order. */
 export const operatorOrderFields = {
   ...workspaceFields,
   workspaceStatus: coded(workspaceStatus),

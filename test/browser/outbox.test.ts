@@ -46,6 +46,7 @@ describe('the development outbox in Chromium', needs(chromiumPath, 'Chromium is 
       code: '012345',
       minutes: '10',
       days: '7',
+      until: long,
       url: `https://portal.example.com/#token=${long}`,
     }
     const invitation = { inviter: long, workspace: long, role: long, message: long }

@@ -18,18 +18,21 @@ import { payoutAccount } from './payout-account.ts'
 
 const joinAs = async (place: Place, roleBizId: string): Promise<string> => (await join(place, roleBizId)).accountBizId
 
-/** Another owner creates the entity and suspends it by a password change. */
-const suspendedIn = async (place: Place, path: string, body: object): Promise<string> => {
+/** Another owner creates or changes the entity and suspends it by a password change. Returns the reply. */
+const suspend = async (place: Place, path: string, body: object): Promise<Record<string, unknown>> => {
   const { text } = await place.call('GET', '/web/v1/consumer/roles')
   const roles: { bizId: string; roleType: { code: string } }[] = JSON.parse(text).data
   const owner = roles.find(({ roleType }) => roleType.code === 'OWNER')
   if (!owner) throw new Error('a workspace has the role OWNER')
   const { command } = await join(place, owner.bizId)
-  const { bizId } = await command(path, body)
+  const reply = await command(path, body)
   const change = { currentPassword: goodPassword, newPassword: otherPassword, suspendCredentials: true }
   await command('/auth/password/change', change)
-  return String(bizId)
+  return reply
 }
+
+const suspendedIn = async (place: Place, path: string, body: object): Promise<string> =>
+  String((await suspend(place, path, body)).bizId)
 
 const reason = { reason: 'no such payment' }
 const amount = '10.00'
@@ -85,8 +88,8 @@ const walletIn = async ({ run }: Place): Promise<string> => {
   if (!wallet) throw new Error('a sandbox has wallets')
   return wallet.bizId
 }
-const createRoleIn = ({ run }: Place) =>
-  idOf(run(createRole, { body: { roleName: randomUUID().slice(0, 30), permissionCodes: [] } }))
+const createRoleIn = ({ run }: Place, permissionCodes: string[] = []) =>
+  idOf(run(createRole, { body: { roleName: randomUUID().slice(0, 30), permissionCodes } }))
 const createKeyIn = ({ run }: Place) =>
   idOf(run(createApiKey, { body: { apiKeyName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] } }))
 const quoteIn = async ({ run }: Place) => (await run(quoteExchange, { body: usdToEur })).quoteBizId
@@ -194,8 +197,16 @@ export const bankingSamples: Samples = {
   'roles.delete': async (place) => ({ body: { roleBizId: await createRoleIn(place) } }),
   'roles.listPermissions': ofRole,
   'roles.read': ofRole,
-  'roles.restore': async (place) => ({ body: { roleBizId: await createRoleIn(place) } }),
-  'roles.restoreMember': async (place) => ({ body: { userBizId: await joinAs(place, await createRoleIn(place)) } }),
+  'roles.restore': async (place) => {
+    const role = { roleName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] }
+    return { body: { roleBizId: await suspendedIn(place, '/roles', role) } }
+  },
+  'roles.restoreMember': async (place) => {
+    const userBizId = await joinAs(place, await createRoleIn(place))
+    const roleBizId = await createRoleIn(place, ['wallet:read'])
+    await suspend(place, '/roles/members/role/change', { userBizId, roleBizId })
+    return { body: { userBizId } }
+  },
   'roles.setPermissions': async (place) => ({ body: { roleBizId: await createRoleIn(place), permissionCodes: [] } }),
   'roles.update': async (place) => ({ body: { roleBizId: await createRoleIn(place), description: 'theirs' } }),
   'transfers.approve': ofOrder(),

@@ -169,11 +169,8 @@ export const stepUp = async (
       targetId: sessionId,
       detail: {
         method: factor.method,
-        ...(purpose && {
-          ...auditedFields(purpose.fields),
-          operation: purpose.operation.id,
-          purposeDigest: purpose.digest,
-        }),
+        ...(purpose && auditedFields(purpose.fields)),
+        ...(purpose && { operation: purpose.operation.id, purposeDigest: purpose.digest }),
       },
     })
     return true

@@ -115,7 +115,10 @@ const tablesByTreatment = {
     ...['exchange_quotes', 'exports', 'files', 'ledger_usage', 'recharge_proofs', 'recharge_references'],
     'withdrawal_channels',
   ],
-  history: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
+  history: [
+    ...['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'service_commands'],
+    'wallets',
+  ],
   members: [
     'api_keys',
     'invitations',
@@ -123,6 +126,7 @@ const tablesByTreatment = {
     'former_memberships',
     'memberships',
     'operator_proposals',
+    'role_grants',
     'roles',
   ],
 }
