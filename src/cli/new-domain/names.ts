@@ -30,6 +30,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'login_failures',
   'login_history',
   'login_sessions',
+  'membership_grants',
   'memberships',
   'one_time_codes',
   'operator_proposals',

@@ -18,6 +18,7 @@ import { deleteFormerMemberships } from './membership-store.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
 import { createOwnerNotices, ownerNoticeJob } from './notices.ts'
 import { suspendBroughtIn } from './recovery.ts'
+import { deleteGrantsBefore } from './recovery-store.ts'
 import { AccessRules } from './rules.ts'
 import { migrations } from './schema.ts'
 import { enterWorkspace, identifyWorkspace } from './service.ts'
@@ -90,8 +91,11 @@ export default domain({
       hasWorkspace: workspaces.exists,
     })
     const mails = { ...ports, ...configuration.notices, portalUrl: signInUrl('CONSUMER') }
-    const cleanup = () => deleteFormerMemberships(ports.database)
     const { suspicionWindowMs } = configuration.passwords
+    const cleanup = async () => {
+      await deleteFormerMemberships(ports.database)
+      await deleteGrantsBefore(ports.database, addMs(ports.clock.now(), -suspicionWindowMs))
+    }
     return {
       handlers,
       service,

@@ -1,25 +1,21 @@
 import { sql } from 'kysely'
-import { type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type RoleType, toDate } from '../../kernel/index.ts'
 import { type Gain, gainColumns } from './hold-store.ts'
 import type { MembershipId } from './membership-store.ts'
 
-/** Returns the members whom an account has brought in since an instant, and those whom these have brought in. */
+/**
+ * Returns the members whom an account has brought in since an instant, and those whom these have brought in, also if a
+ * member between them has left or has got its permissions from another one since.
+ */
 export const membersBroughtInBy = async (
   tx: Tx,
   { accountId, since }: { accountId: AccountId; since: Instant },
 ): Promise<(MembershipId & { roleType: RoleType })[]> => {
   const { rows } = await sql<MembershipId & { roleType: RoleType }>`
-    WITH RECURSIVE brought_in AS (
-      SELECT m.workspace_biz_id, m.account_biz_id FROM memberships m
-      WHERE m.granted_by = ${accountId} AND m.granted_at > ${timestamptz(since)}
-      UNION
-      SELECT m.workspace_biz_id, m.account_biz_id FROM brought_in b
-      JOIN memberships m ON m.workspace_biz_id = b.workspace_biz_id AND m.granted_by = b.account_biz_id
-      WHERE m.granted_at > ${timestamptz(since)}
-    )
     SELECT m.workspace_biz_id AS "workspaceId", m.account_biz_id AS "accountId", r.role_type AS "roleType"
-    FROM brought_in JOIN memberships m USING (workspace_biz_id, account_biz_id)
+    FROM brought_in_by(${accountId}, ${timestamptz(since)})
+    JOIN memberships m USING (workspace_biz_id, account_biz_id)
     JOIN roles r ON r.workspace_biz_id = m.workspace_biz_id AND r.biz_id = m.role_biz_id
     WHERE m.account_biz_id <> ${accountId} AND m.suspended_at IS NULL
     ORDER BY m.workspace_biz_id, m.account_biz_id`.execute(tx)
@@ -55,4 +51,9 @@ export const restoreMembership = async (
     .returning('account_biz_id')
     .executeTakeFirst()
   return restored !== undefined
+}
+
+/** Deletes the grants before an instant. No recovery looks back that far. */
+export const deleteGrantsBefore = async (database: Database, at: Instant): Promise<void> => {
+  await sql`DELETE FROM membership_grants WHERE granted_at <= ${timestamptz(at)}`.execute(database)
 }

@@ -23,6 +23,14 @@ export interface MembershipsTable {
   updated_at: Timestamp
 }
 
+/** Who gave permissions to whom, and when last. Keeps what `memberships` forgets if members leave or change again. */
+interface MembershipGrantsTable {
+  workspace_biz_id: WorkspaceId
+  grantor_biz_id: AccountId
+  grantee_biz_id: AccountId
+  granted_at: Timestamp
+}
+
 interface FormerMembershipLimitsTable {
   workspace_biz_id: WorkspaceId
   account_biz_id: AccountId
@@ -38,6 +46,7 @@ interface FormerMembershipsTable {
 declare module '../../database/tables.ts' {
   interface Tables {
     memberships: MembershipsTable
+    membership_grants: MembershipGrantsTable
     former_membership_limits: FormerMembershipLimitsTable
     former_memberships: FormerMembershipsTable
   }
@@ -104,5 +113,40 @@ export const migrations = [
     `CREATE INDEX IF NOT EXISTS memberships_granted_by ON memberships (granted_by, granted_at) WHERE granted_by IS NOT NULL`,
     `CREATE INDEX IF NOT EXISTS memberships_suspended ON memberships (account_biz_id, workspace_biz_id)
       WHERE suspended_at IS NOT NULL`,
+  ]),
+  // The trigger also sees the grants of the previous release while both run.
+  sqlMigration('005-membership-grants', [
+    `CREATE TABLE membership_grants (
+      workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+      grantor_biz_id uuid NOT NULL,
+      grantee_biz_id uuid NOT NULL,
+      granted_at timestamptz NOT NULL,
+      PRIMARY KEY (grantor_biz_id, workspace_biz_id, grantee_biz_id)
+    )`,
+    `CREATE INDEX membership_grants_time ON membership_grants (granted_at)`,
+    `CREATE FUNCTION memberships_grant() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO membership_grants VALUES (NEW.workspace_biz_id, NEW.granted_by, NEW.account_biz_id, NEW.granted_at)
+      ON CONFLICT (grantor_biz_id, workspace_biz_id, grantee_biz_id) DO UPDATE
+        SET granted_at = greatest(membership_grants.granted_at, excluded.granted_at);
+      RETURN NULL;
+    END $$`,
+    `CREATE TRIGGER memberships_grant AFTER INSERT OR UPDATE OF granted_by, granted_at ON memberships
+      FOR EACH ROW WHEN (NEW.granted_by IS NOT NULL) EXECUTE FUNCTION memberships_grant()`,
+    `INSERT INTO membership_grants SELECT workspace_biz_id, granted_by, account_biz_id, granted_at
+      FROM memberships WHERE granted_by IS NOT NULL`,
+    // Also returns accounts that have left since.
+    `CREATE FUNCTION brought_in_by(account uuid, since timestamptz)
+    RETURNS TABLE (workspace_biz_id uuid, account_biz_id uuid) LANGUAGE sql STABLE AS $$
+      WITH RECURSIVE brought_in AS (
+        SELECT g.workspace_biz_id, g.grantee_biz_id FROM membership_grants g
+        WHERE g.grantor_biz_id = account AND g.granted_at > since
+        UNION
+        SELECT g.workspace_biz_id, g.grantee_biz_id FROM brought_in b
+        JOIN membership_grants g ON g.workspace_biz_id = b.workspace_biz_id AND g.grantor_biz_id = b.grantee_biz_id
+        WHERE g.granted_at > since
+      )
+      SELECT b.workspace_biz_id, b.grantee_biz_id FROM brought_in b
+    $$`,
   ]),
 ]

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { permissionTable } from '../../../src/contract/index.ts'
 import { suspendBroughtIn } from '../../../src/domains/members/recovery.ts'
+import { deleteGrantsBefore } from '../../../src/domains/members/recovery-store.ts'
 import * as roles from '../../../src/domains/roles/contract.ts'
 import { suspendGrantsOf } from '../../../src/domains/roles/grant-store.ts'
 import { createRoles } from '../../../src/domains/roles/index.ts'
@@ -128,6 +129,51 @@ describe.each(stores)('members and roles that a recovered account has brought in
     await assign(successor, victim, owners)
     expect((await recover()).members).toEqual([successor])
     expect(await canEnter(victim)).toBe(true)
+  })
+
+  const leave = (accountId: AccountId) =>
+    world.database.transaction().execute(async (tx) => {
+      const member = await world.members.memberships.find(tx, accountId, workspace)
+      if (member) await world.members.memberships.remove(tx, member)
+    })
+
+  test('password.reset 200: a member who leaves keeps nobody, and no permission, from the suspension', async () => {
+    const readers = await roleOf(victim, ['wallet:read'])
+    const inviters = await roleOf(victim, ['role:manage', 'wallet:read', 'transfer:create'])
+    world.clock.advance(windowMs)
+    const stranger = await bringIn(victim, inviters)
+    const friend = await bringIn(stranger, inviters)
+    const friendOfFriend = await bringIn(friend, readers)
+    await setPermissions(stranger, readers, ['wallet:read', 'transfer:create'])
+    for (const account of [stranger, friend]) await leave(account)
+    const { members, roles: suspended } = await recover()
+    expect(members).toEqual([friendOfFriend])
+    expect(suspended).toEqual([readers])
+    expect(await codesOf(readers)).toEqual(['wallet:read'])
+  })
+
+  test('password.reset 200: members who change each other’s role stay in the suspension', async () => {
+    const inviters = await roleOf(victim, ['role:manage', 'member:manage', 'wallet:read'])
+    const readers = await roleOf(victim, ['wallet:read'])
+    const stranger = await bringIn(victim, inviters)
+    const friend = await bringIn(stranger, inviters)
+    for (const role of [readers, inviters]) await assign(friend, stranger, role)
+    expect((await recover()).members.toSorted()).toEqual([stranger, friend].toSorted())
+    const restore = { as: stranger, workspace, body: { roleBizId: inviters } }
+    expect(await refusalOf(world.call(handlers, roles.restoreRolePermissions, restore))).toBe(
+      'ACCESS.PERMISSION_DENIED',
+    )
+  })
+
+  test('members.deleteFormer: deletes the grants before the window and keeps those in it', async () => {
+    const readers = await roleOf(victim, ['wallet:read'])
+    await bringIn(victim, readers)
+    world.clock.advance(windowMs)
+    const stranger = await bringIn(victim, readers)
+    await deleteGrantsBefore(world.database, addMs(world.clock.now(), -windowMs))
+    const grants = world.database.selectFrom('membership_grants').where('workspace_biz_id', '=', workspace)
+    expect(await grants.select('grantee_biz_id as id').execute()).toEqual([{ id: stranger }])
+    expect((await recover()).members).toEqual([stranger])
   })
 
   test('password.reset 200: a member whom a suspended one adds at the same time is suspended or refused', async () => {

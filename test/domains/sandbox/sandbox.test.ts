@@ -123,7 +123,7 @@ const tablesByTreatment = {
     'api_keys',
     'invitations',
     'former_membership_limits',
-    'former_memberships',
+    ...['former_memberships', 'membership_grants', 'role_grants'],
     'memberships',
     'operator_proposals',
     'role_grants',
