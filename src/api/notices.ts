@@ -28,6 +28,8 @@ export interface OwnerNotice {
   memberId?: AccountId
   /** A short text that identifies the object, such as an amount. Empty if `memberId` is set. */
   about?: string
+  /** Whether money can leave the workspace by the change. Such notices have their own daily limit. */
+  movesMoney?: boolean
   at: Instant
 }
 

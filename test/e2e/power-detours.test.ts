@@ -209,4 +209,51 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
     data(await byOperator('disable'))
     expect(data(await byOperator('enable')).apiKeyStatus.code).toBe('ACTIVE')
   })
+
+  test('apiKeys.disableAny 200: a key that its holder has disabled; only operators let it be enabled', async () => {
+    const owner = await newcomer(portico)
+    const at = await inWorkspaceOf(owner)
+    const { bizId: apiKeyBizId } = data(
+      await at.post(owner, '/api-keys', { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }),
+    )
+    const bare = { by: owner.by, token: (await signInOnly(portico, owner.by, owner.email)).accessToken }
+    data(await at.post(bare, '/api-keys/disable', { apiKeyBizId }))
+    const byOperator = (name: string) => system('POST', `/api-keys/${apiKeyBizId}/${name}`, { reason: 'stolen' })
+    const enable = () => at.post(owner, '/api-keys/enable', { apiKeyBizId })
+    data(await byOperator('disable'))
+    expect(refusal(await byOperator('disable'))).toEqual(conflict)
+    expect(refusal(await enable())).toEqual(denied)
+    expect(data(await byOperator('enable')).apiKeyStatus.code).toBe('SUSPENDED')
+    expect(data(await enable()).apiKeyStatus.code).toBe('ACTIVE')
+  })
+
+  test('workspaces.leave 403 ACCESS.STEP_UP_REQUIRED: an owner; other members leave without a step-up', async () => {
+    const owner = await newcomer(portico)
+    const [second, guest] = [await newcomer(portico), await newcomer(portico)]
+    const at = await inWorkspaceOf(owner)
+    const [owners] = data(await at.get(owner, '/roles'))
+    await join(at, owner, second, owners.bizId)
+    const readers = { roleName: 'Readers', permissionCodes: ['wallet:read'] }
+    await join(at, owner, guest, data(await at.post(owner, '/roles', readers)).bizId)
+    const bare = async ({ by, email }: Newcomer) => ({ by, token: (await signInOnly(portico, by, email)).accessToken })
+    const leave = (as: Pick<Newcomer, 'by' | 'token'>) => at.post(as, '/workspaces/current/leave', {})
+    expect(refusal(await leave(await bare(owner)))).toEqual(stepUpRequired)
+    expect((await at.get(owner, '/wallets')).status).toBe(200)
+    data(await leave(await bare(guest)))
+    data(await leave(owner))
+  })
+
+  test('roles.setPermissions 200: harmless changes do not use up the mail about one that moves money', async () => {
+    const owner = await newcomer(portico)
+    const at = await inWorkspaceOf(owner)
+    const { bizId: roleBizId } = data(await at.post(owner, '/roles', { roleName: 'Noise', permissionCodes: [] }))
+    const set = (permissionCodes: string[]) => at.post(owner, '/roles/permissions', { roleBizId, permissionCodes })
+    for (let change = 0; change < 21; change++) {
+      data(await set(['wallet:read']))
+      data(await set([]))
+    }
+    await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(20)
+    data(await set(['withdrawal:create']))
+    await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(21)
+  })
 })

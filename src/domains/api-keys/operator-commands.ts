@@ -15,6 +15,7 @@ import {
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { enqueueJob, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
+import type { ApiKeyStatus } from './contract.ts'
 import { type ApiKeySettings, assertStatus, statusAt, statusChanges } from './rules.ts'
 import { type ApiKeyId, type ApiKeyRow, keyById, setStatus, workspaceOfKey } from './store.ts'
 
@@ -44,6 +45,10 @@ const EndingMail = z.object({
   reason: z.string(),
 })
 
+/** Whether a member can enable the key again. */
+const isEnabledByMembers = ({ operatorId }: ApiKeyRow, current: ApiKeyStatus): boolean =>
+  operatorId === null && (current === 'DISABLED' || current === 'SUSPENDED')
+
 /** Operators cannot change keys of a workspace that they belong to. */
 const lockKey = async ({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator: AccountId): Promise<ApiKeyRow> => {
   const workspaceId = await workspaceOfKey(tx, id)
@@ -56,6 +61,7 @@ const lockKey = async ({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator:
   return key
 }
 
+/** Also disables a key that its holder has disabled or a recovery has suspended, so that members cannot enable it. */
 export const endApiKey = (
   ports: EndingPorts,
   { id, ending, reason }: { id: ApiKeyId; ending: ApiKeyEnding; reason: string },
@@ -64,9 +70,12 @@ export const endApiKey = (
   ports.transaction(async (tx) => {
     const { ids, settings } = ports
     const key = await lockKey(ports, tx, id, auditContext.accountId)
-    assertStatus(statusAt(key, auditContext.at, settings), ending)
+    const current = statusAt(key, auditContext.at, settings)
+    if (ending === 'delete' || !isEnabledByMembers(key, current)) assertStatus(current, ending)
     const operatorId = ending === 'disable' ? auditContext.accountId : key.operatorId
-    const ended = await setStatus(tx, key, { status: statusChanges[ending].to, operatorId }, auditContext.at)
+    // Operators alone must not enable what a member disabled or a recovery suspended.
+    const status = ending === 'disable' && key.status !== 'ACTIVE' ? 'SUSPENDED' : statusChanges[ending].to
+    const ended = await setStatus(tx, key, { status, operatorId }, auditContext.at)
     const payload = { creatorId: key.createdBy, ending, keyName: key.name, reason }
     await enqueueJob(tx, ids, { kind: mailJob, payload, at: auditContext.at })
     await recordSuccess(tx, auditContext, { workspaceId: key.workspaceId, targetId: id, detail: { reason } })

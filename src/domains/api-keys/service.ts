@@ -58,6 +58,7 @@ export interface ApiKeyServicePorts {
       grantor: { caller: Caller; access: WorkspaceAccess; at: Instant },
       permissionCodes: readonly string[],
     ): Promise<void>
+    movesMoney(permissionCodes: readonly string[]): boolean
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
@@ -128,7 +129,8 @@ export const createApiKey = async (
     const detail = { permissions: input.permissionCodes.join(','), ...addresses }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.id, detail })
     const notice = { kind: 'API_KEY_CREATED', workspaceId: access.id, actorId: auditContext.accountId } as const
-    await notices.queue(tx, { ...notice, about: row.prefix, at: auditContext.at })
+    const movesMoney = members.movesMoney(input.permissionCodes)
+    await notices.queue(tx, { ...notice, about: row.prefix, movesMoney, at: auditContext.at })
     return { row, key }
   })
 }
@@ -160,7 +162,8 @@ export const changeApiKeyStatus = (
     const { operatorId, prefix: about } = key
     if (command === 'enable') {
       assertNotDisabledByOperator(key)
-      await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, at })
+      const movesMoney = members.movesMoney(key.permissionCodes)
+      await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, movesMoney, at })
     }
     const changed = await setStatus(tx, key, { status: statusChanges[command].to, operatorId }, at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })

@@ -114,7 +114,8 @@ export const leaveWorkspace = operation({
   summary: 'Leave a workspace',
   withoutEntry: true,
   reply: nothing,
-  refuses: ['WORKSPACE.LAST_OWNER'],
+  confirms: [],
+  refuses: ['WORKSPACE.LAST_OWNER', 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 const list = {

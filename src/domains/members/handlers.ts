@@ -84,7 +84,7 @@ export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTa
       return toMembershipView(words, membership, request.locale)
     },
     leaveWorkspace: async (request) => {
-      await leaveWorkspace(ports, request.workspace.id, auditContextOf(request))
+      await leaveWorkspace(ports, request.workspace.id, request.caller, auditContextOf(request))
       return null
     },
     listMembers: async ({ workspace, query, locale }) =>

@@ -28,17 +28,19 @@ const NoticeMail = z.object({
   actorId: idOf<'account'>().nullable(),
   memberId: idOf<'account'>().nullable(),
   about: z.string(),
+  // Jobs of the previous release lack it.
+  movesMoney: z.boolean().default(false),
   at: z.int().transform(toInstant),
 })
 type NoticeMail = z.output<typeof NoticeMail>
 
 /** Also informs an owner who has just lost the role. */
 const queueNotice = async (tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> => {
-  const { kind, workspaceId, actorId, memberId = null, about = '', at } = notice
+  const { kind, workspaceId, actorId, memberId = null, about = '', movesMoney = false, at } = notice
   const owners = await ownersOf(tx, workspaceId)
   const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
   const mails = [...recipients].map(
-    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, at }),
+    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, movesMoney, at }),
   )
   await enqueueJobs(
     tx,
@@ -67,11 +69,14 @@ const maxAttempts = 10
 /** Counts the first attempt only, so that a mail server outage does not use up the limit. */
 const isWithinLimit = async (
   { cache, maxPerDay }: NoticeMailPorts,
-  { kind, recipientId }: NoticeMail,
+  { kind, recipientId, movesMoney }: NoticeMail,
   attempt: number,
 ): Promise<boolean> => {
   if (attempt > 1) return true
-  return (await cache.increment(`notice-${kind}:${recipientId}`, days(1))).count <= maxPerDay
+  // Harmless changes must not use up the limit of those by which money can leave.
+  return (
+    (await cache.increment(`notice-${kind}${movesMoney ? '-money' : ''}:${recipientId}`, days(1))).count <= maxPerDay
+  )
 }
 
 const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`

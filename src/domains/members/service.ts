@@ -3,6 +3,7 @@ import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database } from '../../database/index.ts'
 import {
   type AccountId,
+  assertSteppedUp,
   bizId,
   type Caller,
   isBizId,
@@ -32,6 +33,7 @@ export interface MemberPorts {
   transaction: DomainPorts['transaction']
   memberships: Memberships
   notices: OwnerNotices
+  settings: { stepUpMs: number }
   hasWorkspace(id: WorkspaceId): Promise<boolean>
 }
 
@@ -65,16 +67,21 @@ export const setDefaultMembership = (
     return membership
   })
 
-/** Throws WORKSPACE.LAST_OWNER if no owner would remain. */
+/**
+ * Throws WORKSPACE.LAST_OWNER if no owner would remain, and ACCESS.STEP_UP_REQUIRED if an owner leaves without a
+ * step-up: a stolen session must not give the workspace to the other owners.
+ */
 export const leaveWorkspace = (
-  { transaction, memberships, notices }: MemberPorts,
+  { transaction, memberships, notices, settings }: MemberPorts,
   workspaceId: WorkspaceId,
+  caller: Caller,
   auditContext: AuditContext,
 ): Promise<void> =>
   transaction(async (tx) => {
     await memberships.lock(tx, workspaceId)
     const { accountId, at } = auditContext
     const member = assertFound(await memberships.find(tx, accountId, workspaceId))
+    if (member.roleType === 'OWNER') assertSteppedUp(caller, at, settings.stepUpMs)
     await memberships.remove(tx, member)
     if (member.roleType === 'OWNER')
       await notices.queue(tx, { kind: 'OWNER_REMOVED', workspaceId, actorId: accountId, memberId: accountId, at })

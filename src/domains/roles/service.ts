@@ -187,7 +187,9 @@ const widenRole = async (
   await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
   await recordGrants(tx, role, added, grantedBy(context))
   await members.holdGained(tx, { workspaceId, roleId: id }, added, at)
-  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, at })
+  const movesMoney = members.movesMoney({ type, permissionCodes: added })
+  if (added.length > 0)
+    await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, movesMoney, at })
   return updateRoleRow(tx, role, { permissionCodes }, at)
 }
 
@@ -237,7 +239,9 @@ export const changeMemberRole = (
     if (role.type !== 'OWNER') await members.assertMayDemote(tx, actorId, member, at)
     await members.assign(tx, member, role, grantedBy(context))
     const kind = noticeKindOf({ type: member.roleType, permissionCodes: member.permissionCodes }, role)
-    if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
+    const added = addedCodes(member.permissionCodes, role.permissionCodes)
+    const movesMoney = members.movesMoney({ type: 'CUSTOM', permissionCodes: added })
+    if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, movesMoney, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })
@@ -255,7 +259,8 @@ export const restoreMember = (ports: RolePorts, accountId: AccountId, context: R
     if (!(await ports.members.restore(tx, member, role, grantedBy(context))))
       throw conflict('the member is not suspended')
     const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_WIDENED'
-    await ports.notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
+    const movesMoney = ports.members.movesMoney(role)
+    await ports.notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, movesMoney, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId })
     return member
   })
