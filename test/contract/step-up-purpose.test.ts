@@ -51,6 +51,7 @@ describe('the fields that a step-up confirms', () => {
       'transfers.create': 'sourceWalletBizId targetWalletBizId amount currency',
       'withdrawalChannels.create': 'channelType currency country accountHolderName accountNumber bankCode network',
       'withdrawals.create': 'walletBizId withdrawalChannelBizId amount',
+      'workspaces.leave': '',
       'workspaces.limitMember': 'workspace_id userBizId policyConfig',
     })
   })

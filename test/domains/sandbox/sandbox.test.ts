@@ -126,7 +126,6 @@ const tablesByTreatment = {
     ...['former_memberships', 'membership_grants', 'role_grants'],
     'memberships',
     'operator_proposals',
-    'role_grants',
     'roles',
   ],
 }
