@@ -97,7 +97,7 @@ describe('the guards of an upstream', inTopology('embedded'), () => {
   test('the breaker opens after failures of two callers, tries again later, and closes', async () => {
     behave = (socket) => socket.resetAndDestroy()
     // The replies of earlier tests leave the window first.
-    const fail = async () => [(await send()).status, (await send('203.0.113.8')).status]
+    const fail = async () => [(await send()).status, (await send('198.51.100.8')).status]
     await expect.poll(fail).toContain(503)
     const reached = upstream.requests()
     const refused = await send()
