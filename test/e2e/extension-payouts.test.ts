@@ -49,7 +49,8 @@ const gifts = domain({
   create: () => ({ handlers: { readGifts: async () => 'none', sendGift: async () => 'sent' } }),
 })
 
-describe('a permission to pay out that an extension declares', needsStore(), () => {
+// In split, the service that serves roles does not have the extension.
+describe('a permission to pay out that an extension declares', needsStore('embedded', 'replicas'), () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
