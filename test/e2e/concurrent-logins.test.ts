@@ -47,7 +47,8 @@ describe('concurrent sign-ins', needsStore(), () => {
     const rushing = fillQueue()
     while (!seen.has(1)) seen.add(await waiting())
     await rushing
-    expect(Math.max(...seen)).toBe(1)
+    // Known and unknown clients have a queue of 1 each.
+    expect(Math.max(...seen)).toBeLessThanOrEqual(2)
     await expect.poll(waiting).toBe(0)
   })
 
