@@ -61,6 +61,7 @@ describe('a command of an extension', needsStore(), () => {
   test.each([
     ['type', 'reply does not match its schema: note: Invalid input: expected string, received number'],
     ['size', 'reply has 6000058 bytes, more than the maximum of 5242880'],
+    ['depth', 'reply is nested more than 64 times'],
     ['job', 'the domain vouchers has no job vouchers.remid; its jobs: none'],
     ['undeclared', 'vouchers.issue refused with STATE.CONFLICT, which it does not declare in `refuses`'],
   ])(

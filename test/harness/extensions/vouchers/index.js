@@ -43,6 +43,7 @@ const operations = {
 }
 
 const sixMegabytes = () => 'x'.repeat(6_000_000)
+const nested = (levels) => (levels === 0 ? '' : [nested(levels - 1)])
 
 export default domain({
   name: 'vouchers',
@@ -99,6 +100,7 @@ export default domain({
       unlistedField: async () => ({ secret: 'internal' }),
       type: async () => ({ note: 7 }),
       size: async () => ({ note: sixMegabytes() }),
+      depth: async () => ({ note: nested(1_000) }),
       // The transaction does not wait for it, and has ended by then.
       detached: async ({ workspace }) => void pause(300).then(() => insert(database, workspace, 'detached')),
     }
