@@ -42,10 +42,11 @@ const serializeBody = (kind: Operation['body'], body: unknown): string | Blob | 
 
 const buildRequest = async (settings: Settings, attempt: Attempt): Promise<PreparedRequest> => {
   const { route, args, channel, requestId } = attempt
-  const { method } = route.operation
+  const { method, reply } = route.operation
   const path = buildPath(route, args.params)
   const target = path + buildQuery(args.query)
-  const sealed = await sealRequest(channel, { method, path, requestId }, serializeBody(route.operation.body, args.body))
+  const body = serializeBody(route.operation.body, args.body)
+  const sealed = await sealRequest(channel, { method, path, requestId, reply }, body)
   const timeout = attemptTimeout(route.operation, settings.timeoutMs)
   const request = {
     method,

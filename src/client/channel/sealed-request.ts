@@ -29,16 +29,20 @@ const readPayload = (data: unknown): string => {
   throw new TypeError('the reply is not sealed')
 }
 
+/** Only JSON is sealed: a file is the reply as it is. */
+const replyHeader = (reply: Operation['reply']): Record<string, string> =>
+  typeof reply === 'string' ? {} : { 'x-secure-channel-reply': 'encrypted' }
+
 /** Seals the path without a proxy's prefix. Without a channel, returns the request unchanged. */
 export const sealRequest = async (
   channel: Channel | null,
-  { method, path, requestId }: { method: string; path: string; requestId: string },
+  { method, path, requestId, reply }: { method: string; path: string; requestId: string; reply: Operation['reply'] },
   body: string | Blob | FormData | null,
 ): Promise<SealedRequest> => {
   if (!channel) return { headers: {}, body, open: async (data) => data }
   const sealed = typeof body === 'string' ? await channel.seal(method, path, body) : null
   return {
-    headers: { 'x-secure-channel-session-id': channel.sessionId, 'x-secure-channel-reply': 'encrypted' },
+    headers: { 'x-secure-channel-session-id': channel.sessionId, ...replyHeader(reply) },
     body: sealed ? JSON.stringify({ payload: sealed.payload }) : null,
     open: async (data) => JSON.parse(await channel.open(readPayload(data), { requestId, seq: sealed?.seq ?? null })),
   }

@@ -59,6 +59,7 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
     if (wantedReply !== undefined && (!headers.channelReply.accepts(wantedReply) || sessionId === undefined))
       throw invalid(replyField)
     const sealsReply = wantedReply !== undefined
+    if (sealsReply && typeof operation.reply === 'string') throw invalid(replyField, 'only JSON replies are encrypted')
     if (sessionId === undefined) {
       if (call.payload !== undefined && isMandatory(portal, call)) throw invalidPayload('the channel is mandatory here')
       return

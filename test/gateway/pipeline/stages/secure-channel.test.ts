@@ -97,6 +97,13 @@ describe('a body through the secure channel', () => {
     expect(sealers).toBe(0)
   })
 
+  test('400 VALIDATION.INVALID_PARAMETER: a file is not sent in plain text where an encrypted reply is required', async () => {
+    const print: Operation = { ...createTransfer, reply: 'stream' }
+    const { call, refusal } = await through(sealed, body, print)
+    expect([refusal, call.payload]).toEqual([[invalid, 'x-secure-channel-reply'], body])
+    expect((await through(session, body, print)).call.payload).toEqual({})
+  })
+
   test('a call without a body needs no channel', async () => {
     expect((await through({})).refusal).toBeUndefined()
     expect((await through({}, body)).refusal).toEqual(['SECURE_CHANNEL.INVALID_PAYLOAD', undefined])
