@@ -112,6 +112,7 @@ export const buildPipeline = (
           commands: new ServiceCommands(infrastructure),
           isRecorded: ({ id }) => domains.remoteOperations.has(id),
           timeoutMsOf: (operation) => backends.backendOf(operation).timeoutMs ?? 0,
+          onReplayed: metrics.commandReplayed,
         },
         streams,
         onSocketClosed: createSocketReport(logger, metrics),

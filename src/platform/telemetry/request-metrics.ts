@@ -63,6 +63,7 @@ export interface Metrics {
    * disconnected before the response.
    */
   startRequest(): (outcome: { operation: string; status: number | null; code: string | null }) => number
+  commandReplayed(operation: string): void
   expose(): Promise<{ contentType: string; text: string }>
   registry: Registry
 }
@@ -93,7 +94,14 @@ export const createMetrics = (): Metrics => {
     labelNames: ['operation'],
     registers: [registry],
   })
+  const replayed = new Counter({
+    name: 'portico_service_commands_replayed_total',
+    help: 'Commands of services behind OpenAPI documents that got their stored reply, by operation',
+    labelNames: ['operation'],
+    registers: [registry],
+  })
   return {
+    commandReplayed: (operation) => replayed.inc({ operation }),
     startRequest: () => {
       const start = performance.now()
       return ({ operation, status, code }) => {

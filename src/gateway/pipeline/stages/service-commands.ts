@@ -44,12 +44,16 @@ export interface RecordedCommands {
   commands: Pick<ServiceCommands, 'claim' | 'succeed' | 'refuse'>
   isRecorded(operation: Operation): boolean
   timeoutMsOf(operation: Operation): number
+  onReplayed(operationId: string): void
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Refusal ? error.code : 'SYSTEM.INTERNAL_ERROR')
 
 /** Writes the audit entry of each command, and keeps the replies of idempotent ones. */
-export function recordCommandsStage({ commands, isRecorded, timeoutMsOf }: RecordedCommands, dispatch: Stage): Stage {
+export function recordCommandsStage(
+  { commands, isRecorded, timeoutMsOf, onReplayed }: RecordedCommands,
+  dispatch: Stage,
+): Stage {
   const succeed = async (command: SentCommand, call: Call): Promise<void> => {
     const { reply } = call
     try {
@@ -66,6 +70,7 @@ export function recordCommandsStage({ commands, isRecorded, timeoutMsOf }: Recor
     const claim = key ? await commands.claim(key, timeoutMsOf(call.operation) + graceMs) : { attempt: 1 }
     if ('reply' in claim) {
       call.reply = claim.reply
+      onReplayed(call.operation.id)
       return
     }
     const command = { key, ...claim, audit: auditContextOfCall(call), subject: auditSubjectOf(call) }

@@ -57,6 +57,7 @@ test('stages run in order: authentication and permission precede the body', () =
       commands: { claim: never, succeed: never, refuse: never },
       isRecorded: never,
       timeoutMsOf: never,
+      onReplayed: never,
     },
     streams: new OpenStreams({
       settings: testSettings({}).streams,
