@@ -97,7 +97,7 @@ describe('a body through the secure channel', () => {
     expect(sealers).toBe(0)
   })
 
-  test('400 VALIDATION.INVALID_PARAMETER: a file is not sent in plain text where an encrypted reply is required', async () => {
+  test('400 VALIDATION.INVALID_PARAMETER: no plain file where an encrypted reply is required', async () => {
     const print: Operation = { ...createTransfer, reply: 'stream' }
     const { call, refusal } = await through(sealed, body, print)
     expect([refusal, call.payload]).toEqual([[invalid, 'x-secure-channel-reply'], body])
