@@ -7,9 +7,15 @@ const isTooDeep = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1)))
 
+const hasNonFinite = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? !Number.isFinite(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some(hasNonFinite)
+
 /**
  * Returns a reply as JSON text, without the properties that the schema does not declare. Throws the error that
- * `replyError` builds if the reply is nested too deep, does not match the schema, or has a text longer than `maxBytes`.
+ * `replyError` builds if the reply is nested too deep, does not match the schema, has NaN or Infinity, or has a text longer than
+ * `maxBytes`.
  */
 export const replyText = (
   schema: z.ZodType,
@@ -25,6 +31,9 @@ export const replyText = (
     throw replyError(`reply does not match its schema: ${issue?.path.join('.')}: ${issue?.message}`)
   }
   const text = JSON.stringify(checked.data) ?? 'null'
+  // JSON writes NaN and Infinity as null.
+  if (text.includes('null') && hasNonFinite(checked.data))
+    throw replyError('reply has a number that JSON cannot express')
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw replyError(`reply has ${bytes} bytes, more than the maximum of ${maxBytes}`)
   return text

@@ -83,6 +83,9 @@ export const isExactNumber = (text: string): boolean => {
   return written !== null && read !== null && magnitudeOf(written) === magnitudeOf(read)
 }
 
+/** False for a text that is not a decimal number. */
+export const isInexactNumber = (text: string): boolean => decimalNumber.test(text) && !isExactNumber(text)
+
 /** Up to 15 digits without an exponent are always exact. The expression can match inside a string. */
 const suspectNumber = /(?:^|[:,[\s])-?(?:[\d.]{16,}|[\d.]+[eE])/
 const numberToken = /[-+.\deE]+/y

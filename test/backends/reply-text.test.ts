@@ -25,3 +25,15 @@ test('replyText: a cycle is refused', () => {
   cycle.self = cycle
   expect(() => textOf(cycle)).toThrow('reply is nested more than 64 times')
 })
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY])(
+  'replyText: %s is refused, because JSON would write null',
+  (number) => {
+    const refused = 'reply has a number that JSON cannot express'
+    expect(() => textOf(number)).toThrow(refused)
+    expect(() => textOf({ id: null, details: [{ number }] })).toThrow(refused)
+    const declared = z.object({ id: z.string() })
+    expect(textOf({ id: 'null', extra: number }, declared)).toBe('{"id":"null"}')
+    expect(textOf({ id: null, numbers: [0, -1.5] })).toBe('{"id":null,"numbers":[0,-1.5]}')
+  },
+)

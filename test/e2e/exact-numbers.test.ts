@@ -9,18 +9,11 @@ import { send } from '../harness/http.ts'
 import { inTopology } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
+import { openSealed } from '../harness/sealed.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
-const policy = {
-  caller: 'anonymous',
-  workspace: 'none',
-  permission: null,
-  stepUp: false,
-  channel: 'none',
-  rate: 'general',
-  idempotent: false,
-  changesRights: false,
-}
+const open = { caller: 'anonymous', workspace: 'none', permission: null, stepUp: false, rate: 'general' }
+const policy = { ...open, channel: 'none', idempotent: false, changesRights: false }
 const reading = { type: 'object', properties: { value: { type: 'number' } }, required: ['value'] }
 const responses = { 200: { description: 'A reading.', content: { 'application/json': { schema: reading } } } }
 const marks = { chains: ['consumer'], policy, refuses: [] }
@@ -41,6 +34,19 @@ const document = {
       post: {
         summary: 'Set a meter',
         'x-portico': { id: 'meters.set', name: 'setMeter', ...marks },
+        requestBody,
+        responses,
+      },
+    },
+    '/meters/sealed': {
+      post: {
+        summary: 'Set a meter with an encrypted body',
+        'x-portico': {
+          id: 'meters.setSealed',
+          name: 'setSealedMeter',
+          ...marks,
+          policy: { ...policy, channel: 'optional' },
+        },
         requestBody,
         responses,
       },
@@ -95,7 +101,11 @@ describe('JSON numbers', inTopology('embedded'), () => {
     const url = `http://127.0.0.1:${port}`
     gateway = await startConfigured(
       { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' },
-      { operations: [file], backends: { meters: { url } } },
+      {
+        operations: [file],
+        backends: { meters: { url } },
+        passThrough: [{ prefix: '/web/v1/consumer/legacy', url, audience: 'legacy', policy: open, methods: ['POST'] }],
+      },
     )
   })
   afterAll(async () => {
@@ -106,6 +116,7 @@ describe('JSON numbers', inTopology('embedded'), () => {
   })
 
   const path = '/web/v1/consumer/meters'
+  const sealedPath = `${path}/sealed`
   const set = (value: string) => send(gateway.url, 'POST', path, { body: `{"value": ${value}}` })
   const read = (above: string) => send(gateway.url, 'GET', `${path}?above=${encodeURIComponent(above)}`)
 
@@ -138,6 +149,26 @@ describe('JSON numbers', inTopology('embedded'), () => {
       ])
     },
   )
+
+  test('passThrough.legacy 200: numbers in body, query and reply stay as they are', async () => {
+    reply = '{"value": 1e400, "other": [9007199254740993]}'
+    seen = []
+    const body = '{"value": [0.1000000000000000055511151231257827, 1E+2]}'
+    const target = '/web/v1/consumer/legacy/meters?above=9007199254740993&below=1.50'
+    const answer = await send(gateway.url, 'POST', target, { body })
+    expect([answer.status, answer.text]).toEqual([200, reply])
+    expect(seen).toEqual([{ url: '/meters?above=9007199254740993&below=1.50', body }])
+  })
+
+  test.each(changed)('meters.setSealed 400 VALIDATION.INVALID_PARAMETER: an encrypted body with %s', async (value) => {
+    seen = []
+    const post = await openSealed((method, target, call) => send(gateway.url, method, target, call))
+    const { status, body } = await post(sealedPath, { body: `{"value": ${value}}` })
+    expect([status, body.code]).toEqual(invalid)
+    reply = '{"value": 0.30000000000000004}'
+    expect((await post(sealedPath, { body: '{"value": 1E+2}' })).body.data).toEqual({ value: 0.1 + 0.2 })
+    expect(seen.map(({ body: sent }) => sent)).toEqual(['{"value":100}'])
+  })
 
   test('meters.setRaw 200: bytes that are passed through stay as they are', async () => {
     reply = '{"value": 1e400, "other": 9007199254740993}'

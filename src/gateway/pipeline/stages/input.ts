@@ -4,7 +4,7 @@ import type { Configuration } from '../../../config/index.ts'
 import { pathParameterSchema } from '../../../contract/fields.ts'
 import { headers } from '../../../contract/headers.ts'
 import { codeForMalformedParam, type ObservedError, observedErrors } from '../../../contract/policies.ts'
-import { canonicalJson, invalid, isRecord, type Operation, Refusal } from '../../../kernel/index.ts'
+import { canonicalJson, invalid, isInexactNumber, isRecord, type Operation, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { readChannelSessionId } from '../headers.ts'
 import { isUnsafeSegment } from '../paths.ts'
@@ -95,6 +95,13 @@ const assertVisible = (query: string): void => {
   if (!/^[!-~]*$/.test(query) || query.includes('#')) throw invalid('query', 'a query that cannot be passed through')
 }
 
+/** A schema that reads a number from text can change it. */
+const assertExact = (query: Record<string, string>, parsed: unknown): void => {
+  if (!isRecord(parsed)) return
+  for (const [name, text] of Object.entries(query))
+    if (typeof parsed[name] === 'number' && isInexactNumber(text)) throw invalid(name, 'query: inexact number')
+}
+
 /** The database reads all pages before the requested one. */
 const assertDepth = (query: unknown, maxDepth: number): void => {
   if (!isRecord(query) || typeof query.currentPage !== 'number' || typeof query.pageSize !== 'number') return
@@ -113,6 +120,7 @@ export function validateStage(settings: Configuration): Stage {
     const unknown = Object.keys(query)[0]
     if (!schema && unknown !== undefined) throw invalid(unknown)
     const parsed = schema ? parse(schema, query, 'query') : query
+    assertExact(query, parsed)
     assertDepth(parsed, settings.requests.maxListDepth)
     call.input = { query: parsed, body: parseBody(call) }
   }

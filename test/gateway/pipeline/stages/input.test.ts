@@ -172,3 +172,19 @@ describe('a query', () => {
     expect(await refusalOf((async () => parseQuery(query))())).toBe('VALIDATION.INVALID_PARAMETER')
   })
 })
+
+test('400 VALIDATION.INVALID_PARAMETER: a number in the query that a double changes, with any schema', async () => {
+  const query = z.strictObject({
+    above: z.coerce.number(),
+    note: z.string(),
+    at: z.iso.datetime().transform(Date.parse),
+  })
+  const withQuery: Operation = { ...listTransfers, query }
+  const validated = (above: string, note = '1e400', at = '2026-11-28T00:00:00.000Z') => {
+    const text = new URLSearchParams({ above, note, at }).toString()
+    return refused(() => validateStage(testSettings({}))(portalCall(withQuery, {}, 'consumer', text)))
+  }
+  for (const exact of ['1', '-1.50', '9007199254740992', '1e2']) expect(await validated(exact), exact).toBeUndefined()
+  for (const inexact of ['9007199254740993', '1e-400', '0.1000000000000000055511151231257827'])
+    expect(await validated(inexact), inexact).toEqual([invalid, 'above'])
+})
