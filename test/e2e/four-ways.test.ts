@@ -4,7 +4,8 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { type Way, ways } from '../harness/four-ways.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
 import { needs, needsStore } from '../harness/needs.ts'
-import { signInAt } from '../harness/sign-in.ts'
+import { openSealed } from '../harness/sealed.ts'
+import { outboxOf, signIn } from '../harness/sign-in.ts'
 
 const { workspace } = developmentIds
 const internal = [500, 'SYSTEM.INTERNAL_ERROR']
@@ -16,16 +17,22 @@ describe.each([
   ['extension', ways.extension, internal],
   ['document', ways.document, invalidReply],
   ['placement', ways.placement, invalidReply],
-] as const)('an operation of a domain added as %s', needsStore('embedded', 'split'), (name, start, fault) => {
-  // The embedded store has one process.
+] as const)('an operation of a domain added as %s', needsStore(), (name, start, fault) => {
   const isPossible = name !== 'placement' || inject('topology') === 'split'
-  describe('keeps each promise', needs(isPossible, 'the embedded store has one process'), () => {
+  describe('keeps each promise', needs(isPossible, 'only the split topology has a domain service'), () => {
     let way: Way
+    let turn = 0
+    /** Uses the gateways in turn. */
+    const call = (method: string, path: string, options?: Call): Promise<Answer> => {
+      const gateway = way.gateways[turn++ % way.gateways.length]
+      if (!gateway) throw new Error('no gateway')
+      return send(gateway.url, method, path, options)
+    }
     let owner: string
     let member: string
     let operator: string
     const post = (body: unknown, { headers, ...more }: Call = {}) =>
-      send(way.gateway.url, 'POST', '/web/v1/consumer/parcels', {
+      call('POST', '/web/v1/consumer/parcels', {
         token: owner,
         workspace,
         body,
@@ -34,10 +41,12 @@ describe.each([
       })
     const sendParcel = (trick: string, id: string = randomUUID(), weight = 7) =>
       post({ trick, weight }, { headers: { 'x-request-id': id } })
+    const find = (above: string) =>
+      call('GET', `/web/v1/consumer/parcels?above=${encodeURIComponent(above)}`, { token: owner, workspace })
     const outcome = ({ status, body }: Answer) => [status, body.code]
     const entriesOf = async (requestId: string) => {
       const path = '/web/v1/system/audit-log?action=parcels.send&pageSize=100'
-      const { body } = await send(way.gateway.url, 'GET', path, { token: operator })
+      const { body } = await call('GET', path, { token: operator })
       return body.data.items
         .filter((each: { requestId: string }) => each.requestId === requestId)
         .map((each: { outcome: { code: string }; workspaceBizId: string }) => [each.outcome.code, each.workspaceBizId])
@@ -46,7 +55,9 @@ describe.each([
     beforeAll(async () => {
       if (!isPossible) return
       way = await start()
-      const tokenOf = async (email: string) => (await signInAt(way.gateway, email)).accessToken
+      const [first] = way.gateways
+      if (!first) throw new Error('no gateway')
+      const tokenOf = async (email: string) => (await signIn({ call, mailTo: outboxOf(first) }, email)).accessToken
       owner = await tokenOf('owner@demo.test')
       member = await tokenOf('member@demo.test')
       operator = await tokenOf('operator@demo.test')
@@ -73,6 +84,54 @@ describe.each([
       expect(outcome(await post(body))).toEqual(invalid)
     })
 
+    const deep = (levels: number): unknown => (levels === 0 ? {} : [deep(levels - 1)])
+
+    test('parcels.send 413 and 400: a body above the limit, and a body that is nested too deep', async () => {
+      const large = await post({ trick: 'x'.repeat(300_000), weight: 7 })
+      expect(outcome(large)).toEqual([413, 'REQUEST.TOO_LARGE'])
+      expect(outcome(await post({ trick: 'none', weight: 7, sizes: deep(1_000) }))).toEqual(invalid)
+    })
+
+    const inexact = ['9007199254740993', '1e400', '0.1000000000000000055511151231257827']
+
+    test.each(inexact)(
+      'parcels.send 400 VALIDATION.INVALID_PARAMETER: %s, plain, nested and encrypted',
+      async (number) => {
+        const text = `{"trick":"none","weight":7,"sizes":[{"cm":1},{"cm":${number}}]}`
+        const id = randomUUID()
+        expect(outcome(await post(text, { headers: { 'x-request-id': id } }))).toEqual(invalid)
+        const postSealed = await openSealed(call)
+        const options = { token: owner, workspace, headers: { 'x-request-id': id }, body: text }
+        expect(outcome(await postSealed('/web/v1/consumer/parcels', options))).toEqual(invalid)
+        expect((await sendParcel('none', id)).status).toBe(200)
+      },
+    )
+
+    test.each(inexact)('parcels.find 400 VALIDATION.INVALID_PARAMETER: %s in the query', async (number) => {
+      expect(outcome(await find(number))).toEqual(invalid)
+    })
+
+    test.each([
+      ['1.50', 1.5],
+      ['1E+2', 100],
+      ['9007199254740992', 2 ** 53],
+      ['0.30000000000000004', 0.1 + 0.2],
+      ['1e21', 1e21],
+      ['5e-324', 5e-324],
+    ])(
+      'parcels.send and parcels.find 200: %s keeps its value, also in a stored and an encrypted reply',
+      async (text, cm) => {
+        const id = randomUUID()
+        const body = `{"trick":"none","weight":7,"sizes":[{"cm":${text}}]}`
+        const options = { token: owner, workspace, headers: { 'x-request-id': id }, body }
+        const postSealed = await openSealed(call)
+        for (const sent of [await post(body, options), await post(body, options)])
+          expect([sent.status, sent.body.data?.sizes], sent.text).toEqual([200, [{ cm }]])
+        expect((await postSealed('/web/v1/consumer/parcels', options)).body.data.sizes).toEqual([{ cm }])
+        expect((await find(text)).body.data).toEqual({ above: cm })
+      },
+    )
+
     test('parcels.send 200: the largest safe integer is unchanged', async () => {
       const { text } = await sendParcel('none', randomUUID(), Number.MAX_SAFE_INTEGER)
       expect(text).toContain('"weight":9007199254740991')
@@ -87,9 +146,9 @@ describe.each([
 
     test('parcels.send 401 and 400: the token and the workspace header are required', async () => {
       const body = { trick: 'none', weight: 7 }
-      const anonymous = await send(way.gateway.url, 'POST', '/web/v1/consumer/parcels', { workspace, body })
+      const anonymous = await call('POST', '/web/v1/consumer/parcels', { workspace, body })
       expect(outcome(anonymous)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
-      const nowhere = await send(way.gateway.url, 'POST', '/web/v1/consumer/parcels', { token: owner, body })
+      const nowhere = await call('POST', '/web/v1/consumer/parcels', { token: owner, body })
       expect(outcome(nowhere)).toEqual([400, 'ACCESS.WORKSPACE_REQUIRED'])
     })
 
@@ -112,6 +171,33 @@ describe.each([
       expect(outcome(await sendParcel('none', id, 8))).toEqual([422, 'REQUEST.ID_REUSED'])
     })
 
+    test('parcels.send 200 or 409 REQUEST.IN_PROGRESS: parallel requests have one effect', async () => {
+      const id = randomUUID()
+      const replies = await Promise.all(Array.from({ length: 5 }, () => sendParcel('none', id)))
+      const ids = replies.filter(({ status }) => status === 200).map(({ body }) => body.data.bizId)
+      expect(new Set(ids).size).toBe(1)
+      const others = replies.filter(({ status }) => status !== 200).map(outcome)
+      expect(others).toEqual(others.map(() => [409, 'REQUEST.IN_PROGRESS']))
+      expect(await entriesOf(id)).toEqual([['SUCCESS', workspace]])
+    })
+
+    test('parcels.send 200: the id of another account is another command', async () => {
+      const { bizId: userBizId } = (await call('GET', '/web/v1/consumer/profile', { token: member })).body.data
+      const manage = async (path: string, body: object) =>
+        (await call('POST', `/web/v1/consumer/roles${path}`, { token: owner, workspace, body })).body.data
+      const role = await manage('', { roleName: 'Parcels', permissionCodes: ['parcel:send'] })
+      await manage('/members/role/change', { userBizId, roleBizId: role.bizId })
+      const id = randomUUID()
+      const first = await sendParcel('none', id)
+      const options = { token: member, headers: { 'x-request-id': id } }
+      const second = await post({ trick: 'none', weight: 7 }, options)
+      expect([first.status, second.status], second.text).toEqual([200, 200])
+      expect(second.body.data.bizId).not.toBe(first.body.data.bizId)
+      expect(outcome(await post({ trick: 'none', weight: 8 }, options))).toEqual([422, 'REQUEST.ID_REUSED'])
+      await expect.poll(() => entriesOf(id)).toHaveLength(2)
+      await manage('/members/role/change', { userBizId, roleBizId: developmentIds.memberRole })
+    })
+
     test('parcels.send 400: an idempotent command without X-Request-Id', async () => {
       const without = await post({ trick: 'none', weight: 7 }, { headers: { 'x-request-id': null } })
       expect(outcome(without)).toEqual([400, without.body.code])
@@ -123,18 +209,22 @@ describe.each([
       expect((await sendParcel('none', id)).status).toBe(200)
     })
 
-    test.each(['undeclared', 'large', 'text', 'fraction', 'missing'])(
-      'parcels.send: a fault of its handler or service: %s',
+    test.each(['undeclared', 'large', 'text', 'fraction', 'missing', 'deep', 'inexact'])(
+      'parcels.send: a fault of its handler or service, and of each retry: %s',
       async (trick) => {
-        const replied = await sendParcel(trick)
-        expect(outcome(replied)).toEqual(fault)
-        expect(replied.text).not.toContain('STATE.CONFLICT')
+        const id = randomUUID()
+        for (let attempt = 1; attempt <= 2; attempt++) {
+          const replied = await sendParcel(trick, id)
+          expect(outcome(replied)).toEqual(fault)
+          expect(replied.text).not.toContain('STATE.CONFLICT')
+        }
+        expect(await entriesOf(id)).not.toContainEqual(['SUCCESS', workspace])
       },
     )
 
     test('parcels.send 429 ACCESS.RATE_LIMITED: its own rate limit group applies', async () => {
       const codes: unknown[] = []
-      for (let turn = 0; turn < 61 && codes.at(-1) !== 'ACCESS.RATE_LIMITED'; turn++)
+      for (let count = 0; count < 121 && codes.at(-1) !== 'ACCESS.RATE_LIMITED'; count++)
         codes.push((await sendParcel('none')).body.code)
       expect(codes.at(-1)).toBe('ACCESS.RATE_LIMITED')
     })

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import { startConfigured } from './configured.ts'
 import { startExtended } from './extended.ts'
@@ -13,7 +14,8 @@ import { root } from './settings.ts'
 import { createStore } from './store.ts'
 
 export interface Way {
-  gateway: Pick<PorticoProcess, 'url' | 'operationsUrl'>
+  /** Two in the replicas topology. */
+  gateways: readonly Pick<PorticoProcess, 'url' | 'operationsUrl'>[]
   stop(): Promise<void>
 }
 
@@ -33,13 +35,19 @@ const withStore = async (start: (variables: Variables) => Promise<Way>): Promise
   }
 }
 
-const toWay = (gateway: PorticoProcess, release: () => unknown = () => undefined): Way => ({
-  gateway,
-  stop: async () => {
-    await gateway.stop()
-    await release()
-  },
-})
+const startWay = async (
+  start: () => Promise<PorticoProcess>,
+  release: () => unknown = () => undefined,
+): Promise<Way> => {
+  const gateways = await Promise.all(inject('topology') === 'replicas' ? [start(), start()] : [start()])
+  return {
+    gateways,
+    stop: async () => {
+      await Promise.all(gateways.map((each) => each.stop()))
+      await release()
+    },
+  }
+}
 
 /** A program that passes the domain to `portico()`. */
 const startLibrary = async (variables: Variables): Promise<Way> => {
@@ -53,7 +61,8 @@ const startLibrary = async (variables: Variables): Promise<Way> => {
     const { default: parcels } = await import('${urlOf(extension)}')
     await portico({ domains: [...bankingDomains, parcels] }).serve()`,
   )
-  return toWay(await startCommand([process.execPath, file], variables), () => rm(folder, { recursive: true }))
+  const start = () => startCommand([process.execPath, file], variables)
+  return startWay(start, () => rm(folder, { recursive: true }))
 }
 
 const extra = { fullPan: '4242', name: 'a' }
@@ -65,13 +74,24 @@ const tricks: Record<string, (response: ServerResponse, reply: object) => void> 
   text: (response, reply) => replyJson(response, 200, { ...reply, weight: '7' }),
   fraction: (response, reply) => replyJson(response, 200, { ...reply, weight: 1.5 }),
   missing: (response, reply) => replyJson(response, 200, { ...reply, inner: {} }),
+  deep: (response, reply) => replyText(response, `{"extra":${'['.repeat(1_000)}${']'.repeat(1_000)},${textOf(reply)}`),
+  inexact: (response, reply) => replyText(response, `{"sizes":[{"cm":0},{"cm":1e400}],${textOf(reply)}`),
 }
 
+const replyText = (response: ServerResponse, text: string): void => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+}
+
+/** Without the opening brace. */
+const textOf = (reply: object): string => JSON.stringify(reply).slice(1)
+
 /** Like the handler of the extension, without any check. */
-const replyParcel: LabelService['reply'] = ({ body }, response) => {
-  const { trick, weight } = Object(body)
+const replyParcel: LabelService['reply'] = ({ path, body }, response) => {
+  const above = new URL(path, 'http://service').searchParams.get('above')
+  if (above !== null) return replyJson(response, 200, { above: Number(above) })
+  const { trick, weight, sizes } = Object(body)
   const inner = { pinHash: 'x', first: extra, items: [extra] }
-  const reply = { bizId: randomUUID(), note: '', weight, inner, pinHash: 'x' }
+  const reply = { bizId: randomUUID(), note: '', weight, sizes, inner, pinHash: 'x' }
   const play = tricks[trick]
   if (play) play(response, reply)
   else replyJson(response, 200, reply)
@@ -81,20 +101,18 @@ const startDocument = async (variables: Variables): Promise<Way> => {
   const service = await startLabelService()
   service.reply = replyParcel
   const configuration = { operations: ['test/harness/parcels.yaml'], backends: { parcels: { url: service.url } } }
-  return toWay(await startConfigured(variables, configuration), service.close)
+  return startWay(() => startConfigured(variables, configuration), service.close)
 }
 
 /** In the split topology, `backends` places the extension in another process. */
 const startPlacement = async (): Promise<Way> => {
   const { gateways, stop } = await startExtended({ extensions: [extension] })
-  const [gateway] = gateways
-  if (!gateway) throw new Error('no gateway')
-  return { gateway, stop }
+  return { gateways, stop }
 }
 
 export const ways = {
   library: () => withStore(startLibrary),
-  extension: () => withStore(async (variables) => toWay(await startConfigured(variables, { extensions: [extension] }))),
+  extension: () => withStore((variables) => startWay(() => startConfigured(variables, { extensions: [extension] }))),
   document: () => withStore(startDocument),
   placement: startPlacement,
 } satisfies Record<string, () => Promise<Way>>

@@ -1,4 +1,4 @@
-/* The operation of test/harness/parcels.yaml in JavaScript: test/e2e/four-ways.test.ts. */
+/* The operations of test/harness/parcels.yaml in JavaScript: test/e2e/four-ways.test.ts. */
 import { auditContextOf, domain, Refusal, recordSuccess } from 'portico'
 import { bizId, member, operation, z } from 'portico/contract'
 
@@ -16,16 +16,32 @@ const operations = {
       trick: z.string(),
       weight: z.int(),
       address: z.strictObject({ city: z.string() }).optional(),
+      sizes: z.array(z.strictObject({ cm: z.number() })).optional(),
     }),
     reply: z.object({
       bizId,
       note: z.string(),
       weight: z.int(),
+      sizes: z.array(z.object({ cm: z.number() })).optional(),
       inner: z.object({ items: z.array(item), first: item }),
     }),
     refuses: ['PARCEL.LOST'],
   }),
+  findParcels: operation({
+    id: 'parcels.find',
+    method: 'GET',
+    path: '/parcels',
+    chains: ['consumer'],
+    summary: 'Find parcels by size',
+    policy: { ...member, workspace: 'required', permission: 'parcel:send' },
+    query: z.strictObject({ above: z.coerce.number() }),
+    body: 'none',
+    reply: z.object({ above: z.number() }),
+    refuses: [],
+  }),
 }
+
+const nested = (levels) => (levels === 0 ? '' : [nested(levels - 1)])
 
 const replies = {
   undeclared: () => {
@@ -38,6 +54,8 @@ const replies = {
   text: () => ({ weight: '7' }),
   fraction: () => ({ weight: 1.5 }),
   missing: () => ({ inner: {} }),
+  deep: () => ({ extra: nested(1_000) }),
+  inexact: () => ({ sizes: [{ cm: Number.POSITIVE_INFINITY }] }),
 }
 
 export default domain({
@@ -46,10 +64,11 @@ export default domain({
   operations,
   codes: { 'PARCEL.LOST': { status: 409 } },
   permissions: { workspace: { parcel: ['send'] } },
-  rateGroups: { parcels: { account: { limit: 60, windowMs: 3_600_000 } } },
+  rateGroups: { parcels: { account: { limit: 120, windowMs: 3_600_000 } } },
   locales: new URL('./locales/', import.meta.url),
   create: ({ ids, once }) => ({
     handlers: {
+      findParcels: async ({ query }) => query,
       sendParcel: (request) =>
         once(request, async (tx) => {
           const { body, workspace } = request
@@ -59,6 +78,7 @@ export default domain({
             bizId: ids.next(),
             note: '',
             weight: body.weight,
+            sizes: body.sizes,
             inner: { pinHash: 'x', first: extra, items: [extra] },
             pinHash: 'x',
             ...replies[body.trick]?.(),
