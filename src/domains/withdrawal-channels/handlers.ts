@@ -21,7 +21,7 @@ import {
 } from './service.ts'
 import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
 
-const toChannelView = ({ createdBy: _by, verifiedBy: _verifier, ...channel }: Channel, viewer: Viewer) => ({
+export const toChannelView = ({ createdBy: _by, verifiedBy: _verifier, ...channel }: Channel, viewer: Viewer) => ({
   ...channel,
   channelType: toCodedValue(channelType, channel.channelType, viewer),
   channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
