@@ -1,8 +1,11 @@
 import { CompactEncrypt, exportSPKI, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { createChannel, createChannelCache } from '../../../src/client/channel/channel.ts'
 import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
 import { decryptJwe, encryptJwe, importSessionKey, type JweHeader } from '../../../src/client/channel/jwe.ts'
+import { sealRequest } from '../../../src/client/channel/sealed-request.ts'
+import type { Operation } from '../../../src/kernel/index.ts'
 
 const raw = new Uint8Array(32).fill(3)
 let key: CryptoKey
@@ -169,4 +172,19 @@ describe('a sealed payload', () => {
     expect(seen.size).toBe(4)
     expect(seen).not.toContain(Buffer.alloc(32).toString('base64url'))
   })
+})
+
+it('sealRequest: does not ask for an encrypted reply of an operation whose reply is a file', async () => {
+  const channel = {
+    sessionId: 'one',
+    clientHash: 'a hash',
+    expiresAt: 0,
+    seal: async () => ({ payload: 'sealed', seq: 1 }),
+    open: async () => '',
+  }
+  const headersFor = async (reply: Operation['reply']) =>
+    (await sealRequest(channel, { method: 'POST', path: '/a', requestId: 'id', reply }, '{}')).headers
+  const session = { 'x-secure-channel-session-id': 'one' }
+  expect(await headersFor('stream')).toEqual(session)
+  expect(await headersFor(z.null())).toEqual({ ...session, 'x-secure-channel-reply': 'encrypted' })
 })
