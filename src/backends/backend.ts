@@ -1,4 +1,4 @@
-import type { Call } from '../gateway/pipeline/call.ts'
+import { type Call, isCommand } from '../gateway/pipeline/call.ts'
 import { readChannelSessionId } from '../gateway/pipeline/headers.ts'
 import { type AnyRequest, type HandlerTable, type Operation, Refusal } from '../kernel/index.ts'
 
@@ -40,6 +40,10 @@ const toRequest = (call: Call): AnyRequest => ({
   workspace: call.workspace,
   idempotency: call.idempotency,
   upload: call.upload,
+  // Created only for handlers that read it.
+  get signal() {
+    return isCommand(call) ? new AbortController().signal : call.client.signal
+  },
 })
 
 export const internalError = (internal: string): Refusal => new Refusal('SYSTEM.INTERNAL_ERROR', { internal })

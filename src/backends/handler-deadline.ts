@@ -6,6 +6,7 @@ interface PendingCall {
   operation: string
   /** Time from performance.now(). */
   deadline: number
+  expired: AbortController
   reject(refusal: Refusal): void
 }
 
@@ -15,8 +16,8 @@ const release = (reply: unknown): void => {
 }
 
 /**
- * A late handler continues, because JavaScript cannot stop it. All calls have the same time limit, so they expire in
- * order, and one timer serves all of them.
+ * A late handler that ignores the signal continues, because JavaScript cannot stop it. All calls have the same time
+ * limit, so they expire in order, and one timer serves all of them.
  */
 export class HandlerDeadline {
   readonly #timeoutMs: number
@@ -47,12 +48,13 @@ export class HandlerDeadline {
   }
 
   /** Throws SYSTEM.UPSTREAM_TIMEOUT if the handler does not return in time. */
-  run<Reply>(operation: string, reply: Promise<Reply>): Promise<Reply> {
+  run<Reply>(operation: string, handle: (expired: AbortSignal) => Promise<Reply>): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const call = { operation, deadline: performance.now() + this.#timeoutMs, reject }
+      const expired = new AbortController()
+      const call = { operation, deadline: performance.now() + this.#timeoutMs, expired, reject }
       this.#pending.add(call)
       this.#timer ??= this.#wait(this.#timeoutMs)
-      reply.then(
+      handle(expired.signal).then(
         (value) => {
           if (this.#end(call)) resolve(value)
           else release(value)
@@ -80,7 +82,9 @@ export class HandlerDeadline {
       this.#overdue += 1
       this.#timeouts.inc({ operation: call.operation })
       const internal = `the handler of ${call.operation} did not return within ${this.#timeoutMs} ms`
-      call.reject(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal }))
+      const refusal = new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal })
+      call.reject(refusal)
+      call.expired.abort(refusal)
     }
   }
 

@@ -44,11 +44,12 @@ const runIdempotent = async (
 export const withChecks = (handlers: HandlerTable, checks: HandlerChecks): HandlerTable => {
   const checked =
     (id: string, handler: AnyHandler): AnyHandler =>
-    (request: AnyRequest) => {
-      // A handler in JavaScript can return a plain value.
-      const run = async () => handler(request)
-      const { idempotency } = request
-      return checks.deadline.run(id, idempotency ? runIdempotent(id, run, idempotency, checks) : run())
-    }
+    (request: AnyRequest) =>
+      checks.deadline.run(id, (expired) => {
+        const { idempotency } = request
+        // A handler in JavaScript can return a plain value.
+        const run = async () => handler({ ...request, signal: AbortSignal.any([request.signal, expired]) })
+        return idempotency ? runIdempotent(id, run, idempotency, checks) : run()
+      })
   return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))
 }

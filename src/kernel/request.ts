@@ -72,6 +72,11 @@ export interface Request<O extends Operation> extends RequestContext {
   workspace: O['policy']['workspace'] extends 'none' ? null : WorkspaceAccess
   idempotency: O['policy']['idempotent'] extends true ? Idempotency : null
   upload: O['body'] extends 'multipart' ? Upload : null
+  /**
+   * Aborts when nobody waits for the reply any more: the client has disconnected, or `requests.handlerTimeoutMs` has
+   * passed. Pass it to `fetch` and `withoutTimeouts`. A POST may already have taken effect, so its client cannot abort it.
+   */
+  signal: AbortSignal
 }
 
 /** Bytes with their own status and headers, without an envelope. */
@@ -128,6 +133,7 @@ export interface AnyRequest extends RequestContext {
   workspace: WorkspaceAccess | null
   idempotency: Idempotency | null
   upload: Upload | null
+  signal: AbortSignal
 }
 
 export type AnyHandler = (request: AnyRequest) => Promise<unknown>

@@ -6,12 +6,11 @@ import {
   type Page,
   type Permission,
   Refusal,
-  type RequestContext,
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { type Blobs, download } from '../../platform/blobs/index.ts'
+import { type Blobs, type DownloadRequest, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import { formats } from './formats.ts'
@@ -98,7 +97,7 @@ export const downloadExport = async (
   ports: ExportPorts,
   id: string,
   { auditContext, access }: ExportContext,
-  request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
+  request: DownloadRequest,
 ): Promise<StreamReply> => {
   const found = await readExport(
     ports,

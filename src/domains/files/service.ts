@@ -7,13 +7,12 @@ import {
   invalid,
   notFound,
   Refusal,
-  type RequestContext,
   type StreamReply,
   type Upload,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Blobs, claimBlob, type DownloadRequest, download } from '../../platform/blobs/index.ts'
 import { storeContent } from './content.ts'
 import { type FilePurpose, filePurpose } from './contract.ts'
 import { readForm, tooLarge } from './multipart-form.ts'
@@ -172,7 +171,7 @@ export const downloadFile = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
-  request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>,
+  request: DownloadRequest,
 ): Promise<StreamReply> => {
   const file = await readFile(ports, workspaceId, fileId)
   return download(ports.blobs, { ...file, key: file.blobKey }, request)

@@ -8,7 +8,6 @@ import {
   notFound,
   type OrderId,
   Refusal,
-  type RequestContext,
   type StreamReply,
   toIso,
   type WorkspaceId,
@@ -27,7 +26,7 @@ import {
   rechargeExpiry,
 } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { type Blobs, type Downloadable, download } from '../../platform/blobs/index.ts'
+import { type Blobs, type Downloadable, type DownloadRequest, download } from '../../platform/blobs/index.ts'
 import { expireRecharges, withExpiry } from './expiry.ts'
 import {
   cancellationMove,
@@ -232,7 +231,7 @@ export const rejectRecharge = (
 /** Records the download in the audit log. */
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
-  { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
+  { id, request }: { id: OrderId; request: DownloadRequest },
   auditContext: AuditContext,
 ): Promise<StreamReply> => {
   const order = await readRecharge(ports, { id, workspace: null })

@@ -15,8 +15,8 @@ export interface ByteRange {
 export interface Blobs {
   /** If the source fails, stores nothing and rejects. */
   put(key: string, source: Readable): Promise<void>
-  /** Undefined if the blob does not exist. */
-  get(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /** Undefined if the blob does not exist. The signal ends the wait for S3. */
+  get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined>
   /** Does nothing if the blob does not exist. */
   delete(key: string): Promise<void>
   close(): Promise<void>

@@ -34,7 +34,10 @@ export interface Downloadable {
   sha256: string
 }
 
-type Conditions = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>
+/** The part of a request that a download depends on. */
+export type DownloadRequest = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> & {
+  signal: AbortSignal
+}
 
 /** RFC 6266: the file name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 const disposition = (name: string): string => {
@@ -46,8 +49,13 @@ const disposition = (name: string): string => {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }
 
-const open = async (blobs: Blobs, key: string, range?: ByteRange): Promise<Readable> => {
-  const bytes = await blobs.get(key, range)
+const open = async (
+  blobs: Blobs,
+  { key }: Downloadable,
+  { signal }: DownloadRequest,
+  range?: ByteRange,
+): Promise<Readable> => {
+  const bytes = await blobs.get(key, range, signal)
   if (!bytes) throw new BlobsUnavailable(new Error(`${key} is missing`))
   return bytes
 }
@@ -56,8 +64,8 @@ const open = async (blobs: Blobs, key: string, range?: ByteRange): Promise<Reada
  * Returns the reply of a download, for operations with `reply: 'stream'`. Supports Range and conditional requests (RFC
  * 9110, sections 13 and 14). Throws FILE.RANGE_NOT_SATISFIABLE.
  */
-export const download = async (blobs: Blobs, item: Downloadable, request: Conditions): Promise<StreamReply> => {
-  const { key, sizeBytes } = item
+export const download = async (blobs: Blobs, item: Downloadable, request: DownloadRequest): Promise<StreamReply> => {
+  const { sizeBytes } = item
   const tag = `"${item.sha256}"`
   const validator = { etag: tag, 'accept-ranges': 'bytes' }
   if (matchesIfNoneMatch(request.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
@@ -72,8 +80,8 @@ export const download = async (blobs: Blobs, item: Downloadable, request: Condit
   if (range === 'unsatisfiable')
     throw new Refusal('FILE.RANGE_NOT_SATISFIABLE', { headers: { 'content-range': `bytes */${sizeBytes}` } })
   if (range === 'whole')
-    return new StreamReply(200, { ...headers, 'content-length': String(sizeBytes) }, await open(blobs, key))
+    return new StreamReply(200, { ...headers, 'content-length': String(sizeBytes) }, await open(blobs, item, request))
   const { first, last } = range
   const part = { 'content-range': `bytes ${first}-${last}/${sizeBytes}`, 'content-length': String(last - first + 1) }
-  return new StreamReply(206, { ...headers, ...part }, await open(blobs, key, range))
+  return new StreamReply(206, { ...headers, ...part }, await open(blobs, item, request, range))
 }

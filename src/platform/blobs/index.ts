@@ -5,7 +5,7 @@
  */
 
 export { type Blobs, createByteMeter, isBlobStoreUnavailable } from './blobs.ts'
-export { type Downloadable, download } from './download.ts'
+export { type Downloadable, type DownloadRequest, download } from './download.ts'
 export { openBlobs } from './open-blobs.ts'
 export { deleteOrphanBlobs } from './orphan-cleanup.ts'
 export { addOrphanBlobs, claimBlob } from './orphan-store.ts'

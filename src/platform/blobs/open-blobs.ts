@@ -37,7 +37,7 @@ const withStoreErrors = (blobs: Blobs): Blobs => ({
       throw error
     }
   },
-  get: async (key, range) => withUnavailable(blobs.get(assertBlobKey(key), range)),
+  get: async (key, range, signal) => withUnavailable(blobs.get(assertBlobKey(key), range, signal)),
   delete: async (key) => withUnavailable(blobs.delete(assertBlobKey(key))),
   close: () => blobs.close(),
 })

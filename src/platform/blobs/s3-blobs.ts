@@ -84,10 +84,13 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
         source.destroy()
       }
     },
-    get: async (key, range) => {
+    get: async (key, range, signal) => {
       try {
         const Range = range && `bytes=${range.first}-${range.last}`
-        const { Body } = await client.send(new GetObjectCommand({ ...at(key), Range }))
+        const { Body } = await client.send(
+          new GetObjectCommand({ ...at(key), Range }),
+          signal && { abortSignal: signal },
+        )
         if (!(Body instanceof Readable)) throw new TypeError('the response has no body')
         return Body
       } catch (error) {

@@ -58,6 +58,11 @@ const toDeclared = ({ operation }: Call, { replyError }: Backend, error: unknown
     ? replyError(`${operation.id} refused with ${error.code}, which it does not declare in \`refuses\``)
     : error
 
+/** A handler that nobody waits for may fail for that reason. */
+const assertAwaited = (call: Call, cause?: unknown): void => {
+  if (call.client.isGone && !isCommand(call)) throw clientDisconnected(cause)
+}
+
 /** The connection of a reply of bytes must be released if nobody reads it. */
 const isBytes = (reply: unknown): reply is StreamReply | SocketReply =>
   reply instanceof StreamReply || reply instanceof SocketReply
@@ -69,9 +74,10 @@ export function dispatchStage(
   const serializer = new ReplySerializer()
   return async (call) => {
     assertHandshake(call)
-    if (call.client.isGone && !isCommand(call)) throw clientDisconnected()
+    assertAwaited(call)
     const backend = backendOf(call.operation)
     const reply = await handleAgainAfterStepUp(backend, call, findStepUp).catch((error: unknown) => {
+      assertAwaited(call, error)
       throw toDeclared(call, backend, error)
     })
     const { reply: schema } = call.operation
@@ -85,5 +91,6 @@ export function dispatchStage(
       const expected = typeof schema === 'string' ? 'a stream' : 'data'
       throw backend.replyError(`reply does not match its schema: expected ${expected}`)
     }
+    assertAwaited(call)
   }
 }

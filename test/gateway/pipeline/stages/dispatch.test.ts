@@ -54,6 +54,19 @@ describe('a reply', () => {
     expect(marks).toEqual([true, text, false, text])
   })
 
+  test('a stream of a handler whose client has disconnected stays on the call, which is released', async () => {
+    const bytes = new StreamReply(200, {}, new PassThrough())
+    const client = { isGone: false, signal: new AbortController().signal }
+    const call = arrivedCall(downloadFile, { client })
+    const handle = async () => {
+      client.isGone = true
+      return bytes
+    }
+    const stage = dispatchStage(() => ({ ...backendOf(null), handle }))
+    expect(await refused(() => stage(call))).toEqual(['REQUEST.MALFORMED', undefined])
+    expect(call.reply).toBe(bytes)
+  })
+
   test('a stream is passed on unchanged', async () => {
     const bytes = new StreamReply(200, {}, Readable.from([]))
     expect(await served(downloadFile, bytes)).toBe(bytes)
