@@ -8,7 +8,7 @@ import { placesOf } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
 import type { Clock } from './kernel/index.ts'
-import { systemClock, tuneProcess } from './platform/runtime/index.ts'
+import { shareResolver, systemClock, tuneProcess } from './platform/runtime/index.ts'
 
 export interface Running extends Pick<Deployment, 'database' | 'runJob'> {
   /** The actual port if the configured one is 0. */
@@ -47,6 +47,7 @@ export const startServer = async (
   logger: Logger,
   clock: Clock = systemClock,
 ): Promise<Running> => {
+  shareResolver()
   const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, clock)
   try {
     const running = {

@@ -1,7 +1,10 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { syncBuiltinESMExports } from 'node:module'
+import { isIP, type LookupFunction } from 'node:net'
+import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { createConcurrencyLimiter, errorCode, type RunLimited } from '../../kernel/index.ts'
+import { waitFor } from './system.ts'
 
 /** Only new connections look up a name, so this is short. getaddrinfo does not return the TTL of the record. */
 const ttlMs = 5_000
@@ -49,14 +52,6 @@ const newEntry = (): Entry => ({
 
 const lookupError = (name: string): Error =>
   Object.assign(new Error(`no address of ${name} within ${deadlineMs} ms`), { code: 'EAI_AGAIN', hostname: name })
-
-const waitFor = async (done: Promise<void>, ms: number): Promise<void> => {
-  if (ms <= 0) return
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  await Promise.race([done, promise])
-  clearTimeout(timer)
-}
 
 const rotate = (addresses: readonly LookupAddress[], turn: number): LookupAddress[] => {
   const at = turn % Math.max(1, addresses.length)
@@ -158,3 +153,26 @@ const reply = (
  * dns.resolve, reads /etc/hosts and the search domains.
  */
 export const { lookup, lookupInTurn } = new Resolver(async (name) => await dns.promises.lookup(name, { all: true }))
+
+type Done = Parameters<LookupFunction>[2]
+const nodeLookup = dns.lookup
+
+const sharedLookup = (name: string, options: LookupOptions | number | null | Done, last?: Done): unknown => {
+  const done = typeof options === 'function' ? options : last
+  if (!done || !name || isIP(name) !== 0) return Reflect.apply(nodeLookup, dns, [name, options, last])
+  if (typeof options === 'number') return lookup(name, { family: options }, done)
+  return lookup(name, typeof options === 'object' && options ? options : {}, done)
+}
+
+const promiseLookup = (name: string, options: LookupOptions | number | null = null): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const done: Done = (error, address, family) =>
+      error ? reject(error) : resolve(typeof address === 'string' ? { address, family } : address)
+    sharedLookup(name, options, done)
+  })
+
+/** Node then uses the resolver for libraries and extensions, too. AWS credentials and ioredis’ subscriber accept none. */
+export const shareResolver = (): void => {
+  Object.assign(dns, { lookup: Object.assign(sharedLookup, { [promisify.custom]: promiseLookup }) })
+  syncBuiltinESMExports()
+}

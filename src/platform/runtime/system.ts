@@ -20,6 +20,15 @@ export const withTimeout = (
     response.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 
+/** Resolves once `done` resolves, or after `ms`. */
+export const waitFor = async (done: Promise<void>, ms: number): Promise<void> => {
+  if (ms <= 0) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([done, promise])
+  clearTimeout(timer)
+}
+
 export const systemClock: Clock = { now: () => toInstant(Date.now()) }
 
 export const systemRandomness: Randomness = {
