@@ -2,16 +2,16 @@ import { allInOrder, inOneRoundTrip, inTransaction } from '../../database/index.
 import {
   type AccountStatus,
   addMs,
-  type ConcurrencyLimiter,
   type ConcurrencyLimits,
   canonicalEmail,
-  createConcurrencyLimiter,
   createFairLimiter,
+  createSharedLimiter,
   type FairLimiter,
   type Instant,
   invalid,
   Refusal,
   type RequestContext,
+  type SharedLimiter,
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
@@ -45,8 +45,8 @@ import type { KnownNetworks } from './known-networks.ts'
 export interface LoginConcurrency {
   firstStep: FairLimiter
   laterSteps: FairLimiter
-  /** Look-ups of devices for the order of waiting first steps. */
-  lookUps: ConcurrencyLimiter
+  /** Look-ups of devices for the order of waiting first steps. Networks take turns, so that a flood delays its own. */
+  lookUps: SharedLimiter
 }
 
 /**
@@ -56,7 +56,7 @@ export interface LoginConcurrency {
 export const createLoginConcurrency = (limits: ConcurrencyLimits): LoginConcurrency => ({
   firstStep: createFairLimiter(limits),
   laterSteps: createFairLimiter(limits),
-  lookUps: createConcurrencyLimiter(limits),
+  lookUps: createSharedLimiter(limits),
 })
 
 export interface LoginPorts extends MfaPorts, PasswordPorts, RefreshPorts {
@@ -77,7 +77,8 @@ export const placeOfFirstStep = (ports: LoginPorts, email: string, context: Requ
   const isKnownDevice = async () => (await findSignInDevice(ports, ports.settings.login, owner, context)).known !== null
   return {
     ...place,
-    isKnown: () => place.isKnown() || ports.concurrency.lookUps.runLimited(isKnownDevice).catch(() => false),
+    isKnown: () =>
+      place.isKnown() || ports.concurrency.lookUps.runLimited(isKnownDevice, place.network).catch(() => false),
   }
 }
 
