@@ -5,7 +5,7 @@ import { codes } from './codes/schema.ts'
 import { devices } from './devices/schema.ts'
 import { ipWhitelist } from './ip-whitelist/schema.ts'
 import { lockout } from './lockout/schema.ts'
-import { formerFactors, mfa } from './mfa/schema.ts'
+import { formerFactors, issuedFactors, mfa } from './mfa/schema.ts'
 import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { loginHistory, sessions } from './sessions/schema.ts'
@@ -31,4 +31,5 @@ export const migrations = [
   sqlMigration('002-account-lists', accountLists),
   sqlMigration('003-suspicious-factors', [...formerFactors, ...undoLinks]),
   sqlMigration('004-step-ups', stepUps),
+  sqlMigration('005-issued-factors', issuedFactors),
 ]

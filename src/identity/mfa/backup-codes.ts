@@ -6,8 +6,7 @@ import { lockOwnAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
-import { keepUsedBackupCodes } from './recovery/former-store.ts'
-import { replaceBackupCodes } from './store.ts'
+import { keepUsedBackupCodes, replaceBackupCodes } from './store.ts'
 
 /** Crockford's Base32 (crockford.com/base32.html) omits letters that people confuse with digits. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -45,14 +44,13 @@ export const backupCodeCandidates = (
 export const storeNewBackupCodes = async (
   { digest, randomness }: Pick<IdentityPorts, 'digest' | 'randomness'>,
   tx: Tx,
-  account: Pick<Account, 'portal' | 'id'>,
-  at: Instant,
+  { portal, id }: Pick<Account, 'portal' | 'id'>,
+  set: { at: Instant; isIssued: boolean },
 ): Promise<string[]> => {
-  const { portal, id } = account
   const codes = mintBackupCodes(randomness)
   const digests = codes.map((code) => backupCodeDigest(digest, portal, id, code))
-  await keepUsedBackupCodes(tx, account, at)
-  await replaceBackupCodes(tx, portal, id, digests, at)
+  await keepUsedBackupCodes(tx, portal, id, set.at)
+  await replaceBackupCodes(tx, portal, id, digests, set)
   return codes
 }
 
@@ -65,7 +63,7 @@ export const generateBackupCodes = async (
   const generatedAt = clock.now()
   const codes = await inTransaction(database, async (tx) => {
     const account = await lockOwnAccount(tx, context.caller)
-    const stored = await storeNewBackupCodes(ports, tx, account, generatedAt)
+    const stored = await storeNewBackupCodes(ports, tx, account, { at: generatedAt, isIssued: false })
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
     await queueNotice(tx, ids, account, 'BACKUP_CODES_GENERATED', context, generatedAt)
     return stored

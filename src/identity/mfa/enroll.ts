@@ -3,8 +3,7 @@ import type { Instant } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { storeNewBackupCodes } from './backup-codes.ts'
-import { insertFormerAuthenticator } from './recovery/former-store.ts'
-import { insertActiveSecret } from './store.ts'
+import { insertIssuedSecret } from './store.ts'
 import { otpauthUri, sealSecret, secretBytes, secretText } from './totp.ts'
 
 /** These values cannot be read again. */
@@ -14,7 +13,7 @@ export interface EnrolledFactors {
   backupCodes: string[]
 }
 
-/** A new account's owner cannot verify a first code yet. */
+/** Issues factors. A new account's owner cannot verify a first code yet. */
 export const enrollAuthenticator = async (
   ports: Pick<IdentityPorts, 'digest' | 'randomness' | 'secretBox'>,
   tx: Tx,
@@ -24,9 +23,7 @@ export const enrollAuthenticator = async (
 ): Promise<EnrolledFactors> => {
   const { portal, id, email } = account
   const secret = ports.randomness.bytes(secretBytes)
-  await insertActiveSecret(tx, portal, id, sealSecret(ports.secretBox, portal, id, secret), at)
-  // No thief can have enrolled it, so that it protects the account from the beginning.
-  await insertFormerAuthenticator(tx, account, { enrolledAt: at, endedAt: at, lastUsedAt: null })
-  const backupCodes = await storeNewBackupCodes(ports, tx, account, at)
+  await insertIssuedSecret(tx, portal, id, sealSecret(ports.secretBox, portal, id, secret), at)
+  const backupCodes = await storeNewBackupCodes(ports, tx, account, { at, isIssued: true })
   return { secret: secretText(secret), uri: otpauthUri(issuer, email, secret), backupCodes }
 }

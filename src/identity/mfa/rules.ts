@@ -17,17 +17,17 @@ export const allowsMailCodes = (
 }
 
 /** A thief may have enrolled a factor that is younger than the suspicion window. */
-export const isYoung = (enrolledAt: Instant, at: Instant, suspicionMs: number): boolean =>
-  enrolledAt > addMs(at, -suspicionMs)
+export const isYoung = (countedFrom: Instant, at: Instant, suspicionMs: number): boolean =>
+  countedFrom > addMs(at, -suspicionMs)
 
 /**
  * Whether an authenticator protects the account against a person who has only its mailbox. A young one does so if it
  * continues an older one: otherwise, replacing an authenticator would leave the account without protection.
  */
 export const isProtective = (
-  verifiedAt: Instant,
+  countedFrom: Instant,
   formerEnd: Instant | null,
   at: Instant,
   suspicionMs: number,
 ): boolean =>
-  !isYoung(verifiedAt, at, suspicionMs) || (formerEnd !== null && isYoung(formerEnd, verifiedAt, suspicionMs))
+  !isYoung(countedFrom, at, suspicionMs) || (formerEnd !== null && isYoung(formerEnd, countedFrom, suspicionMs))

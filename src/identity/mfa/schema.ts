@@ -8,6 +8,8 @@ interface OtpFactorsTable {
   /** Encrypted. */
   secret: Uint8Array | null
   verified_at: NullableTimestamp
+  /** Equals `verified_at` if `portico operator create` issued the authenticator. */
+  issued_at: NullableTimestamp
   /** Highest time step whose code was accepted. */
   last_used_step: Generated<number>
   /** Encrypted. */
@@ -20,6 +22,8 @@ interface BackupCodesTable {
   code_digest: Uint8Array
   portal: Portal
   generated_at: Timestamp
+  /** Equals `generated_at` if `portico operator create` issued the code. */
+  issued_at: NullableTimestamp
   used_at: NullableTimestamp
 }
 
@@ -77,4 +81,19 @@ export const formerFactors = [
     last_used_at timestamptz
   )`,
   `CREATE INDEX former_factors_account ON former_factors (account_biz_id)`,
+]
+
+/**
+ * Replicas of the previous release do not know `issued_at`, so it counts only while it equals the time of the factor.
+ * They recorded an issued authenticator as a former one that ended when it was enrolled.
+ */
+export const issuedFactors = [
+  `ALTER TABLE otp_factors ADD COLUMN issued_at timestamptz`,
+  `ALTER TABLE backup_codes ADD COLUMN issued_at timestamptz`,
+  `UPDATE otp_factors o SET issued_at = f.enrolled_at FROM former_factors f
+    WHERE f.account_biz_id = o.account_biz_id AND f.method = 'OTP'
+      AND f.enrolled_at = f.ended_at AND f.enrolled_at = o.verified_at`,
+  `UPDATE backup_codes b SET issued_at = f.enrolled_at FROM former_factors f
+    WHERE f.account_biz_id = b.account_biz_id AND f.method = 'OTP'
+      AND f.enrolled_at = f.ended_at AND f.enrolled_at = b.generated_at`,
 ]

@@ -3,10 +3,19 @@ import { type Database, type Param, statement, type Tx, timestamptz } from '../.
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
 
+/** A thief cannot have issued a factor, so that it is old from the beginning. */
+const countedFrom = (issuedAt: RawBuilder<unknown>, enrolledAt: RawBuilder<unknown>): RawBuilder<Instant | null> =>
+  sql`CASE WHEN ${issuedAt} = ${enrolledAt} THEN to_timestamp(0) ELSE ${enrolledAt} END`
+
+const otpCountedFrom = countedFrom(sql.ref('issued_at'), sql.ref('verified_at'))
+const codesCountedFrom = countedFrom(sql`max(issued_at)`, sql`max(generated_at)`)
+
 /** The secrets are encrypted. */
 export interface OtpFactor {
   secret: Uint8Array | null
   verifiedAt: Instant | null
+  /** Its age counts from here. */
+  countedFrom: Instant | null
   pendingSecret: Uint8Array | null
   pendingAt: Instant | null
 }
@@ -15,6 +24,7 @@ const selectFactor = (store: Database | Tx, portal: RawBuilder<Portal>, accountI
   store
     .selectFrom('otp_factors')
     .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
+    .select(otpCountedFrom.as('countedFrom'))
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
 
@@ -61,7 +71,7 @@ export const putPendingSecret = async (
 }
 
 /** The account must not have an authenticator. */
-export const insertActiveSecret = async (
+export const insertIssuedSecret = async (
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
@@ -75,6 +85,7 @@ export const insertActiveSecret = async (
       account_biz_id: accountId,
       secret: sealed,
       verified_at: toDate(at),
+      issued_at: toDate(at),
       pending_secret: null,
       pending_at: null,
     })
@@ -153,6 +164,8 @@ export interface BackupCodeCounts {
   remainingCount: number
   totalGenerated: number
   generatedAt: Instant | null
+  /** Their age counts from here. */
+  countedFrom: Instant | null
 }
 
 const countCodes = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
@@ -162,12 +175,13 @@ const countCodes = statement((store, param: Param<{ portal: Portal; accountId: A
       row.fn.countAll<number>().as('totalGenerated'),
       sql<number>`count(*) FILTER (WHERE used_at IS NULL)`.as('remainingCount'),
       sql<Instant | null>`max(generated_at)`.as('generatedAt'),
+      codesCountedFrom.as('countedFrom'),
     ])
     .where('portal', '=', param('portal'))
     .where('account_biz_id', '=', param('accountId')),
 )
 
-const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null }
+const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null, countedFrom: null }
 
 export const readBackupCodeCounts = async (
   store: Database | Tx,
@@ -181,7 +195,7 @@ export const replaceBackupCodes = async (
   portal: Portal,
   accountId: AccountId,
   digests: Uint8Array[],
-  at: Instant,
+  { at, isIssued }: { at: Instant; isIssued: boolean },
 ): Promise<void> => {
   await removeBackupCodes(tx, portal, accountId)
   const rows = digests.map((code_digest) => ({
@@ -189,6 +203,7 @@ export const replaceBackupCodes = async (
     code_digest,
     portal,
     generated_at: toDate(at),
+    issued_at: isIssued ? toDate(at) : null,
     used_at: null,
   }))
   await tx.insertInto('backup_codes').values(rows).execute()
@@ -224,22 +239,31 @@ export const readUsedTimeStep = async (tx: Tx, portal: Portal, accountId: Accoun
   return factor?.step ?? 0
 }
 
-export const isBackupCodeUsedSince = async (
+/** Call before the codes are replaced. Keeps nothing if no code was used. */
+export const keepUsedBackupCodes = async (tx: Tx, portal: Portal, accountId: AccountId, at: Instant): Promise<void> => {
+  await sql`
+    INSERT INTO former_factors (account_biz_id, portal, method, enrolled_at, ended_at, last_used_at)
+    SELECT account_biz_id, portal, 'BACKUP_CODE', ${codesCountedFrom}, ${timestamptz(at)}, max(used_at) FROM backup_codes
+     WHERE portal = ${portal} AND account_biz_id = ${accountId} AND used_at IS NOT NULL
+     GROUP BY account_biz_id, portal`.execute(tx)
+}
+
+/** Whether a backup code, or a factor that was replaced or removed, was used after `since` and counted by `countedBy`. */
+export const isOldFactorUsedSince = async (
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
-  { since, enrolledBy }: { since: Instant; enrolledBy: Instant },
+  { since, countedBy }: { since: Instant; countedBy: Instant },
 ): Promise<boolean> => {
-  const used = await tx
-    .selectFrom('backup_codes')
-    .select('code_digest')
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('generated_at', '<=', timestamptz(enrolledBy))
-    .where('used_at', '>', timestamptz(since))
-    .limit(1)
-    .executeTakeFirst()
-  return used !== undefined
+  const { rows } = await sql`
+    SELECT FROM (
+      SELECT ${codesCountedFrom} AS counted_from, max(used_at) AS used_at FROM backup_codes
+       WHERE portal = ${portal} AND account_biz_id = ${accountId}
+      UNION ALL
+      SELECT enrolled_at, last_used_at FROM former_factors WHERE portal = ${portal} AND account_biz_id = ${accountId}
+    ) AS factors
+    WHERE counted_from <= ${timestamptz(countedBy)} AND used_at > ${timestamptz(since)} LIMIT 1`.execute(tx)
+  return rows.length > 0
 }
 
 export const removeBackupCodes = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<void> => {

@@ -3,7 +3,7 @@ import { type Instant, Refusal, type RequestContext, type SessionId, summarizeSu
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
-import { areBackupCodesYoung, bindsRecovery } from '../mfa/recovery/young.ts'
+import { bindsRecovery, isFactorYoung } from '../mfa/recovery/young.ts'
 import { readOtp } from '../mfa/store.ts'
 import { type StrongFactor, verifyStrongFactor } from '../mfa/verify.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -29,8 +29,8 @@ export interface TokenPassword {
 
 /**
  * The token only proves access to the mailbox. Returns the method of the verified factor. Throws
- * ACCESS.STEP_UP_REQUIRED without a factor or for a young backup code, unless the authenticator is suspicious, and AUTH.CODE_INVALID for a wrong
- * code.
+ * ACCESS.STEP_UP_REQUIRED without a factor or for a young one, unless only a young authenticator asks for it, and
+ * AUTH.CODE_INVALID for a wrong code.
  */
 const verifyResetFactor = async (
   ports: PasswordPorts,
@@ -43,8 +43,8 @@ const verifyResetFactor = async (
   const isBound = await bindsRecovery(ports, tx, account, now)
   if (!isBound && (!factor || !(await readOtp(tx, account.portal, account.id))?.secret)) return null
   if (!factor) throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has or had an authenticator' })
-  if (isBound && factor.method === 'BACKUP_CODE' && (await areBackupCodesYoung(ports, tx, account, now)))
-    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the backup codes are younger than the authenticator' })
+  if (isBound && (await isFactorYoung(ports, tx, account, factor.method, now)))
+    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the factor is younger than the suspicion window' })
   if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
   await ports.lockout.clear(tx, ports.lockout.resetSubject(account.portal, account.id))
   return factor.method

@@ -1,6 +1,6 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { areFactorsUsedSince, enrollAuthenticator } from '../../../src/identity/index.ts'
+import { areFactorsUsedSince, type EnrolledFactors, enrollAuthenticator } from '../../../src/identity/index.ts'
 import { completeLogin } from '../../../src/identity/login/contract.ts'
 import {
   generateBackupCodes,
@@ -17,6 +17,7 @@ import {
   codeOf,
   complete,
   createRequestContext,
+  credential,
   type Harness,
   harness,
   initiate,
@@ -148,6 +149,24 @@ describe('password reset by link', () => {
     expect((await reset()).success).toBe(true)
   })
 
+  test('password.reset 403: the code of a young replacement does not satisfy what an old one asks for', async () => {
+    const { codes } = await invoke(generateBackupCodes)
+    await enroll()
+    at.clock.advance(window)
+    const thief = await enroll()
+    at.clock.advance(window - minutes(1))
+    expect(await codeOf(reset({ mfaMethod: 'OTP', code: otpAt(thief) }))).toBe('ACCESS.STEP_UP_REQUIRED')
+    expect((await reset({ mfaMethod: 'BACKUP_CODE', code: codes[0] })).success).toBe(true)
+  })
+
+  test('password.reset 200: a replacement as old as the window satisfies it', async () => {
+    await enroll()
+    at.clock.advance(window)
+    const replacement = await enroll()
+    at.clock.advance(window)
+    expect((await reset({ mfaMethod: 'OTP', code: otpAt(replacement) })).success).toBe(true)
+  })
+
   test('password.reset 403: a young backup code does not replace an old authenticator', async () => {
     const secret = await enroll()
     at.clock.advance(window)
@@ -175,16 +194,58 @@ describe('password reset by link', () => {
     expect(await enabledMethods()).toEqual(['OTP'])
   })
 
-  test('password.reset 403: the authenticator of a new operator binds it from the beginning', async () => {
-    const operator = await at.account(`op-${email}`, { portal: 'SYSTEM' })
-    const owner = { portal: 'SYSTEM', id: operator, email: `op-${email}` } as const
-    await at.ports.database
-      .transaction()
-      .execute((tx) => enrollAuthenticator(at.ports, tx, owner, 'Portico', at.clock.now()))
+  describe('of an operator whose factors the CLI has just issued', () => {
     const system = { portal: 'SYSTEM' } as const
-    await requestResetLink(at, owner.email, system)
-    const body = { token: resetTokenOf(at, owner.email), newPassword }
-    expect(await codeOf(callAnonymously(at, resetPassword, body, system))).toBe('ACCESS.STEP_UP_REQUIRED')
+    let operator: { portal: 'SYSTEM'; id: AccountId; email: string }
+    let issued: EnrolledFactors
+    beforeEach(async () => {
+      operator = { ...system, id: await at.account(`op-${email}`, system), email: `op-${email}` }
+      issued = await at.ports.database
+        .transaction()
+        .execute((tx) => enrollAuthenticator(at.ports, tx, operator, 'Portico', at.clock.now()))
+    })
+    const resetOperator = async (factor: object = {}) => {
+      await requestResetLink(at, operator.email, system)
+      const body = { token: resetTokenOf(at, operator.email), newPassword, ...factor }
+      return callAnonymously(at, resetPassword, body, system)
+    }
+    const usedByOperatorSince = (since: ReturnType<typeof at.clock.now>) =>
+      at.ports.database.transaction().execute((tx) => areFactorsUsedSince(tx, operator, since, window))
+
+    test('password.reset 403: the authenticator binds it from the beginning', async () => {
+      expect(await codeOf(resetOperator())).toBe('ACCESS.STEP_UP_REQUIRED')
+    })
+
+    test('password.reset 200: each issued factor satisfies it and cancels a reset by operators', async () => {
+      const since = at.clock.now()
+      at.clock.advance(minutes(1))
+      expect((await resetOperator({ mfaMethod: 'BACKUP_CODE', code: issued.backupCodes[0] })).success).toBe(true)
+      expect(await usedByOperatorSince(since)).toBe(true)
+      const later = at.clock.now()
+      at.clock.advance(minutes(1))
+      expect((await resetOperator({ mfaMethod: 'OTP', code: otpAt(issued.secret) })).success).toBe(true)
+      expect(await usedByOperatorSince(later)).toBe(true)
+    })
+
+    test('password.reset 403: what replaced the issued factors is young', async () => {
+      const since = at.clock.now()
+      at.clock.advance(minutes(1))
+      const { sessionId } = await initiate(at, operator.email, system)
+      const byOtp = { sessionId, mfaMethod: 'OTP', code: otpAt(issued.secret) }
+      const { accessToken } = await callAnonymously(at, completeLogin, byOtp, system)
+      const stolen = await at.identity.authentication.accessToken(credential(accessToken, system))
+      const asThief = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
+        call(at.identity, operation, createRequestContext(at.clock, system), body, stolen)
+      const { secret } = await asThief(setupOtp)
+      await asThief(verifyOtp, { code: otpAt(secret, -30) })
+      const { codes } = await asThief(generateBackupCodes)
+      for (const factor of [
+        { mfaMethod: 'OTP', code: otpAt(secret) },
+        { mfaMethod: 'BACKUP_CODE', code: codes[0] },
+      ])
+        expect(await codeOf(resetOperator(factor))).toBe('ACCESS.STEP_UP_REQUIRED')
+      expect(await usedByOperatorSince(since)).toBe(true)
+    })
   })
 
   test('auth.loginComplete 200: after a reset by link, a known device is new', async () => {

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import { type Tx, timestamptz } from '../../../database/index.ts'
+import type { Tx } from '../../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../../kernel/index.ts'
 
 interface FactorOwner {
@@ -31,15 +30,6 @@ export const insertFormerAuthenticator = async (
     .execute()
 }
 
-/** Call before the codes are replaced. Keeps nothing if no code was used. */
-export const keepUsedBackupCodes = async (tx: Tx, { portal, id }: FactorOwner, at: Instant): Promise<void> => {
-  await sql`
-    INSERT INTO former_factors (account_biz_id, portal, method, enrolled_at, ended_at, last_used_at)
-    SELECT account_biz_id, portal, 'BACKUP_CODE', max(generated_at), ${timestamptz(at)}, max(used_at) FROM backup_codes
-     WHERE portal = ${portal} AND account_biz_id = ${id} AND used_at IS NOT NULL
-     GROUP BY account_biz_id, portal`.execute(tx)
-}
-
 /** When the account last lost an authenticator. Null if it never did. */
 export const formerAuthenticatorEnd = async (tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> => {
   const { endedAt } = await tx
@@ -50,23 +40,6 @@ export const formerAuthenticatorEnd = async (tx: Tx, { portal, id }: FactorOwner
     .select((eb) => eb.fn.max<Instant | null>('ended_at').as('endedAt'))
     .executeTakeFirstOrThrow()
   return endedAt
-}
-
-export const isFormerFactorUsedSince = async (
-  tx: Tx,
-  { portal, id }: FactorOwner,
-  { since, enrolledBy }: { since: Instant; enrolledBy: Instant },
-): Promise<boolean> => {
-  const used = await tx
-    .selectFrom('former_factors')
-    .select('method')
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', id)
-    .where('enrolled_at', '<=', timestamptz(enrolledBy))
-    .where('last_used_at', '>', timestamptz(since))
-    .limit(1)
-    .executeTakeFirst()
-  return used !== undefined
 }
 
 export const deleteFormerFactors = async (tx: Tx, { portal, id }: FactorOwner): Promise<void> => {

@@ -4,9 +4,9 @@ import type { Cache } from '../../../platform/cache/index.ts'
 import { forgetCodeMails } from '../../codes/service.ts'
 import type { Lockout } from '../../lockout/service.ts'
 import { endSessions } from '../../sessions/service.ts'
-import { isBackupCodeUsedSince, readBackupCodeCounts, readOtp, readUsedTimeStep, removeFactors } from '../store.ts'
+import { isOldFactorUsedSince, readBackupCodeCounts, readOtp, readUsedTimeStep, removeFactors } from '../store.ts'
 import { stepAt } from '../totp.ts'
-import { deleteFormerFactors, isFormerFactorUsedSince } from './former-store.ts'
+import { deleteFormerFactors } from './former-store.ts'
 
 interface FactorOwner {
   portal: Portal
@@ -24,13 +24,12 @@ export const areFactorsUsedSince = async (
   suspicionMs: number,
 ): Promise<boolean> => {
   const { portal, id } = account
-  const enrolledBy = addMs(since, -suspicionMs)
-  const verifiedAt = (await readOtp(tx, portal, id))?.verifiedAt ?? null
-  const isOld = verifiedAt !== null && verifiedAt <= enrolledBy
+  const countedBy = addMs(since, -suspicionMs)
+  const countedFrom = (await readOtp(tx, portal, id))?.countedFrom ?? null
+  const isOld = countedFrom !== null && countedFrom <= countedBy
   return (
     (isOld && (await readUsedTimeStep(tx, portal, id)) > stepAt(since)) ||
-    (await isBackupCodeUsedSince(tx, portal, id, { since, enrolledBy })) ||
-    (await isFormerFactorUsedSince(tx, account, { since, enrolledBy }))
+    isOldFactorUsedSince(tx, portal, id, { since, countedBy })
   )
 }
 

@@ -28,12 +28,12 @@ const isProtected = async (
   { settings: { suspicionMs } }: SuspicionPorts,
   tx: Tx,
   account: FactorOwner,
-  verifiedAt: Instant,
+  countedFrom: Instant,
   at: Instant,
-): Promise<boolean> => isProtective(verifiedAt, await formerAuthenticatorEnd(tx, account), at, suspicionMs)
+): Promise<boolean> => isProtective(countedFrom, await formerAuthenticatorEnd(tx, account), at, suspicionMs)
 
-const verificationOf = async (tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> =>
-  (await lockOtp(tx, portal, id))?.verifiedAt ?? null
+const authenticatorCountedFrom = async (tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> =>
+  (await lockOtp(tx, portal, id))?.countedFrom ?? null
 
 /** Whether a person needs more than the account's mailbox to recover it. */
 export const bindsRecovery = async (
@@ -42,21 +42,25 @@ export const bindsRecovery = async (
   account: FactorOwner,
   at: Instant,
 ): Promise<boolean> => {
-  const verifiedAt = await verificationOf(tx, account)
-  if (verifiedAt !== null) return isProtected(ports, tx, account, verifiedAt, at)
+  const countedFrom = await authenticatorCountedFrom(tx, account)
+  if (countedFrom !== null) return isProtected(ports, tx, account, countedFrom, at)
   const removedAt = await formerAuthenticatorEnd(tx, account)
   return removedAt !== null && isYoung(removedAt, at, ports.settings.suspicionMs)
 }
 
-/** Whether a thief may have generated the backup codes. */
-export const areBackupCodesYoung = async (
+/** Whether a thief may have enrolled the factor. False without one. */
+export const isFactorYoung = async (
   { settings }: SuspicionPorts,
   tx: Tx,
-  { portal, id }: FactorOwner,
+  account: FactorOwner,
+  method: Exclude<MfaMethod, 'EMAIL'>,
   at: Instant,
 ): Promise<boolean> => {
-  const { generatedAt } = await readBackupCodeCounts(tx, portal, id)
-  return generatedAt !== null && isYoung(generatedAt, at, settings.suspicionMs)
+  const countedFrom =
+    method === 'OTP'
+      ? await authenticatorCountedFrom(tx, account)
+      : (await readBackupCodeCounts(tx, account.portal, account.id)).countedFrom
+  return countedFrom !== null && isYoung(countedFrom, at, settings.suspicionMs)
 }
 
 /** Call before an authenticator is replaced or removed. */
@@ -66,7 +70,7 @@ export const keepFormerAuthenticator = async (
   account: FactorOwner,
   at: Instant,
 ): Promise<void> => {
-  const enrolledAt = await verificationOf(tx, account)
+  const enrolledAt = await authenticatorCountedFrom(tx, account)
   if (enrolledAt === null || !(await isProtected(ports, tx, account, enrolledAt, at))) return
   const lastUsedAt = stepStart(await readUsedTimeStep(tx, account.portal, account.id))
   await insertFormerAuthenticator(tx, account, { enrolledAt, endedAt: at, lastUsedAt })
@@ -97,20 +101,20 @@ export const removeYoungFactors = async (
 ): Promise<RemovedFactor[]> => {
   const { randomness, secretBox, settings } = ports
   const { portal, id } = account
-  const isSuspicious = (enrolledAt: Instant | null): enrolledAt is Instant =>
-    enrolledAt !== null && isYoung(enrolledAt, at, settings.suspicionMs)
+  const isSuspicious = (from: Instant | null): from is Instant =>
+    from !== null && isYoung(from, at, settings.suspicionMs)
   const removed: RemovedFactor[] = []
-  const verifiedAt = await verificationOf(tx, account)
-  if (proven !== 'OTP' && isSuspicious(verifiedAt)) {
-    const isLocked = await isProtected(ports, tx, account, verifiedAt, at)
+  const countedFrom = await authenticatorCountedFrom(tx, account)
+  if (proven !== 'OTP' && isSuspicious(countedFrom)) {
+    const isLocked = await isProtected(ports, tx, account, countedFrom, at)
     await keepFormerAuthenticator(ports, tx, account, at)
     if (isLocked)
       await replaceSecret(tx, portal, id, sealSecret(secretBox, portal, id, randomness.bytes(secretBytes)), at)
     else await removeOtp(tx, portal, id)
     removed.push(isLocked ? 'OTP_LOCKED' : 'OTP')
   }
-  const { generatedAt } = await readBackupCodeCounts(tx, portal, id)
-  if (proven !== 'BACKUP_CODE' && isSuspicious(generatedAt)) {
+  const codes = await readBackupCodeCounts(tx, portal, id)
+  if (proven !== 'BACKUP_CODE' && isSuspicious(codes.countedFrom)) {
     await removeBackupCodes(tx, portal, id)
     removed.push('BACKUP_CODE')
   }
