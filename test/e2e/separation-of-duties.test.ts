@@ -5,7 +5,7 @@ import type { Call } from '../harness/http.ts'
 import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
-import { codeOf } from './money-world.ts'
+import { codeOf, conflict } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const denied = [403, 'ACCESS.PERMISSION_DENIED']
@@ -61,6 +61,57 @@ describe('separation of duties between operators', needsStore(), () => {
     const path = '/audit-log?action=settings.money.separationOfDuties&sortOrder=desc'
     const { items } = await world.data(world.system('GET', path))
     expect(items[0]).toMatchObject({ actorBizId: null, detail: { enabled: true, USD: '100.00' } })
+  })
+
+  describe('of an operator who joins with a sub-address after a decision', () => {
+    const post = (path: string, body: object, token?: string) =>
+      world.portico.call('POST', `/web/v1/consumer${path}`, { body, ...(token !== undefined && { token }) })
+    let joining: string
+    let invitationBizId: string
+    let workspace: string
+
+    beforeAll(async () => {
+      const [email, newPassword] = ['checker+private@demo.test', 'a-rather-long-passphrase-2026']
+      const { sessionId } = await world.data(post('/auth/register/initiate', { email, turnstileToken: 'x' }))
+      const { text } = await world.portico.mailTo(email, 'registration-code')
+      await world.data(post('/auth/register/verify-email', { sessionId, code: codeIn(text) }))
+      const done = await world.data(post('/auth/register/complete', { sessionId, accountName: 'Chris' }))
+      await world.data(post('/auth/password/init', { token: done.passwordInitToken, newPassword }))
+      joining = (await signIn(world.portico, email, {}, newPassword, 'consumer')).accessToken
+    })
+    const asOwner = (path: string, body: object) => world.data(world.web('POST', path, body, { workspace }))
+    const accept = () => post('/profile/invitations/accept', { invitationBizId }, joining)
+    /** Returns its wallet. */
+    const openWorkspace = async (): Promise<string> => {
+      const created = { workspaceName: crypto.randomUUID(), workspaceKind: 'LIVE' }
+      workspace = (await world.data(world.web('POST', '/workspaces', created))).bizId
+      const role = await asOwner('/roles', { roleName: 'Guest', permissionCodes: ['wallet:read'] })
+      const invited = { email: 'checker+private@demo.test', roleBizId: role.bizId }
+      invitationBizId = (await asOwner('/invitations', invited)).bizId
+      const wallets = await world.data(world.web('GET', '/wallets', undefined, { workspace }))
+      return wallets.find(({ currency }: { currency: string }) => currency === 'USD').bizId
+    }
+
+    test('invitations.accept 409 STATE.CONFLICT: an operator who has confirmed a recharge of the workspace', async () => {
+      const walletBizId = await openWorkspace()
+      const recharge = { walletBizId, channelCode: 'CARD_USD', amount: '500.00' }
+      const { bizId } = await asOwner('/recharges', recharge)
+      await world.data(checking(`/recharges/${bizId}/confirm`, confirmation()))
+      expect(codeOf(await accept())).toEqual(conflict)
+    })
+
+    test('invitations.accept 409 STATE.CONFLICT: an operator who has approved a transfer to the workspace', async () => {
+      const targetWalletBizId = await openWorkspace()
+      const transfer = { sourceWalletBizId: developmentIds.mainUsd, targetWalletBizId, amount: '5.00', currency: 'USD' }
+      const { bizId } = await world.data(world.web('POST', '/transfer/command/create', transfer))
+      await world.data(checking(`/transfers/${bizId}/approve`))
+      expect(codeOf(await accept())).toEqual(conflict)
+    })
+
+    test('invitations.accept 200: an operator who has decided on another workspace only', async () => {
+      await openWorkspace()
+      expect((await accept()).status).toBe(200)
+    })
   })
 
   describe('of an operator who belongs to the workspace with a sub-address', () => {

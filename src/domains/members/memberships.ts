@@ -21,6 +21,7 @@ import { type AccessRules, gainedAt, holdRemaining, isEnterable, isWidened, mayA
 import {
   activeOwners,
   countMemberships,
+  hasPersonDecided,
   isPersonIn,
   lockMembership,
   type MembershipRow,
@@ -126,10 +127,12 @@ export class Memberships {
 
   /**
    * Adds a member, whose payout permissions are held. Returns false if the account is already a member. Throws
-   * STATE.CONFLICT at the maximum number of workspaces.
+   * STATE.CONFLICT at the maximum number of workspaces, and if the person has recently acted on this one as an operator.
    */
   async add(tx: Tx, { grantedBy, ...member }: NewMembership & Pick<Gain, 'grantedBy'>, at: Instant): Promise<boolean> {
     await this.assertCapacity(tx, member.accountId)
+    if (await hasPersonDecided(tx, member))
+      throw new Refusal('STATE.CONFLICT', { internal: 'the person has acted on the workspace as an operator' })
     const role = await roleIn(tx, member)
     return addMembership(tx, { ...member, gain: this.#gainOf(role, grantedBy) }, at)
   }

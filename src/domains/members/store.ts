@@ -79,6 +79,16 @@ export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId
   return rows[0]?.isMember !== false
 }
 
+/** Whether an operator account of the person has acted on the workspace: see src/ledger/schema/duties.ts. */
+export const hasPersonDecided = async (
+  tx: Tx,
+  { accountId, workspaceId }: Pick<MembershipRow, 'accountId' | 'workspaceId'>,
+): Promise<boolean> => {
+  const { rows } = await sql<{ hasDecided: boolean }>`
+    SELECT has_person_decided(${accountId}, ${workspaceId}) AS "hasDecided"`.execute(tx)
+  return rows[0]?.hasDecided !== false
+}
+
 const orderedMemberships = statement((store, parameter: Param<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')

@@ -86,3 +86,23 @@ export const formerMembers = [
          AND f.ended_at > statement_timestamp() - interval '${formerMemberHours} hours');
   END $$`,
 ]
+
+/**
+ * The mirror of `formerMembers`: otherwise, an operator could decide first and join afterwards. The audit log names the
+ * workspace of an order, and the order the other one.
+ */
+export const formerDeciders = [
+  `CREATE FUNCTION has_person_decided(account uuid, workspace uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN EXISTS (
+      SELECT FROM accounts own
+        JOIN accounts operator ON operator.person_key = own.person_key AND operator.portal = 'SYSTEM'
+        JOIN audit_log a ON a.actor_biz_id = operator.biz_id
+       WHERE own.biz_id = account AND a.outcome = 'SUCCESS'
+         AND a.at > statement_timestamp() - interval '${formerMemberHours} hours'
+         AND (a.workspace_biz_id = workspace OR EXISTS (
+           SELECT FROM orders o
+            WHERE o.biz_id = CASE WHEN a.target_biz_id ~ '^[0-9a-f-]{36}$' THEN a.target_biz_id::uuid END
+              AND o.counterparty_workspace_biz_id = workspace)));
+  END $$`,
+]

@@ -1,6 +1,6 @@
 import { sqlMigration } from '../../database/index.ts'
 import { accounts } from './accounts.ts'
-import { duties, formerMembers } from './duties.ts'
+import { duties, formerDeciders, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
 import { execute } from './execute.ts'
 import { holds } from './holds.ts'
@@ -67,4 +67,5 @@ export const migrations = [
   sqlMigration('003-recent-changes', recentChanges),
   sqlMigration('004-former-members', formerMembers),
   sqlMigration('005-one-outgoing-sum', oneOutgoingSum),
+  sqlMigration('006-former-deciders', formerDeciders),
 ]
