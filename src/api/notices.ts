@@ -19,6 +19,10 @@ export const ownerNoticeKinds = [
 ] as const
 export type OwnerNoticeKind = (typeof ownerNoticeKinds)[number]
 
+/** PAYOUT: money can leave the workspace. Each has its own daily limit of emails, which lesser changes cannot use up. */
+export const givenPowers = ['POWER', 'PAYOUT'] as const
+export type GivenPower = (typeof givenPowers)[number]
+
 export interface OwnerNotice {
   kind: OwnerNoticeKind
   workspaceId: WorkspaceId
@@ -28,8 +32,7 @@ export interface OwnerNotice {
   memberId?: AccountId
   /** A short text that identifies the object, such as an amount. Empty if `memberId` is set. */
   about?: string
-  /** Whether money can leave the workspace by the change. Such notices have their own daily limit. */
-  movesMoney?: boolean
+  gives?: GivenPower | undefined
   at: Instant
 }
 

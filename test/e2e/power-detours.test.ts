@@ -253,7 +253,26 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
       data(await set([]))
     }
     await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(20)
-    data(await set(['withdrawal:create']))
+    data(await set(['role:manage']))
     await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(21)
+    data(await set(['role:manage', 'withdrawal:create']))
+    await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(22)
+  })
+
+  test('apiKeys.enableAny 200: harmless keys do not use up the mail about one that moves money', async () => {
+    const owner = await newcomer(portico)
+    const at = await inWorkspaceOf(owner)
+    const create = async (apiKeyName: string, permissionCodes: string[]) =>
+      data(await at.post(owner, '/api-keys', { apiKeyName, permissionCodes })).bizId
+    const apiKeyBizId = await create('Harmless', ['wallet:read'])
+    const paying = await create('Paying', ['transfer:create'])
+    for (let change = 0; change < 21; change++)
+      for (const name of ['disable', 'enable']) data(await at.post(owner, `/api-keys/${name}`, { apiKeyBizId }))
+    const enabled = async () =>
+      (await noticesTo(owner.email)).filter((text) => text.includes('has been enabled')).length
+    await expect.poll(enabled, { timeout: 20_000 }).toBe(20)
+    for (const name of ['disable', 'enable'])
+      data(await system('POST', `/api-keys/${paying}/${name}`, { reason: 'reported as stolen' }))
+    await expect.poll(enabled, { timeout: 20_000 }).toBe(21)
   })
 })

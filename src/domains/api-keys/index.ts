@@ -62,7 +62,7 @@ export default domain({
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>
           memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
-        movesMoney: (permissionCodes) => memberships.movesMoney({ type: 'CUSTOM', permissionCodes }),
+        powerOf: (permissionCodes) => memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
       },
       permissions: catalogue.apiKeyPermissions,

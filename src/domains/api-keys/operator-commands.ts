@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AccountsPort, DomainPorts } from '../../api/domain.ts'
-import type { OwnerNotices } from '../../api/notices.ts'
+import type { GivenPower, OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -34,6 +34,7 @@ export interface EndingPorts {
     lock(tx: Tx, workspaceId: WorkspaceId): Promise<unknown>
     /** Throws if the person belongs to the workspace with any account. */
     assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
+    powerOf(permissionCodes: readonly string[]): GivenPower | undefined
   }
 }
 
@@ -99,7 +100,8 @@ export const enableEndedKey = (
     const status = key.status === 'SUSPENDED' ? 'SUSPENDED' : 'ACTIVE'
     const enabled = await setStatus(tx, key, { status, operatorId: null }, at)
     const { workspaceId, prefix: about } = key
-    await ports.notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId, actorId: null, about, at })
+    const gives = ports.members.powerOf(key.permissionCodes)
+    await ports.notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId, actorId: null, about, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { reason } })
     return enabled
   })

@@ -1,5 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import type { OwnerNotices } from '../../api/notices.ts'
+import type { GivenPower, OwnerNotices } from '../../api/notices.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
@@ -58,7 +58,7 @@ export interface ApiKeyServicePorts {
       grantor: { caller: Caller; access: WorkspaceAccess; at: Instant },
       permissionCodes: readonly string[],
     ): Promise<void>
-    movesMoney(permissionCodes: readonly string[]): boolean
+    powerOf(permissionCodes: readonly string[]): GivenPower | undefined
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
@@ -129,8 +129,8 @@ export const createApiKey = async (
     const detail = { permissions: input.permissionCodes.join(','), ...addresses }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.id, detail })
     const notice = { kind: 'API_KEY_CREATED', workspaceId: access.id, actorId: auditContext.accountId } as const
-    const movesMoney = members.movesMoney(input.permissionCodes)
-    await notices.queue(tx, { ...notice, about: row.prefix, movesMoney, at: auditContext.at })
+    const gives = members.powerOf(input.permissionCodes)
+    await notices.queue(tx, { ...notice, about: row.prefix, gives, at: auditContext.at })
     return { row, key }
   })
 }
@@ -162,8 +162,8 @@ export const changeApiKeyStatus = (
     const { operatorId, prefix: about } = key
     if (command === 'enable') {
       assertNotDisabledByOperator(key)
-      const movesMoney = members.movesMoney(key.permissionCodes)
-      await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, movesMoney, at })
+      const gives = members.powerOf(key.permissionCodes)
+      await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, gives, at })
     }
     const changed = await setStatus(tx, key, { status: statusChanges[command].to, operatorId }, at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })

@@ -1,5 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import type { OwnerNotices } from '../../api/notices.ts'
+import type { GivenPower, OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -52,7 +52,7 @@ export interface MembersPort {
     role: OfferedRole,
   ): Promise<void>
   mayGrant(access: WorkspaceAccess, role: OfferedRole): boolean
-  movesMoney(role: OfferedRole): boolean
+  powerOf(role: OfferedRole): GivenPower | undefined
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   add(
     tx: Tx,
@@ -290,9 +290,10 @@ export const acceptInvitation = (
       grantedBy: inviterId,
     } as const
     if (!(await ports.members.add(tx, joining, at))) throw conflict('the account is already a member')
-    if (ports.members.movesMoney(role)) {
+    const gives = ports.members.powerOf(role)
+    if (gives === 'PAYOUT') {
       const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_ADDED'
-      await ports.notices.queue(tx, { kind, workspaceId, actorId: inviterId, memberId, at })
+      await ports.notices.queue(tx, { kind, workspaceId, actorId: inviterId, memberId, gives, at })
     }
   })
 

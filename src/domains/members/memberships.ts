@@ -1,3 +1,4 @@
+import type { GivenPower } from '../../api/notices.ts'
 import type { Grant } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
@@ -141,9 +142,11 @@ export class Memberships {
     return { payouts: this.#ports.rules.payoutsOf(role), becomesOwner: role.type === 'OWNER', grantedBy }
   }
 
-  /** Whether money can leave a workspace with these permissions. */
-  movesMoney(grant: Grant): boolean {
-    return this.#ports.rules.payoutsOf(grant).length > 0
+  /** The greatest power that these permissions give. PAYOUT: money can leave a workspace. */
+  powerOf(grant: Grant): GivenPower | undefined {
+    const { rules } = this.#ports
+    if (rules.payoutsOf(grant).length > 0) return 'PAYOUT'
+    return rules.givesPower(grant) ? 'POWER' : undefined
   }
 
   /**

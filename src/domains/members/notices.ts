@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type OwnerNotice, type OwnerNotices, ownerNoticeKinds } from '../../api/notices.ts'
+import { givenPowers, type OwnerNotice, type OwnerNotices, ownerNoticeKinds } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -28,19 +28,19 @@ const NoticeMail = z.object({
   actorId: idOf<'account'>().nullable(),
   memberId: idOf<'account'>().nullable(),
   about: z.string(),
-  // Jobs of the previous release lack it.
-  movesMoney: z.boolean().default(false),
+  // JSON omits it if undefined.
+  gives: z.enum(givenPowers).optional(),
   at: z.int().transform(toInstant),
 })
 type NoticeMail = z.output<typeof NoticeMail>
 
 /** Also informs an owner who has just lost the role. */
 const queueNotice = async (tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> => {
-  const { kind, workspaceId, actorId, memberId = null, about = '', movesMoney = false, at } = notice
+  const { kind, workspaceId, actorId, memberId = null, about = '', gives, at } = notice
   const owners = await ownersOf(tx, workspaceId)
   const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
   const mails = [...recipients].map(
-    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, movesMoney, at }),
+    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, gives, at }),
   )
   await enqueueJobs(
     tx,
@@ -69,14 +69,12 @@ const maxAttempts = 10
 /** Counts the first attempt only, so that a mail server outage does not use up the limit. */
 const isWithinLimit = async (
   { cache, maxPerDay }: NoticeMailPorts,
-  { kind, recipientId, movesMoney }: NoticeMail,
+  { kind, recipientId, gives }: NoticeMail,
   attempt: number,
 ): Promise<boolean> => {
   if (attempt > 1) return true
-  // Harmless changes must not use up the limit of those by which money can leave.
-  return (
-    (await cache.increment(`notice-${kind}${movesMoney ? '-money' : ''}:${recipientId}`, days(1))).count <= maxPerDay
-  )
+  const kindOfLimit = gives === undefined ? kind : `${kind}-${gives}`
+  return (await cache.increment(`notice-${kindOfLimit}:${recipientId}`, days(1))).count <= maxPerDay
 }
 
 const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`

@@ -1,5 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import type { OwnerNotices } from '../../api/notices.ts'
+import type { GivenPower, OwnerNotices } from '../../api/notices.ts'
 import { assertKnownPermissions, type Grant } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
@@ -57,7 +57,7 @@ export interface RoleMember {
 export interface MembersPort {
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<RoleMember | undefined>
-  movesMoney(grant: Grant): boolean
+  powerOf(grant: Grant): GivenPower | undefined
   assertMayGrant(tx: Tx, grantor: Grantor, grant: Grant): Promise<void>
   assertMayDemote(tx: Tx, actor: AccountId, other: RoleMember, at: Instant): Promise<void>
   assign(tx: Tx, member: RoleMember, role: Grant & { id: RoleId }, granted: Granted): Promise<void>
@@ -138,8 +138,9 @@ export const createRole = async (ports: RolePorts, input: CreateRoleInput, conte
     if (!role) throw conflict('another role has this name')
     await recordGrants(tx, role, role.permissionCodes, grantedBy(context))
     const { accountId: actorId, at } = auditContext
-    if (members.movesMoney(grant))
-      await notices.queue(tx, { kind: 'ROLE_CREATED', workspaceId: access.id, actorId, about: role.name, at })
+    const gives = members.powerOf(grant)
+    if (gives === 'PAYOUT')
+      await notices.queue(tx, { kind: 'ROLE_CREATED', workspaceId: access.id, actorId, about: role.name, gives, at })
     const detail = grantDetail(role.permissionCodes)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: role.id, detail })
     return role
@@ -187,9 +188,8 @@ const widenRole = async (
   await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
   await recordGrants(tx, role, added, grantedBy(context))
   await members.holdGained(tx, { workspaceId, roleId: id }, added, at)
-  const movesMoney = members.movesMoney({ type, permissionCodes: added })
-  if (added.length > 0)
-    await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, movesMoney, at })
+  const gives = members.powerOf({ type, permissionCodes: added })
+  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, gives, at })
   return updateRoleRow(tx, role, { permissionCodes }, at)
 }
 
@@ -240,8 +240,8 @@ export const changeMemberRole = (
     await members.assign(tx, member, role, grantedBy(context))
     const kind = noticeKindOf({ type: member.roleType, permissionCodes: member.permissionCodes }, role)
     const added = addedCodes(member.permissionCodes, role.permissionCodes)
-    const movesMoney = members.movesMoney({ type: 'CUSTOM', permissionCodes: added })
-    if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, movesMoney, at })
+    const gives = members.powerOf({ type: role.type, permissionCodes: added })
+    if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })
@@ -259,8 +259,8 @@ export const restoreMember = (ports: RolePorts, accountId: AccountId, context: R
     if (!(await ports.members.restore(tx, member, role, grantedBy(context))))
       throw conflict('the member is not suspended')
     const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_WIDENED'
-    const movesMoney = ports.members.movesMoney(role)
-    await ports.notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, movesMoney, at })
+    const gives = ports.members.powerOf(role)
+    await ports.notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId })
     return member
   })

@@ -31,7 +31,7 @@ export const createTestApiKeys = (world: World, mails: string[][], assertSession
       assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
       assertMayGrant: (tx, grantor, permissionCodes) =>
         world.members.memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
-      movesMoney: (permissionCodes) => world.members.memberships.movesMoney({ type: 'CUSTOM', permissionCodes }),
+      powerOf: (permissionCodes) => world.members.memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
       assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
     },
     accounts: { read: async () => ({ email: 'owner@example.test', name: 'Owner', locale: 'en' }) },

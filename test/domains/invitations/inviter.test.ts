@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/domains/invitations/contract.ts'
 import { createInvitations } from '../../../src/domains/invitations/index.ts'
 import { leaveWorkspace } from '../../../src/domains/members/contract.ts'
-import { type AccountId, bizId, type HandlerTable, type Permission } from '../../../src/kernel/index.ts'
+import { type AccountId, bizId, type HandlerTable, type Permission, toInstant } from '../../../src/kernel/index.ts'
+import { insertAuditEntry } from '../../../src/platform/audit/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import {
   accessSettings,
@@ -121,6 +122,33 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
     expect(pending?.invitationStatus.code).toBe('PENDING')
     await revert()
     expect(await accept(invitation)).toBe('none')
+  })
+
+  test('the person has acted on the workspace as an operator; 200 after 72 hours', async () => {
+    const [name, host] = guestEmail.split('@')
+    const operator = await world.account(`${name}+work@${host}`, 'SYSTEM')
+    const other = await world.workspaceOf(owner)
+    const act = (workspaceId: string, hours: number, outcome: 'SUCCESS' | 'REFUSED' = 'SUCCESS') =>
+      insertAuditEntry(world.database, {
+        at: toInstant(Date.now() - hours * 3_600_000),
+        portal: 'SYSTEM',
+        actorId: operator,
+        workspaceId,
+        action: 'recharges.confirm',
+        targetId: 'not an id',
+        outcome,
+        requestId: '-',
+        clientIp: '-',
+        detail: {},
+      })
+    await act(workspace, 72.01)
+    await act(other, 1)
+    await act(workspace, 1, 'REFUSED')
+    const invitation = await invite(manager, clerks)
+    expect(await accept(invitation)).toBe('none')
+    await world.call(world.handlers, leaveWorkspace, { as: guest, workspace })
+    await act(workspace, 71.99)
+    expect(await accept(await invite(manager, clerks))).toBe('STATE.CONFLICT')
   })
 
   test('the inviter has left; 200 for an invitation by another owner', async () => {
