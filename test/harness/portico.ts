@@ -54,6 +54,8 @@ export interface Options {
   domains?: readonly Domain[]
   variables?: Variables
   adjust?: (settings: Configuration) => void
+  /** Runs before the start, for example a command of the CLI. */
+  prepare?: (variables: Variables) => Promise<void>
 }
 
 const upstream = (settings: Configuration, url: string): void => {
@@ -74,8 +76,14 @@ const runBeside = (domains: readonly Domain[], settings: Configuration, { logger
   startServer(domains, { ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
 
 /** Starts the production composition in the project's topology. */
-export const startPortico = async ({ domains: added = [], variables = {}, adjust }: Options = {}): Promise<Portico> => {
+export const startPortico = async ({
+  domains: added = [],
+  variables = {},
+  adjust,
+  prepare,
+}: Options = {}): Promise<Portico> => {
   const store = await createStore()
+  await prepare?.({ ...store.variables, ...variables })
   const operationsPort = await freePort()
   const settings = testSettings({ ...store.variables, ...variables }, (draft) => {
     draft.listen.operationsPort = operationsPort

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canonicalPurpose } from '../../../src/contract/step-up-purpose.ts'
+import { z } from 'zod'
+import { canonicalPurpose, confirmedSchemas } from '../../../src/contract/step-up-purpose.ts'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { logout } from '../../../src/identity/login/contract.ts'
 import { revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../../src/identity/mfa/contract.ts'
 import { digestOfPurpose } from '../../../src/identity/step-ups/digest.ts'
-import { bizId, type Caller, type Idempotency, type Instant, type Operation } from '../../../src/kernel/index.ts'
+import type { Caller, Idempotency, Instant, Operation } from '../../../src/kernel/index.ts'
 import { root } from '../../harness/settings.ts'
 import {
   call,
@@ -185,16 +186,13 @@ describe('the canonical form of a purpose', () => {
   const canonical = /```text\n([^`]+)```/.exec(page)?.[1]?.replaceAll('\n', '') ?? ''
   const digest = /`([0-9a-f]{64})`/.exec(page)?.[1]
 
-  test('is the documented one', () => {
-    const workspace = bizId<'workspace'>('01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a12')
-    const fields = {
-      targetWalletBizId: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a11',
-      sourceWalletBizId: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10',
-      amount: '250.00',
-      currency: 'USD',
-      remark: undefined,
-    }
-    expect(canonicalPurpose(createTransfer, workspace, fields)).toBe(canonical)
+  const example = JSON.parse(/```json\n([^`]+)```/.exec(page)?.[1] ?? '')
+
+  test('is the documented one, for the documented example', () => {
+    const { operationId, workspaceBizId, ...given } = example.purpose
+    expect(operationId).toBe(createTransfer.id)
+    const fields = z.strictObject(confirmedSchemas(createTransfer)).parse(given)
+    expect(canonicalPurpose(createTransfer, workspaceBizId, fields)).toBe(canonical)
     expect(digestOfPurpose(canonical)).toBe(digest)
   })
 
