@@ -20,8 +20,7 @@ export const ownerNoticeKinds = [
 export type OwnerNoticeKind = (typeof ownerNoticeKinds)[number]
 
 /** PAYOUT: money can leave the workspace. Each has its own daily limit of emails, which lesser changes cannot use up. */
-export const givenPowers = ['POWER', 'PAYOUT'] as const
-export type GivenPower = (typeof givenPowers)[number]
+export type GivenPower = 'POWER' | 'PAYOUT'
 
 export interface OwnerNotice {
   kind: OwnerNoticeKind

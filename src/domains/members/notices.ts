@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { givenPowers, type OwnerNotice, type OwnerNotices, ownerNoticeKinds } from '../../api/notices.ts'
+import { type OwnerNotice, type OwnerNotices, ownerNoticeKinds } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -29,7 +29,7 @@ const NoticeMail = z.object({
   memberId: idOf<'account'>().nullable(),
   about: z.string(),
   // JSON omits it if undefined.
-  gives: z.enum(givenPowers).optional(),
+  gives: z.enum(['POWER', 'PAYOUT']).optional(),
   at: z.int().transform(toInstant),
 })
 type NoticeMail = z.output<typeof NoticeMail>
