@@ -42,6 +42,12 @@ export const speedUpPlainLines = (logger: Logger): void => {
 const maxBatchLength = 65_536
 const flushIntervalMs = 100
 
+/** A process can have many loggers, such as those of a test. One listener serves all of them. */
+const endings: (() => void)[] = []
+const endAll = (): void => {
+  for (const end of endings) end()
+}
+
 /** The batching of sonic-boom copies the whole buffer for each line. */
 const createBatchedDestination = (sink: LogSink, format?: (line: string) => string): DestinationStream => {
   let batch = ''
@@ -52,7 +58,7 @@ const createBatchedDestination = (sink: LogSink, format?: (line: string) => stri
     sink.write(text)
   }
   setInterval(flush, flushIntervalMs).unref()
-  process.once('exit', () => sink.end(batch))
+  if (endings.push(() => sink.end(batch)) === 1) process.once('exit', endAll)
   return {
     write: (line) => {
       batch += format ? format(line) : line

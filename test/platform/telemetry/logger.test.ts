@@ -154,6 +154,13 @@ test.each(['', 'process.exit(0)'])('a line logged at exit (%j) is written, also 
   }
 })
 
+test('createLogger: all loggers of a process share one exit listener', () => {
+  createLogger('silent')
+  const before = process.listenerCount('exit')
+  for (let count = 0; count < 20; count += 1) createLogger('silent')
+  expect(process.listenerCount('exit')).toBe(before)
+})
+
 test('a line has the system time, also after the clock was changed', () => {
   const program = `
     import { createLogger } from ${telemetry}
