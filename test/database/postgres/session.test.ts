@@ -97,7 +97,7 @@ describe('a database with other session defaults', () => {
       const states: string[] = []
       const lock = await acquireSingletonLock({
         url,
-        connectTimeoutMs: 2_000,
+        connectTimeoutMs: 20_000,
         onChange: (state) => states.push(state),
       })
       const other = new Client({ connectionString: databaseUrl('odd') })
@@ -117,7 +117,7 @@ describe('a database with other session defaults', () => {
     })
 
     test('the singleton lock: does not hold back VACUUM', async () => {
-      const lock = await acquireSingletonLock({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+      const lock = await acquireSingletonLock({ url, connectTimeoutMs: 20_000, onChange: () => undefined })
       const { rows } = await admin(
         "SELECT backend_xmin FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory'",
       )
