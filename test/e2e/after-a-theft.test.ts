@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type Client,
@@ -13,6 +12,7 @@ import {
   refusal,
 } from '../harness/identity.ts'
 import { needsStore } from '../harness/needs.ts'
+import { otpOf, withPreviousOtp } from '../harness/otp.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
 import { codeIn, signIn } from '../harness/sign-in.ts'
@@ -22,10 +22,6 @@ const guide = readFileSync(join(root, 'docs/guides/after-a-theft.md'), 'utf8')
 const steps = [...(/## If somebody else added[^#]*/.exec(guide)?.[0] ?? '').matchAll(/^\d+\. (.*(?:\n {3}.*)*)/gm)].map(
   ([, step = '']) => [...step.matchAll(/`([a-z]+\.[A-Za-z]+)`/gi)].map(([, id = '']) => id),
 )
-
-const stepMs = 30_000
-const otpAt = (secret: string, steps = 0): string =>
-  generateSync({ secret, epoch: Math.floor((Date.now() + steps * stepMs) / 1_000) })
 
 describe('after a theft', needsStore(), () => {
   let portico: Portico
@@ -50,14 +46,14 @@ describe('after a theft', needsStore(), () => {
   const steal = async (): Promise<Victim> => {
     const { email, accountId, by, token } = await newcomer(portico)
     const { secret } = data(await by.post('/security/mfa/otp/setup', undefined, token))
-    data(await by.post('/security/mfa/otp/verify', { code: otpAt(secret, -1) }, token))
+    data(await withPreviousOtp(secret, (code) => by.post('/security/mfa/otp/verify', { code }, token)))
     data(await by.post('/security/mfa/backup-codes/generate', undefined, token))
     return { email, accountId, by, secret }
   }
   const thiefSignsIn = async ({ email, secret }: Victim, password = goodPassword) => {
     const by = client(portico)
     const { sessionId } = data(await by.post('/auth/login/initiate', { email, password }))
-    return by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code: otpAt(secret, 1) })
+    return by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code: otpOf(secret, 1) })
   }
   const newLink = async (email: string, by: Client): Promise<string> => {
     data(await by.post('/auth/password/forgot', { email, turnstileToken: '' }))

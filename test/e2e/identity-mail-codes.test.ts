@@ -1,12 +1,10 @@
-import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { client, data, goodPassword, linkToken, newcomer, otherPassword, refusal } from '../harness/identity.ts'
 import { needsStore } from '../harness/needs.ts'
+import { otpOf, withPreviousOtp } from '../harness/otp.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 /** 0 is the current time step, 1 the next one. */
-const codeOf = (secret: string, step = 0): string =>
-  generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
 const initiate = '/auth/login/initiate'
 const notAllowed = [403, 'AUTH.MFA_METHOD_NOT_ALLOWED']
 
@@ -27,7 +25,7 @@ describe('mailed codes with the defaults of production', needsStore(), () => {
   const withOtp = async () => {
     const at = await newcomer(portico)
     const { secret } = data(await at.by.post('/security/mfa/otp/setup', undefined, at.token))
-    data(await at.by.post('/security/mfa/otp/verify', { code: codeOf(secret, -1) }, at.token))
+    data(await withPreviousOtp(secret, (code) => at.by.post('/security/mfa/otp/verify', { code }, at.token)))
     return { ...at, secret: String(secret) }
   }
 
@@ -41,7 +39,7 @@ describe('mailed codes with the defaults of production', needsStore(), () => {
     expect(refusal(await by.post('/security/step-up/send', { mfaMethod: 'EMAIL' }, token))).toEqual(notAllowed)
     const list = data(await by.get('/security/mfa', token))
     expect(list[0]).toMatchObject({ mfaMethod: { code: 'EMAIL' }, isEnabled: false, isPrimary: false })
-    data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code: codeOf(secret) }))
+    data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code: otpOf(secret) }))
   })
 
   test('auth.loginInitiate 403 AUTH.AUTHENTICATOR_REQUIRED: an operator without an authenticator; says how to recover', async () => {
@@ -61,9 +59,9 @@ describe('mailed codes with the defaults of production', needsStore(), () => {
     const body = { token: linkToken((await links())[0]?.text ?? ''), newPassword: otherPassword }
     const reset = (factor: object = {}) => by.post('/auth/password/reset', { ...body, ...factor })
     expect(refusal(await reset())).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])
-    expect(refusal(await reset({ mfaMethod: 'OTP', code: codeOf(secret, 9) }))).toEqual([401, 'AUTH.CODE_INVALID'])
+    expect(refusal(await reset({ mfaMethod: 'OTP', code: otpOf(secret, 9) }))).toEqual([401, 'AUTH.CODE_INVALID'])
     expect(refusal(await reset({ mfaMethod: 'OTP' }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-    expect(data(await reset({ mfaMethod: 'OTP', code: codeOf(secret) })).success).toBe(true)
+    expect(data(await reset({ mfaMethod: 'OTP', code: otpOf(secret) })).success).toBe(true)
     data(await by.post(initiate, { email, password: otherPassword }))
   })
 })

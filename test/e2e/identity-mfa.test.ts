@@ -1,8 +1,8 @@
-import { generateSync } from 'otplib'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { routes } from '../harness/catalogue.ts'
 import { begin, type Client, client, data, newcomer, refusal, signInOnly, toldOf } from '../harness/identity.ts'
 import { needsStore } from '../harness/needs.ts'
+import { otpOf } from '../harness/otp.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn, signIn } from '../harness/sign-in.ts'
 
@@ -12,15 +12,9 @@ const revoke = '/security/mfa/otp/revoke'
 const generate = '/security/mfa/backup-codes/generate'
 const stepUp = '/security/step-up'
 
-/** 0 is the current time step, 1 the next one. */
-const codeOf = (secret: string, step = 0): string =>
-  generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
-
-/** A code is valid for one time step. */
-const withinStep = async (): Promise<void> => {
-  const left = 30_000 - (Date.now() % 30_000)
-  if (left < 9_000) await new Promise((resolve) => setTimeout(resolve, left + 50))
-}
+/** Time steps do not end during a test. */
+const stopClock = (): void => void vi.useFakeTimers({ toFake: ['Date'] })
+const restartClock = (): void => void vi.useRealTimers()
 
 const methods = (entries: { mfaMethod: { code: string }; isEnabled: boolean; isPrimary: boolean }[]) =>
   entries.map(({ mfaMethod, isEnabled, isPrimary }) => [mfaMethod.code, isEnabled, isPrimary])
@@ -31,12 +25,13 @@ describe('second factors', needsStore(), () => {
     portico = await startPortico()
   })
   afterAll(() => portico?.stop())
-  beforeEach(withinStep)
+  beforeEach(stopClock)
+  afterEach(restartClock)
 
   const withOtp = async () => {
     const at = await newcomer(portico)
     const { secret } = data(await at.by.post(setup, undefined, at.token))
-    data(await at.by.post(verify, { code: codeOf(secret, -1) }, at.token))
+    data(await at.by.post(verify, { code: otpOf(secret, -1) }, at.token))
     return { ...at, secret: String(secret) }
   }
   const login = async (by: Client, email: string, mfaMethod: string, code: string) => {
@@ -65,9 +60,9 @@ describe('second factors', needsStore(), () => {
     expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', created.secret])
     expect([decodeURIComponent(uri.pathname), uri.searchParams.get('issuer')]).toEqual([`/Portico:${email}`, 'Portico'])
     expect(methods(data(await by.get('/security/mfa', token)))[1]).toEqual(['OTP', false, false])
-    expect(refusal(await login(client(portico), email, 'OTP', codeOf(created.secret)))[1]).toBe('AUTH.CODE_INVALID')
+    expect(refusal(await login(client(portico), email, 'OTP', otpOf(created.secret)))[1]).toBe('AUTH.CODE_INVALID')
     expect(refusal(await by.post(verify, { code: '000000' }, token))).toEqual([401, 'AUTH.CODE_INVALID'])
-    const entry = data(await by.post(verify, { code: codeOf(created.secret) }, token))
+    const entry = data(await by.post(verify, { code: otpOf(created.secret) }, token))
     expect(entry).toMatchObject({ mfaMethod: { code: 'OTP' }, isEnabled: true, isPrimary: true })
     await toldOf(portico, email, 'authenticator app has been added')
     expect(portico.rawLog.join('')).not.toContain(created.secret)
@@ -77,7 +72,7 @@ describe('second factors', needsStore(), () => {
     const { by, token } = await newcomer(portico)
     expect(refusal(await by.post(verify, { code: '123456' }, token))).toEqual([409, 'STATE.CONFLICT'])
     const own = await withOtp()
-    const again = await own.by.post(verify, { code: codeOf(own.secret) }, own.token)
+    const again = await own.by.post(verify, { code: otpOf(own.secret) }, own.token)
     expect(refusal(again)).toEqual([409, 'STATE.CONFLICT'])
   })
 
@@ -86,12 +81,11 @@ describe('second factors', needsStore(), () => {
     const by = client(portico)
     const { mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: 'violet-Anchor-Tundra-58' }))
     expect(mfaMethods.map(({ code }: { code: string }) => code)).toEqual(['EMAIL', 'OTP'])
-    await withinStep()
-    for (const step of [-2, 2]) expect((await login(by, email, 'OTP', codeOf(secret, step))).status).toBe(401)
-    const code = codeOf(secret, 1)
+    for (const step of [-2, 2]) expect((await login(by, email, 'OTP', otpOf(secret, step))).status).toBe(401)
+    const code = otpOf(secret, 1)
     expect((await login(by, email, 'OTP', code)).status).toBe(200)
     expect(refusal(await login(by, email, 'OTP', code))).toEqual([401, 'AUTH.CODE_INVALID'])
-    expect(refusal(await login(by, email, 'OTP', codeOf(secret)))).toEqual([401, 'AUTH.CODE_INVALID'])
+    expect(refusal(await login(by, email, 'OTP', otpOf(secret)))).toEqual([401, 'AUTH.CODE_INVALID'])
   })
 
   test('one authenticator code in concurrent sign-ins opens one session', async () => {
@@ -100,7 +94,7 @@ describe('second factors', needsStore(), () => {
       const by = client(portico)
       const begun = []
       for (let each = 0; each < 4; each++) begun.push(await begin(portico, by, email))
-      const code = codeOf(secret)
+      const code = otpOf(secret)
       const responses = await Promise.all(
         begun.map(({ sessionId }) => by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code })),
       )
@@ -111,17 +105,17 @@ describe('second factors', needsStore(), () => {
   test('a new setup leaves the old secret valid until the new one is verified', async () => {
     const { by, email, secret, token } = await withOtp()
     const next = data(await by.post(setup, undefined, token))
-    expect((await login(client(portico), email, 'OTP', codeOf(secret))).status).toBe(200)
-    data(await by.post(verify, { code: codeOf(next.secret) }, token))
-    expect((await login(client(portico), email, 'OTP', codeOf(secret, 1))).status).toBe(401)
-    expect((await login(client(portico), email, 'OTP', codeOf(next.secret, 1))).status).toBe(200)
+    expect((await login(client(portico), email, 'OTP', otpOf(secret))).status).toBe(200)
+    data(await by.post(verify, { code: otpOf(next.secret) }, token))
+    expect((await login(client(portico), email, 'OTP', otpOf(secret, 1))).status).toBe(401)
+    expect((await login(client(portico), email, 'OTP', otpOf(next.secret, 1))).status).toBe(200)
   })
 
   test('mfa.otpRevoke 200 by its code, a backup code or a fresh step-up; 401 wrong code; 409 without setup', async () => {
     const first = await withOtp()
     const wrong = await first.by.post(revoke, { code: '000000' }, first.token)
     expect(refusal(wrong)).toEqual([401, 'AUTH.CODE_INVALID'])
-    const gone = data(await first.by.post(revoke, { code: codeOf(first.secret, 1) }, first.token))
+    const gone = data(await first.by.post(revoke, { code: otpOf(first.secret, 1) }, first.token))
     expect(gone).toMatchObject({ mfaMethod: { code: 'OTP' }, isEnabled: false, verifiedAt: null })
     expect(refusal(await first.by.post(revoke, undefined, first.token))).toEqual([409, 'STATE.CONFLICT'])
     await toldOf(portico, first.email, 'authenticator app has been removed')
@@ -206,7 +200,7 @@ describe('second factors', needsStore(), () => {
 
   test('a step-up by authenticator and by backup code', async () => {
     const { by, secret, token } = await withOtp()
-    expect((await by.post(stepUp, { mfaMethod: 'OTP', code: codeOf(secret, 1) }, token)).status).toBe(200)
+    expect((await by.post(stepUp, { mfaMethod: 'OTP', code: otpOf(secret, 1) }, token)).status).toBe(200)
     const { codes } = data(await by.post(generate, undefined, token))
     expect((await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)).status).toBe(200)
     const spent = await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)
@@ -224,7 +218,8 @@ describe('operations that require a fresh second factor', needsStore(), () => {
     })
   })
   afterAll(() => portico?.stop())
-  beforeEach(withinStep)
+  beforeEach(stopClock)
+  afterEach(restartClock)
 
   const guarded = routes.filter(({ operation }) => operation.policy.stepUp)
 
@@ -232,8 +227,8 @@ describe('operations that require a fresh second factor', needsStore(), () => {
     const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
     const at = await newcomer(portico)
     const { secret } = data(await at.by.post(setup, undefined, at.token))
-    data(await at.by.post(verify, { code: codeOf(secret, -1) }, at.token))
-    await new Promise((resolve) => setTimeout(resolve, 3_100))
+    data(await at.by.post(verify, { code: otpOf(secret, -1) }, at.token))
+    vi.advanceTimersByTime(3_100)
     expect(guarded.length).toBeGreaterThan(10)
     const others: string[] = []
     for (const route of guarded) {
@@ -246,7 +241,7 @@ describe('operations that require a fresh second factor', needsStore(), () => {
     }
     expect(others).toEqual([])
     expect(refusal(await at.by.post(revoke, undefined, at.token))).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])
-    const proof = { mfaMethod: 'OTP', code: codeOf(secret, 1) }
+    const proof = { mfaMethod: 'OTP', code: otpOf(secret, 1) }
     expect(data(await at.by.post(stepUp, proof, at.token))).toEqual({ success: true, expiresIn: 3 })
     expect((await at.by.post(generate, undefined, at.token)).status).toBe(200)
   })

@@ -6,7 +6,6 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scenarios } from '../../src/load/scenarios.ts'
 import { developmentIds } from '../../src/seed/development.ts'
@@ -14,6 +13,7 @@ import { runCli } from '../harness/cli.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
 import { data, goodPassword, newcomer } from '../harness/identity.ts'
 import { needsStore } from '../harness/needs.ts'
+import { withPreviousOtp } from '../harness/otp.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 interface ProxiedRequest {
@@ -246,9 +246,7 @@ describe('portico load', needsStore(), () => {
   test('load exit 0: signs in accounts of a file with an authenticator', async () => {
     const { by, email, token } = await newcomer(portico)
     const secret: string = data(await by.post('/security/mfa/otp/setup', undefined, token)).secret
-    // The code of the previous time step, so that the one of the current step remains for the load test.
-    const previous = generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) - 30 })
-    data(await by.post('/security/mfa/otp/verify', { code: previous }, token))
+    data(await withPreviousOtp(secret, (code) => by.post('/security/mfa/otp/verify', { code }, token)))
     const file = join(folder, 'accounts.yaml')
     await writeFile(file, `- email: ${email}\n  password: ${goodPassword}\n  totpSecret: ${secret}\n`)
     const { code, out, err } = await load(portico.url, ...short, '--scenario', 'reads', '--accounts', file)

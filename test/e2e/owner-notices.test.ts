@@ -29,7 +29,7 @@ describe('notices to owners', needsStore(), () => {
     (await noticesTo(owner, text)).length,
     (await noticesTo(second.email, text)).length,
   ]
-  const expectOneEach = (text: string) => expect.poll(counts(text), { timeout: 10_000 }).toEqual([1, 1])
+  const expectOneEach = (text: string) => expect.poll(counts(text)).toEqual([1, 1])
 
   beforeAll(async () => {
     portico = await startPortico({
@@ -126,7 +126,7 @@ describe('notices to owners', needsStore(), () => {
     })
     await web('POST', '/roles/members/role/change', { body: { ...change, roleBizId: other.bizId } })
     const widened = 'A member has got a role with further permissions.'
-    await expect.poll(counts(widened), { timeout: 10_000 }).toEqual([1, 0])
+    await expect.poll(counts(widened)).toEqual([1, 0])
   })
 
   test('password.change 401: mails each wrong password to the account, up to the daily limit', async () => {

@@ -1,22 +1,29 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
 
-const idleMs = 1_500
-const lifetimeMs = 3_000
 const stallMs = 1_000
 
 describe('time limits of event streams', () => {
   let world: PassThroughWorld
   beforeAll(async () => {
     world = await startPassThroughWorld((settings) => {
-      settings.streams = { ...settings.streams, idleTimeoutMs: idleMs, maxLifetimeMs: lifetimeMs, maxPerAddress: 2 }
+      settings.streams = { ...settings.streams, maxPerAddress: 2 }
       settings.requests.downloadStallMs = stallMs
-      settings.shutdown = { delayMs: 0, timeoutMs: 20_000 }
+      // Longer than the test of the shutdown may take.
+      settings.shutdown = { delayMs: 0, timeoutMs: 600_000 }
     })
   })
+  afterEach(() => void vi.useRealTimers())
   afterAll(() => world?.stop())
+
+  /** Only `vi.advanceTimersByTime` and `expect.poll` move the time of streams that are opened afterwards. */
+  const stopTime = () => vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
+  const idleMs = () => world.portico.settings.streams.idleTimeoutMs
+  const recheckMs = () => world.portico.settings.streams.recheckMs
 
   const lastEnd = () => world.portico.log.filter(({ streamEnd }) => streamEnd !== undefined).at(-1)?.streamEnd
 
@@ -26,34 +33,53 @@ describe('time limits of event streams', () => {
       response.on('close', () => closed.resolve())
       openEvents(response)
     })
-    const start = performance.now()
-    await readerOf(await world.open(paths.watch)).end()
+    stopTime()
+    const reader = readerOf(await world.open(paths.watch))
+    expect(await reader.next()).toBe('data: first\n\n')
+    vi.advanceTimersByTime(idleMs() - 1)
+    await pause(50)
+    expect(lastEnd()).toBeUndefined()
+    vi.advanceTimersByTime(recheckMs())
+    await reader.end()
     await closed.promise
-    expect(performance.now() - start).toBeGreaterThanOrEqual(idleMs)
     await expect.poll(lastEnd).toBe('idle')
   })
 
   test('feed.watch 503 SYSTEM.UNAVAILABLE: the stream ended before the service sent its head', async () => {
     const closed = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<ServerResponse>()
     world.service.respond((_request, response) => {
       response.on('close', () => closed.resolve())
-      setTimeout(() => openEvents(response), idleMs + 350)
+      asked.resolve(response)
     })
-    const response = await world.open(paths.watch)
+    stopTime()
+    const opened = world.open(paths.watch)
+    const late = await asked.promise
+    vi.advanceTimersByTime(idleMs() + recheckMs())
+    openEvents(late)
+    const response = await opened
     expect([response.status, (await response.json()).code]).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     await closed.promise
     expect(await world.metric('portico_open_streams')).toContain('portico_open_streams{operation="feed.watch"} 0')
   })
 
   test('feed.watch: a busy stream ends after its lifetime', async () => {
+    const { maxLifetimeMs } = world.portico.settings.streams
+    let send = (_text: string): boolean => false
     world.service.respond((_request, response) => {
-      const send = openEvents(response)
-      const timer = setInterval(() => send('again'), 200)
-      response.on('close', () => clearInterval(timer))
+      send = openEvents(response)
     })
-    const start = performance.now()
-    await readerOf(await world.open(paths.watch)).end()
-    expect(performance.now() - start).toBeGreaterThanOrEqual(lifetimeMs)
+    stopTime()
+    const reader = readerOf(await world.open(paths.watch))
+    await reader.next()
+    let atMs = 0
+    for (; atMs + idleMs() < maxLifetimeMs; atMs += idleMs() - 1) {
+      vi.advanceTimersByTime(idleMs() - 1)
+      send('again')
+      expect(await reader.next()).toBe('data: again\n\n')
+    }
+    vi.advanceTimersByTime(maxLifetimeMs - atMs + recheckMs())
+    await reader.end()
     await expect.poll(lastEnd).toBe('lifetime')
     expect((await world.metric('portico_streams_ended_total')).join()).toContain('reason="lifetime"')
   })
@@ -95,10 +121,8 @@ describe('time limits of event streams', () => {
     world.service.respond((_request, response) => void openEvents(response))
     const reader = readerOf(await world.open(paths.watch))
     await reader.next()
-    const start = performance.now()
     const stopped = world.portico.running.stop()
     await reader.end()
-    expect(performance.now() - start).toBeLessThan(1_500)
     await stopped
     expect(lastEnd()).toBe('shutdown')
   })

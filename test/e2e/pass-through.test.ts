@@ -160,11 +160,12 @@ describe('event streams', () => {
 
   test('feed.watch: a client that disconnects before the head aborts the stream of the service, too', async () => {
     const closed = Promise.withResolvers<void>()
+    const abort = new AbortController()
     world.service.respond((_request, response) => {
       response.on('close', () => closed.resolve())
-      setTimeout(() => openEvents(response), 500)
+      abort.abort()
     })
-    await expect(world.open(paths.watch, {}, { signal: AbortSignal.timeout(200) })).rejects.toThrow()
+    await expect(world.open(paths.watch, {}, { signal: abort.signal })).rejects.toThrow()
     await closed.promise
     await expect
       .poll(() => world.metric('portico_open_streams'))

@@ -47,7 +47,7 @@ describe('a money command in flight', needsStore('split'), () => {
     await client.query('BEGIN')
     await client.query('SELECT FROM ledger_accounts WHERE biz_id = $1 FOR UPDATE', [mainUsd])
     const first = send()
-    await expect.poll(waiting, { timeout: 3_000, interval: 20 }).toBe(1)
+    await expect.poll(waiting, { interval: 20 }).toBe(1)
     const second = await send()
     await client.query('COMMIT')
     expect([second.status, second.body.code]).toEqual([409, 'REQUEST.IN_PROGRESS'])

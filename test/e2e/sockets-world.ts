@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { StreamSettings } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
@@ -148,7 +148,7 @@ export const startSocketsWorld = async (streams: Partial<StreamSettings>) => {
     reset: async (): Promise<void> => {
       service.respond = service.accept
       for (const socket of [...service.open]) socket.destroy()
-      await vi.waitFor(() => expect(service.open).toEqual([]))
+      await expect.poll(() => service.open).toEqual([])
       service.handshakes.length = 0
     },
     stop: async (): Promise<void> => {

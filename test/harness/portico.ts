@@ -12,7 +12,7 @@ import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogCapture, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
 import type { PorticoProcess } from './process.ts'
-import { testSettings, upstreamAt } from './settings.ts'
+import { longTimeouts, testSettings, upstreamAt } from './settings.ts'
 import { createStore } from './store.ts'
 
 export interface DevelopmentMail {
@@ -97,7 +97,18 @@ export const startPortico = async ({
     // Starts first, but needs the gateway's keys and the store only for the first request.
     const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
     const { access, money, portals, codedValues, files, exports, jobs, audit } = settings
-    const configuration = { assertion, access, money, portals, codedValues, files, exports, jobs, audit }
+    const configuration = {
+      assertion,
+      access,
+      money,
+      portals,
+      codedValues,
+      files,
+      exports,
+      jobs,
+      audit,
+      database: longTimeouts,
+    }
     domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
     upstream(settings, domains.url)
   }

@@ -10,7 +10,10 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Production accepts it. */
 export const productionKey = hash('sha256', 'a secret key for tests', 'base64')
 
-/** The development configuration with free ports and high limits. */
+/** Of the database. A machine that stands still for a few seconds must not make it unavailable. */
+export const longTimeouts = { connectTimeoutMs: 20_000, statementTimeoutMs: 20_000, lockTimeoutMs: 10_000 }
+
+/** The development configuration with free ports, high limits and long timeouts. */
 export const testSettings = (
   variables: Variables,
   adjust: (settings: Configuration) => void = () => undefined,
@@ -23,6 +26,8 @@ export const testSettings = (
     operationsHost: null,
     operationsAllowedHosts: ['localhost'],
   }
+  Object.assign(settings.database, longTimeouts)
+  Object.assign(settings.redis, { connectTimeoutMs: 20_000, commandTimeoutMs: 20_000 })
   adjust(settings)
   return settings
 }
