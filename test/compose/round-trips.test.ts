@@ -9,6 +9,7 @@ import { seededPostgres } from '../harness/prepared-postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { type RoundTripCounter, startRoundTripCounter } from '../harness/round-trips.ts'
+import { longTimeouts } from '../harness/settings.ts'
 import { codeIn } from '../harness/sign-in.ts'
 
 type Peer = 'client' | 'postgres' | 'redis' | 'upstream'
@@ -212,14 +213,15 @@ describe('round trips', () => {
     const operationsPort = String(await freePort())
     const direct = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, PORTICO_RATE_LIMIT_SCALE: '1000' }
     const jwksUrl = `http://127.0.0.1:${operationsPort}/.well-known/jwks.json`
-    const domains = await startConfigured(direct, { assertion: { jwksUrl } }, 'domains')
+    const stores = { database: longTimeouts, redis: { commandTimeoutMs: 1_000 } }
+    const domains = await startConfigured(direct, { ...stores, assertion: { jwksUrl } }, 'domains')
     stops.unshift(domains.stop)
     const [toPostgres, DATABASE_URL] = await count(postgres.url, true)
     const [toRedis, REDIS_URL] = await count(redis.url)
     const [toUpstream, upstreamUrl] = await count(domains.url)
     gateway = await startConfigured(
       { ...direct, DATABASE_URL, REDIS_URL, SMTP_URL: mails.url, OPS_PORT: operationsPort },
-      { backends: { wallets: { url: upstreamUrl } } },
+      { ...stores, backends: { wallets: { url: upstreamUrl } } },
       'gateway',
       ['--import', './test/harness/allocations.ts'],
     )

@@ -16,7 +16,7 @@ const [member, bystander, stranger] = ['203.0.113.50', '198.51.100.1', '192.0.2.
 let world: PassThroughWorld
 beforeAll(async () => {
   world = await startPassThroughWorld((settings, url) => {
-    const place = { timeoutMs: 1_000, streamTimeoutMs: 1_000, breaker: { failures: 5, openMs } }
+    const place = { timeoutMs: 4_000, streamTimeoutMs: 4_000, breaker: { failures: 5, openMs } }
     settings.backends.constants = upstreamAt(`${url}/base`, place)
     settings.backends.feed = upstreamAt(`${url}/base`, { ...place, audience: 'feed' })
     settings.passThrough = [

@@ -9,7 +9,7 @@ import { openSealed } from '../harness/sealed.ts'
 import { outboxOf, signIn, signInOnly } from '../harness/sign-in.ts'
 
 const { workspace } = developmentIds
-const timeoutMs = 1_000
+const timeoutMs = 5_000
 
 // The split topology has one gateway, too.
 describe('commands of a service behind a document', needsStore('embedded', 'replicas'), () => {
@@ -101,8 +101,18 @@ describe('commands of a service behind a document', needsStore('embedded', 'repl
 
   test('labels.create 409 REQUEST.IN_PROGRESS: parallel requests at all replicas, one of them is forwarded', async () => {
     const id = randomUUID()
-    service.reply = (request, response, number) => setTimeout(() => replyLabel(request, response, number), 300)
-    const replies = await Promise.all(Array.from({ length: 8 }, () => create(id)))
+    const othersRefused = Promise.withResolvers<void>()
+    service.reply = async (request, response, number) => {
+      await othersRefused.promise
+      replyLabel(request, response, number)
+    }
+    let refused = 0
+    const createOnce = async () => {
+      const reply = await create(id)
+      if (reply.status === 409 && ++refused === 7) othersRefused.resolve()
+      return reply
+    }
+    const replies = await Promise.all(Array.from({ length: 8 }, createOnce))
     expect(replies.map(outcome).sort()).toEqual([
       [200, '2000'],
       ...Array.from({ length: 7 }, () => [409, 'REQUEST.IN_PROGRESS']),

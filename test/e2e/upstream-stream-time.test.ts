@@ -87,12 +87,14 @@ describe('slow upstream streams', inTopology('embedded'), () => {
   })
 
   test('files.read 404 in time: slow uploads do not occupy the concurrency of other requests', async () => {
-    const { setBehavior, tries, read, download, beginUpload, replaceFiles, configuration } = world
+    const { setBehavior, tries, read, download, beginUpload, replaceFiles } = world
     setBehavior((socket, request) => {
       if (request.startsWith('GET ')) socket.write(missing)
     })
-    await replaceFiles({ streamTimeoutMs: 20_000 })
-    const uploads = Array.from({ length: configuration().concurrency }, beginUpload)
+    // Fewer than `requests.maxTransfersPerAccount`, because a transfer of an earlier test may not have ended.
+    const concurrency = 4
+    await replaceFiles({ streamTimeoutMs: 20_000, concurrency })
+    const uploads = Array.from({ length: concurrency }, beginUpload)
     await expect.poll(tries).toBe(uploads.length)
     expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
     for (const each of uploads) each.destroy()

@@ -56,23 +56,23 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
 
 test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts', async () => {
   const failing = await startRawUpstream((socket) => {
-    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
+    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 4_000)
   })
-  const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
+  const settings = upstreamAt(failing.url, { timeoutMs: 8_000 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
     idleTimeoutMs: 60_000,
   })
   const start = performance.now()
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
-  expect(performance.now() - start).toBeLessThan(3_000)
+  expect(performance.now() - start).toBeLessThan(12_000)
   expect(failing.requests()).toBe(2)
   await upstream.close()
   await failing.close()
 })
 
 test("a reply in the socket's buffer is read after the process was busy; an unsent request is not sent", async () => {
-  const timeoutMs = 500
+  const timeoutMs = 3_000
   const left = Promise.withResolvers<void>()
   const prompt = await startRawUpstream((socket) => {
     socket.on('close', () => left.resolve())

@@ -243,7 +243,7 @@ describe('the SMTP mailer', () => {
     }).listen(0, '127.0.0.1')
     await once(dripping, 'listening')
     const url = `smtp://127.0.0.1:${portOf(dripping)}`
-    const mailer = await openSmtpMailer({ url, from, timeoutMs: 1_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 5_000 }, texts)
     const started = performance.now()
     const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     const mails = Array.from({ length: 20 }, send)
@@ -254,7 +254,7 @@ describe('the SMTP mailer', () => {
     const ends = await Promise.allSettled(mails)
     for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
     // Four rounds would take longer if the deadline did not include the queue.
-    expect(performance.now() - started).toBeLessThan(3_500)
+    expect(performance.now() - started).toBeLessThan(15_000)
     await mailer.close()
     for (const socket of sockets) socket.destroy()
     dripping.close()
