@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTopology } from '../harness/needs.ts'
@@ -12,8 +13,11 @@ const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', 
 /** Which side the gateway waits for or disconnects, and what it responds. */
 describe('slow upstream streams', inTopology('embedded'), () => {
   let world: StreamsWorld
+  let otherMember: Record<string, string>
   beforeAll(async () => {
     world = await startStreamsWorld()
+    const { accessToken } = await signInOnly(world.portico, 'member@demo.test')
+    otherMember = { authorization: `Bearer ${accessToken}` }
   })
   beforeEach(() => world.resetTries())
   afterEach(() => world.replaceFiles({}))
@@ -86,18 +90,24 @@ describe('slow upstream streams', inTopology('embedded'), () => {
     expect([response.status, await response.text()]).toEqual([200, 'half'])
   })
 
-  test('files.read 404 in time: slow uploads do not occupy the concurrency of other requests', async () => {
-    const { setBehavior, tries, read, download, beginUpload, replaceFiles } = world
+  test('files.read 404 in time: slow streams do not occupy the concurrency of other requests', async () => {
+    const { setBehavior, respondWith, tries, read, download, beginUpload, replaceFiles } = world
+    const held: Socket[] = []
     setBehavior((socket, request) => {
-      if (request.startsWith('GET ')) socket.write(missing)
+      if (/^GET \S+(?<!\/download) HTTP/.test(request)) socket.write(missing)
+      else held.push(socket)
     })
-    // Fewer than `requests.maxTransfersPerAccount`, because a transfer of an earlier test may not have ended.
-    const concurrency = 4
-    await replaceFiles({ streamTimeoutMs: 20_000, concurrency })
-    const uploads = Array.from({ length: concurrency }, beginUpload)
+    // A stream that times out would free its slot. One caller gets three of four slots.
+    await replaceFiles({ streamTimeoutMs: 100_000, concurrency: 4 })
+    const uploads = Array.from({ length: 3 }, beginUpload)
     await expect.poll(tries).toBe(uploads.length)
+    const slow = download(otherMember)
+    await expect.poll(tries).toBe(4)
     expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
     for (const each of uploads) each.destroy()
+    held.at(-1)?.write(missing)
+    expect((await slow).status).toBe(404)
+    respondWith(missing)
     // Uploads count against the limit until the gateway notices the disconnect.
     await expect.poll(async () => (await download()).status).toBe(404)
   })
@@ -115,11 +125,6 @@ describe('slow upstream streams', inTopology('embedded'), () => {
   })
 
   describe('the circuit breaker', () => {
-    let otherMember: Record<string, string>
-    beforeAll(async () => {
-      const { accessToken } = await signInOnly(world.portico, 'member@demo.test')
-      otherMember = { authorization: `Bearer ${accessToken}` }
-    })
     const openCircuit = async (openMs: number): Promise<void> => {
       const { setBehavior, download, replaceFiles } = world
       await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 2, openMs } })
