@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
 import { listCountries } from '../../../src/domains/constants/contract.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type OpenStreamPorts, OpenStreams } from '../../../src/gateway/pipeline/open-streams.ts'
@@ -101,7 +101,29 @@ test.each([
   expect(call.streamEnd).toBe(reason)
 })
 
-test('bytes keep a stream open, and a check that takes long is not repeated', async () => {
+test('a caller that loses its access is noticed at the next check', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
+  const { streams } = createStreams()
+  const call = callOf({})
+  let hasAccess = true
+  const checkCaller = async () => {
+    if (!hasAccess) throw new Refusal('ACCESS.TOKEN_INVALID')
+  }
+  streams.open(call, { checkCaller, close: () => undefined })
+  const ends = []
+  for (const access of [true, false]) {
+    hasAccess = access
+    vi.advanceTimersByTime(settings.recheckMs)
+    await turn()
+    ends.push(call.streamEnd)
+  }
+  vi.useRealTimers()
+  expect(ends).toEqual([null, 'revoked'])
+  streams.close()
+})
+
+test('bytes keep a stream open, and a check that takes long is not repeated', () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
   const { streams } = createStreams({ idleTimeoutMs: 400 })
   const call = callOf({})
   let checks = 0
@@ -111,9 +133,11 @@ test('bytes keep a stream open, and a check that takes long is not repeated', as
   }
   const stream = streams.open(call, { checkCaller, close: () => stream.release('client') })
   for (let step = 0; step < 8; step += 1) {
-    await pause(100)
+    vi.advanceTimersByTime(399)
     stream.touch()
   }
   expect([call.streamEnd, checks]).toEqual([null, 1])
-  await expect.poll(() => call.streamEnd).toBe('idle')
+  vi.advanceTimersByTime(450)
+  vi.useRealTimers()
+  expect(call.streamEnd).toBe('idle')
 })

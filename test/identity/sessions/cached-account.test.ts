@@ -50,3 +50,19 @@ test('cachedAccount: undefined if the request must record its activity or check 
   await expect(listed.use()).rejects.toMatchObject({ code: 'ACCESS.IP_NOT_ALLOWED' })
   expect(listed.cached()).toBeUndefined()
 })
+
+test.each([
+  [500, true],
+  [1_000, undefined],
+])('a session that another replica has ended is cached for %i ms; for an open stream: %s', async (ms, isStreamOpen) => {
+  const { accessToken, use } = await signedInAs(`stream-${isStreamOpen}@demo.test`)
+  const { sessionId } = await use()
+  // Without a message to this replica.
+  const ended = { ended_at: new Date(at.clock.now()), end_reason: 'TERMINATED' } as const
+  await at.ports.database.updateTable('sessions').set(ended).where('biz_id', '=', sessionId).execute()
+  const check = async () => at.identity.authentication.accessToken({ ...credential(accessToken), isStreamOpen })
+  at.clock.advance(ms - 1)
+  await expect(check()).resolves.toMatchObject({ sessionId })
+  at.clock.advance(1)
+  await expect(check()).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+})
