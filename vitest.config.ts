@@ -1,10 +1,17 @@
 import { defineConfig } from 'vitest/config'
+import { unsupportedNode } from './bin/node-version.js'
+
+const unsupported = unsupportedNode(process.version)
+if (unsupported) {
+  process.stderr.write(unsupported)
+  process.exit(2)
+}
 
 /**
- * Every end-to-end test runs in each topology: one process on the embedded store; a gateway and domains behind HTTP on
- * PostgreSQL; two replicas on PostgreSQL and Redis, which take turns. A file that no topology can change runs in one.
+ * Embedded: one process on the embedded store. Distributed: two gateways, which take turns, and a domain service on
+ * PostgreSQL and Redis. Only files that can see a difference run in both.
  */
-const topologies = ['embedded', 'split', 'replicas'] as const
+const topologies = ['embedded', 'distributed'] as const
 
 export default defineConfig({
   // Extensions that a test loads in its own process.
@@ -24,6 +31,7 @@ export default defineConfig({
     // More than cores, because tests wait for timers, sockets and other processes. A worker takes up to 600 MB.
     maxWorkers: 4,
     globalSetup: ['test/harness/run-folder.ts'],
+    setupFiles: ['test/harness/cpu.ts'],
     reporters: ['./test/harness/reporter.ts'],
     projects: [
       {
@@ -31,10 +39,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{e2e,faults,browser,generators,package}/**', '**/node_modules/**'],
+          exclude: ['test/{e2e,faults,browser,generators,growth,package}/**', '**/node_modules/**'],
           // Files share the loaded modules of their worker. Loading them for each file takes half as long again.
           isolate: false,
         },
+      },
+      {
+        extends: true,
+        test: { name: 'growth', include: ['test/growth/**/*.test.ts'] },
       },
       {
         extends: true,
@@ -73,9 +85,9 @@ export default defineConfig({
         extends: true as const,
         test: {
           name: topology,
-          include: ['test/e2e/**/*.test.ts'],
+          include: [topology === 'embedded' ? 'test/e2e/**/*.test.ts' : 'test/e2e/shared-state/**/*.test.ts'],
           globalSetup: ['test/harness/global-setup.ts'],
-          setupFiles: ['test/harness/recording/observe.ts'],
+          setupFiles: ['test/harness/cpu.ts', 'test/harness/recording/observe.ts'],
           // Each file stops the gateways that it starts. Recording keeps its examples per file.
           isolate: process.env.RECORD_EXAMPLES === '1',
           provide: { topology },

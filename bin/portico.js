@@ -3,15 +3,12 @@ import { existsSync } from 'node:fs'
 import nodeModule from 'node:module'
 import { exit, stderr, version } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { unsupportedNode } from './node-version.js'
 import { buildFolder } from './sources.js'
 
-/** The oldest supported major version of Node. */
-const oldest = 24
-
-if (Number.parseInt(version.slice(1), 10) < oldest) {
-  stderr.write(
-    `portico: Node ${version} is not supported: Portico requires Node ${oldest} or newer. In a clone, \`npx portico\` and \`npm start\` use the version that \`npm ci\` installs.\n`,
-  )
+const unsupported = unsupportedNode(version)
+if (unsupported) {
+  stderr.write(unsupported)
   exit(2)
 }
 

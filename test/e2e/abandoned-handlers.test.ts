@@ -9,7 +9,6 @@ import { operation } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { encodeMultipart, pdf } from '../harness/multipart.ts'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { type Service, startService } from './pass-through-world.ts'
@@ -137,7 +136,7 @@ const expectAbandoned = async (operationId: string, id: string, before: number):
   expect(await countAbandoned(operationId)).toBe(before + 1)
 }
 
-describe('a client that disconnects while a handler in this process works', inTopology('embedded'), () => {
+describe('a client that disconnects while a handler in this process works', () => {
   test.each([
     ['slow.read', path],
     ['slow.deaf', `${path}/deaf`],

@@ -5,7 +5,6 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { own } from '../../src/contract/policies.ts'
-import { inTopology } from '../harness/needs.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type PassThroughWorld, paths, startPassThroughWorld } from './pass-through-world.ts'
 
@@ -78,7 +77,7 @@ const reads: [string, string, string][] = [
   ['feed.news', `GET ${paths.news}`, 'an event stream'],
 ]
 
-describe('a client that disconnects before the response', inTopology('embedded'), () => {
+describe('a client that disconnects before the response', () => {
   test.each(reads)('%s: ends the request to the service, and is logged as abandoned: %s', async (operation, line) => {
     hold()
     const id = randomUUID()

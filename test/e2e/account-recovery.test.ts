@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer, Call } from '../harness/http.ts'
 import { client, data, goodPassword, linkToken, newcomer, otherPassword, refusal } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn, signInOnly } from '../harness/sign-in.ts'
@@ -11,7 +10,7 @@ const { workspace, mainUsd } = developmentIds
 const owner = 'owner@demo.test'
 const conflict = [409, 'STATE.CONFLICT']
 
-describe('account recovery', needsStore(), () => {
+describe('account recovery', () => {
   let portico: Portico
   let operator: string
   beforeAll(async () => {

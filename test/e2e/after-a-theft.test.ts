@@ -11,7 +11,6 @@ import {
   otherPassword,
   refusal,
 } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { otpOf, withPreviousOtp } from '../harness/otp.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
@@ -23,7 +22,7 @@ const steps = [...(/## If somebody else added[^#]*/.exec(guide)?.[0] ?? '').matc
   ([, step = '']) => [...step.matchAll(/`([a-z]+\.[A-Za-z]+)`/gi)].map(([, id = '']) => id),
 )
 
-describe('after a theft', needsStore(), () => {
+describe('after a theft', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

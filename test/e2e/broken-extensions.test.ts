@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli, runProgram } from '../harness/cli.ts'
-import { inTopology } from '../harness/needs.ts'
 
 const loans = { extensions: ['./examples/loans/index.ts'], domains: { loans: { maxAmount: '5000.00' } } }
 
-describe('a broken extension', inTopology('embedded'), () => {
+describe('a broken extension', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'portico-broken-'))

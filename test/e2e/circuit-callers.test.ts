@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anonymous } from '../../src/contract/policies.ts'
-import { inTopology } from '../harness/needs.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type PassThroughWorld, paths, startPassThroughWorld } from './pass-through-world.ts'
 
@@ -51,7 +50,7 @@ const states = async (): Promise<string[]> => {
   return lines.map((line) => line.split(' ').at(-1) ?? '')
 }
 
-describe.each(Object.entries(replies))('%s', inTopology('embedded'), (path, reply) => {
+describe.each(Object.entries(replies))('%s', (path, reply) => {
   test.each<[string, number, Record<string, string>]>([
     ['401', 401, { 'www-authenticate': 'Basic' }],
     ['a redirect to a single sign-on', 302, { location: 'https://sso.example/' }],

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client, HttpExchange } from '../../src/client/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
-describe('the typed client', needsStore(), () => {
+describe('the typed client', () => {
   let portico: Portico
   let client: Client<'CONSUMER'>
   const seen: HttpExchange[] = []

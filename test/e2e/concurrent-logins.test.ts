@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { begin, client, data, goodPassword, newEmail, register, signInAs } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
-describe('concurrent sign-ins', needsStore(), () => {
+describe('concurrent sign-ins', () => {
   let portico: Portico
   let email: string
   beforeAll(async () => {
@@ -64,7 +63,7 @@ describe('concurrent sign-ins', needsStore(), () => {
   })
 })
 
-describe('a flood of sign-ins from many networks', needsStore(), () => {
+describe('a flood of sign-ins from many networks', () => {
   let portico: Portico
   let email: string
   const flooding = 24

@@ -6,7 +6,6 @@ import { rateGroups } from '../../src/kernel/index.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
-import { inTopology, needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
@@ -25,7 +24,7 @@ const conformance = async (target: string): Promise<{ code: number | null; outpu
   return { code: child.exitCode, output }
 }
 
-describe('portico conformance', needsStore(), () => {
+describe('portico conformance', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -71,7 +70,7 @@ describe('portico conformance', needsStore(), () => {
 })
 
 // In other topologies, `serve` cannot create the tables of the extension.
-describe('a gateway with an extension and a document', inTopology('embedded'), () => {
+describe('a gateway with an extension and a document', () => {
   const configuration = {
     extensions: ['./examples/loans/index.ts'],
     operations: ['examples/cards-service/cards.yaml'],

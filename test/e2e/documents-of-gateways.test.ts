@@ -10,7 +10,6 @@ import { operationsOf } from '../documents/described.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Call, send } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { outboxOf, signIn } from '../harness/sign-in.ts'
@@ -31,8 +30,7 @@ const loan = {
   createdAt: '2026-08-01T00:00:00.000Z',
 }
 
-// A service handles operations of documents in every topology.
-describe('the document of a gateway as the input of another gateway', inTopology('embedded'), () => {
+describe('the document of a gateway as the input of another gateway', () => {
   let folder: string
   /** The document of a gateway with the extension `loans`. */
   let file: string

@@ -9,7 +9,7 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { runCli, runProgram } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import { inTopology, needs } from '../harness/needs.ts'
+import { needs } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { noPython, python } from '../harness/python.ts'
@@ -30,8 +30,7 @@ const clientsOf = async (gateway: PorticoProcess) => {
   return { call, owner: await tokenOf('owner@demo.test'), member: await tokenOf('member@demo.test') }
 }
 
-// A service handles operations of documents in every topology.
-describe('operations of an OpenAPI document', inTopology('embedded'), () => {
+describe('operations of an OpenAPI document', () => {
   describe('with a service that the test controls', () => {
     let store: TestStore
     let gateway: PorticoProcess

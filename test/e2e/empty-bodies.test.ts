@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { outsideTables, webChain } from '../contract/interface.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
@@ -16,7 +15,7 @@ const rows = [...webChain, ...outsideTables].filter(
     observed.some((code) => code === 'VALIDATION.INVALID_PARAMETER' || code === 'RESOURCE.NOT_FOUND'),
 )
 
-describe('`{}` with a valid token', needsStore('embedded', 'split'), () => {
+describe('`{}` with a valid token', () => {
   let portico: Portico
   let session: Session
   beforeAll(async () => {

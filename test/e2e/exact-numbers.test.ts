@@ -6,7 +6,6 @@ import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { openSealed } from '../harness/sealed.ts'
@@ -72,8 +71,7 @@ const exact: [string, number][] = [
   ['-0.0', 0],
 ]
 
-// A service handles operations of documents in every topology.
-describe('JSON numbers', inTopology('embedded'), () => {
+describe('JSON numbers', () => {
   let store: TestStore
   let gateway: PorticoProcess
   let service: Server

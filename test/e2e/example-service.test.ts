@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { runCli } from '../harness/cli.ts'
-import { inTopology, needs } from '../harness/needs.ts'
+import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { pythonWithFastApi } from '../harness/python.ts'
@@ -51,7 +51,6 @@ const examples = [
     isRunnable: hasVersion('javac', ['-version'], 17) && spawnSync('mvn', ['-v']).status === 0,
   },
 ]
-const isEmbedded = inject('topology') === 'embedded'
 
 const profilePath = '/web/v1/consumer/profile'
 
@@ -91,15 +90,14 @@ test.each(examples)('the example service $name has fewer than 80 lines', ({ file
 
 // Reports an example by name if its program is not installed.
 describe.each(examples)('the example service $name', ({ name, command, isRunnable }) => {
-  const isSkipped = !isEmbedded || !isRunnable
-  const runnable = { ...needs(isRunnable, `the program of ${name} is not installed`), ...inTopology('embedded') }
+  const runnable = needs(isRunnable, `the program of ${name} is not installed`)
   let portico: Portico
   let session: Session
   let service: ChildProcess | undefined
   let url = ''
 
   beforeAll(async () => {
-    if (isSkipped) return
+    if (!isRunnable) return
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
     portico = await startPortico({

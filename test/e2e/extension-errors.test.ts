@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli } from '../harness/cli.ts'
-import { inTopology } from '../harness/needs.ts'
 import { root } from '../harness/settings.ts'
 
 const loans = pathToFileURL(join(root, 'examples/loans/index.ts')).href
@@ -18,7 +17,7 @@ const errorsIn = (text: string): string[] =>
     .map((line) => line.slice(4).replace(/ \(\S+:\d+:\d+\)$/, ''))
     .toSorted()
 
-describe('config check reports the errors of every check in one run', inTopology('embedded'), () => {
+describe('config check reports the errors of every check in one run', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'portico-errors-'))

@@ -4,14 +4,13 @@ import * as z from 'zod'
 import { domain } from '../../src/api/domain.ts'
 import { own } from '../../src/contract/policies.ts'
 import { operation } from '../../src/kernel/index.ts'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { type Service, startService } from './pass-through-world.ts'
 
 const host = 'partner.test'
 
-describe('an extension that calls fetch', inTopology('embedded'), () => {
+describe('an extension that calls fetch', () => {
   let service: Service
   let portico: Portico
   beforeAll(async () => {

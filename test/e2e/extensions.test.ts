@@ -6,7 +6,6 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { runCli, runProgram } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import type { Portico } from '../harness/portico.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { outboxOf, signIn } from '../harness/sign-in.ts'
@@ -23,7 +22,7 @@ const loans = {
 }
 
 // In other topologies, `serve` cannot create tables.
-describe('an extension', inTopology('embedded'), () => {
+describe('an extension', () => {
   let store: TestStore
   let gateway: PorticoProcess
   let owner: string
@@ -179,7 +178,7 @@ describe('an extension', inTopology('embedded'), () => {
   })
 })
 
-describe('handlers that fail', inTopology('embedded'), () => {
+describe('handlers that fail', () => {
   let folder: string
   let store: TestStore
   let gateway: PorticoProcess

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { encodeMultipart, pdf } from '../harness/multipart.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
-describe('quotas of files', needsStore(), () => {
+describe('quotas of files', () => {
   let portico: Portico
   let session: Session
   beforeAll(async () => {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { confirmation } from '../harness/confirmation.ts'
 import type { Call } from '../harness/http.ts'
-import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
 import { codeOf } from './money-world.ts'
@@ -12,7 +11,7 @@ const denied = [403, 'ACCESS.PERMISSION_DENIED']
 const reason = { reason: 'because' }
 const newPassword = 'a-rather-long-passphrase-2026'
 
-describe('an operator decides over nothing that they created at the CONSUMER portal', needsStore(), () => {
+describe('an operator decides over nothing that they created at the CONSUMER portal', () => {
   let world: WithdrawalsWorld
   let checker: Session
   let account: string

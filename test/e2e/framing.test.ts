@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
@@ -16,7 +15,7 @@ const changePassword = '/web/v1/consumer/auth/password/change'
  * Framing precedes the operation, so one process is enough. `split` covers bodies that are streamed to a domain
  * service.
  */
-describe('framing and path', needsStore('embedded', 'split'), () => {
+describe('framing and path', () => {
   let portico: Portico
   let session: Session
   beforeAll(async () => {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { confirmation } from '../harness/confirmation.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { codeOf, conflict } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
@@ -9,7 +8,7 @@ import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-worl
 const { workspace, mainUsd, savingsUsd } = developmentIds
 const reason = { reason: 'under review' }
 
-describe('orders of a frozen workspace and of a suspended account', needsStore(), () => {
+describe('orders of a frozen workspace and of a suspended account', () => {
   let world: WithdrawalsWorld
   let checker: Session
   const change = (path: string) => world.data(world.system('POST', path, reason))

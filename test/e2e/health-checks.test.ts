@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { haproxyIsInstalled, startHaproxy } from '../harness/haproxy.ts'
-import { inTopology, needs } from '../harness/needs.ts'
+import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/tls-and-edges.md', import.meta.url), 'utf8')
 const haproxyLines = (/^## HAProxy$[\s\S]*?^```text\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? '').trim().split('\n')
 
-describe('health checks of load balancers', inTopology('embedded'), () => {
+describe('health checks of load balancers', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -46,27 +46,29 @@ describe('health checks of load balancers', inTopology('embedded'), () => {
     expect(await statusOf('GET /metrics HTTP/1.1\r\nConnection: close\r\nHost: a|b')).toBe(400)
   })
 
-  test('HAProxy: the configuration of the guide finds the server ready', {
-    ...needs(haproxyIsInstalled(), 'HAProxy is not installed'),
-  }, async () => {
-    expect(haproxyLines).toContain('option httpchk GET /health/ready')
-    const server = `server a ${new URL(portico.url).host} check port ${new URL(portico.operationsUrl).port}`
-    const haproxy = await startHaproxy(haproxyLines.map((line) => (line.startsWith('server ') ? server : line)))
-    try {
-      // HAProxy itself would respond with 503.
-      const codeBehind = async () =>
-        (
-          await fetch(`${haproxy.url}/web/v1/consumer/nothing`).then(
-            (reply) => reply.json(),
-            () => null,
-          )
-        )?.code
-      await expect.poll(codeBehind).toBe('ROUTE.NOT_FOUND')
-      // Long enough for a failed check to take the server down.
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
-      expect(await codeBehind()).toBe('ROUTE.NOT_FOUND')
-    } finally {
-      await haproxy.stop()
-    }
-  })
+  test(
+    'HAProxy: the configuration of the guide finds the server ready',
+    needs(haproxyIsInstalled(), 'HAProxy is not installed'),
+    async () => {
+      expect(haproxyLines).toContain('option httpchk GET /health/ready')
+      const server = `server a ${new URL(portico.url).host} check port ${new URL(portico.operationsUrl).port}`
+      const haproxy = await startHaproxy(haproxyLines.map((line) => (line.startsWith('server ') ? server : line)))
+      try {
+        // HAProxy itself would respond with 503.
+        const codeBehind = async () =>
+          (
+            await fetch(`${haproxy.url}/web/v1/consumer/nothing`).then(
+              (reply) => reply.json(),
+              () => null,
+            )
+          )?.code
+        await expect.poll(codeBehind).toBe('ROUTE.NOT_FOUND')
+        // Long enough for a failed check to take the server down.
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+        expect(await codeBehind()).toBe('ROUTE.NOT_FOUND')
+      } finally {
+        await haproxy.stop()
+      }
+    },
+  )
 })

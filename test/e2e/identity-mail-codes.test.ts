@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { client, data, goodPassword, linkToken, newcomer, otherPassword, refusal } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { otpOf, withPreviousOtp } from '../harness/otp.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
@@ -8,7 +7,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 const initiate = '/auth/login/initiate'
 const notAllowed = [403, 'AUTH.MFA_METHOD_NOT_ALLOWED']
 
-describe('mailed codes with the defaults of production', needsStore(), () => {
+describe('mailed codes with the defaults of production', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

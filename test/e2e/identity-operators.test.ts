@@ -1,14 +1,13 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { client, data, refusal, signInAs, signInOnly, toldOf } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
 
 const password = 'Portico-demo-2026'
 const email = 'checker@demo.test'
 
-describe("an operator's own account", needsStore(), () => {
+describe("an operator's own account", () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()

@@ -14,7 +14,6 @@ import {
   signInAs,
   toldOf,
 } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
 
@@ -22,7 +21,7 @@ const initiate = '/auth/register/initiate'
 const verify = '/auth/register/verify-email'
 const complete = '/auth/register/complete'
 
-describe('open registration', needsStore(), () => {
+describe('open registration', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()
@@ -200,7 +199,7 @@ describe('open registration', needsStore(), () => {
   })
 })
 
-describe('registration with approval', needsStore(), () => {
+describe('registration with approval', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -222,7 +221,7 @@ describe('registration with approval', needsStore(), () => {
   })
 })
 
-describe('closed registration', needsStore(), () => {
+describe('closed registration', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({
@@ -242,7 +241,7 @@ describe('closed registration', needsStore(), () => {
   })
 })
 
-describe('Turnstile', needsStore(), () => {
+describe('Turnstile', () => {
   let portico: Portico
   let server: Server
   let result: (form: URLSearchParams) => { status?: number; body: string; delayMs?: number }

@@ -4,11 +4,10 @@ import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { client, data, linkToken, otherPassword } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
 
-describe('sign-in through a real mail server', needsStore(), () => {
+describe('sign-in through a real mail server', () => {
   const received: Email[] = []
   let refusing = false
   let hold: Promise<void> | undefined

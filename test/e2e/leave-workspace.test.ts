@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 const denied = { status: 403, code: 'ACCESS.PERMISSION_DENIED' }
 const lastOwner = { status: 422, code: 'WORKSPACE.LAST_OWNER' }
 
-describe('leaving a workspace that cannot be entered', needsStore(), () => {
+describe('leaving a workspace that cannot be entered', () => {
   let portico: Portico
   let owner: Client<'CONSUMER'>
   let member: Client<'CONSUMER'>

@@ -4,7 +4,6 @@ import { catalogue } from '../../src/contract/index.ts'
 import { chains } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
-import { needsStore } from '../harness/needs.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { workspace, mainUsd, savingsUsd, mainEur } = developmentIds
@@ -74,7 +73,7 @@ const timeOf = (item: Item): string => z.string().parse(item.createdAt ?? item.l
 const idOf = (item: Item): string => z.string().parse(item.bizId ?? item.userBizId)
 const shifted = (time: string, by: number): string => new Date(Date.parse(time) + by).toISOString()
 
-describe('lists', needsStore(), () => {
+describe('lists', () => {
   let world: WithdrawalsWorld
 
   beforeAll(async () => {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { routes } from '../harness/catalogue.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 const { workspace, mainUsd, savingsUsd } = developmentIds
@@ -20,7 +19,7 @@ const reads = (order: string): Record<string, string> => ({
   'wallets.flows': `/wallets/${mainUsd}/flows`,
 })
 
-describe('the machine chain', needsStore(), () => {
+describe('the machine chain', () => {
   let world: AccessWorld
   let key: string
   beforeAll(async () => {

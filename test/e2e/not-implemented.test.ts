@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
 import { portalRoutes, routes } from '../harness/catalogue.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { notImplemented } from './not-implemented.ts'
 
-describe('operations without a handler', needsStore(), () => {
+describe('operations without a handler', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico()

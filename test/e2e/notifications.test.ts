@@ -6,7 +6,6 @@ import { z } from 'zod'
 import { developmentIds } from '../../src/seed/development.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { requiredHeaders, send } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
@@ -20,8 +19,7 @@ const Example = z.object({
 })
 const { workspace } = developmentIds
 
-// The service of the example handles it in every topology.
-describe('the example service for notifications', inTopology('embedded'), () => {
+describe('the example service for notifications', () => {
   let store: TestStore
   let gateway: PorticoProcess
   let service: ChildProcess

@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { inTopology, needs } from '../harness/needs.ts'
+import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { promtool, promtoolIsInstalled } from '../harness/promtool.ts'
@@ -18,7 +18,7 @@ const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 const namesIn = (text: string): Set<string> =>
   new Set([...text.matchAll(/portico_[a-z0-9_]*[a-z0-9]/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')))
 
-describe('observability for operators', inTopology('embedded'), () => {
+describe('observability for operators', () => {
   let portico: Portico
   let upstream: Server
   let exposed: Set<string>

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 const denied = { status: 403, code: 'ACCESS.PERMISSION_DENIED' }
 const conflict = { status: 409, code: 'STATE.CONFLICT' }
 const reason = 'Change of duties'
 
-describe('rights of operators, and recovery by operators', needsStore(), () => {
+describe('rights of operators, and recovery by operators', () => {
   let portico: Portico
   let owner: Client<'CONSUMER'>
   let member: Client<'CONSUMER'>

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
 
 const consumer = '/web/v1/consumer'
 const unknownId = '01990000-0000-7000-8000-00000000dead'
 
-describe('operators', needsStore(), () => {
+describe('operators', () => {
   let portico: Portico
   let operator: Session
   const { workspace, mainUsd, savingsUsd } = developmentIds

@@ -4,7 +4,6 @@ import { plainValue } from '../../src/platform/mail/plain-values.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Call } from '../harness/http.ts'
 import { data, goodPassword, newcomer, otherPassword, refusal } from '../harness/identity.ts'
-import { inTopology, needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { type DevelopmentMail, type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
@@ -13,7 +12,7 @@ const { workspace, mainUsd } = developmentIds
 const owner = 'owner@demo.test'
 const maxPerDay = 4
 
-describe('notices to owners', needsStore(), () => {
+describe('notices to owners', () => {
   let portico: Portico
   let token: string
   let operator: string
@@ -102,7 +101,7 @@ describe('notices to owners', needsStore(), () => {
     expect(await counts('A withdrawal has been requested.')()).toEqual([maxPerDay, maxPerDay])
   })
 
-  test('the metrics and the log count notices above the limit', inTopology('embedded'), async () => {
+  test('the metrics and the log count notices above the limit', async () => {
     const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
     const dropped = /^portico_jobs_dropped_total\{kind="members.ownerNotice",reason="limit"\} (\d+)$/m.exec(text)?.[1]
     const lines = portico.rawLog.filter((line) => line.includes('job dropped') && line.includes('members.ownerNotice'))

@@ -1,14 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
 const initiate = '/web/v1/consumer/auth/login/initiate'
 const good = '"email":"owner@demo.test","password":"wrong"'
 
-describe('parsing', needsStore(), () => {
+describe('parsing', () => {
   let portico: Portico
   let session: Session
   beforeAll(async () => {

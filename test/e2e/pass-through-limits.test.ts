@@ -5,7 +5,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anonymous, own } from '../../src/contract/policies.ts'
 import { bufferedBytes, untilUnchanged } from '../harness/buffers.ts'
-import { inTopology } from '../harness/needs.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type PassThroughWorld, paths, startPassThroughWorld } from './pass-through-world.ts'
 
@@ -118,7 +117,7 @@ describe('the number of open requests', () => {
 describe.each([
   ['feed.report', paths.report],
   ['passThrough.legacy', `${paths.legacy}/x`],
-])('a slow service or client of %s', inTopology('embedded'), (operation, path) => {
+])('a slow service or client of %s', (operation, path) => {
   const lastCode = () => world.portico.log.findLast((line) => line.operation === operation)?.code
 
   test(`${operation} 504 SYSTEM.UPSTREAM_TIMEOUT: the service sends nothing for the idle timeout`, async () => {
@@ -186,7 +185,7 @@ describe.each([
   })
 })
 
-describe('a slow upload', inTopology('embedded'), () => {
+describe('a slow upload', () => {
   test('feed.import 200: while a slow client sends its body, the service is not idle', async () => {
     world.service.respond((request, response) => void request.resume().on('end', () => response.end('done')))
     const socket = sendRaw('POST', paths.import, 'content-length: 3\r\n')

@@ -6,7 +6,6 @@ import { chains, operation, pathParamNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Recorder, startRecorder } from '../harness/recorder.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -103,7 +102,7 @@ const pathWith = ({ chainId, operation }: Route, name: string, value: string): s
   chains[chainId].prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, each: string) => (each === name ? value : unknownId))
 
-describe('an invalid path parameter', inTopology('embedded'), () => {
+describe('an invalid path parameter', () => {
   let portico: Portico
   let recorder: Recorder
   let consumer: Session

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
-import { inTopology, needs } from '../harness/needs.ts'
+import { needs } from '../harness/needs.ts'
 import { nginxIsInstalled, startNginx, type TestNginx } from '../harness/nginx.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Recorder, startRecorder } from '../harness/recorder.ts'
@@ -10,10 +10,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 
 const climb = '..%2f..%2f..%2f..%2f..%2finternal%2fusers'
 
-describe('a backend behind nginx', {
-  ...needs(nginxIsInstalled(), 'nginx is not installed'),
-  ...inTopology('embedded'),
-}, () => {
+describe('a backend behind nginx', needs(nginxIsInstalled(), 'nginx is not installed'), () => {
   let portico: Portico
   let nginx: TestNginx
   let recorder: Recorder

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
-import { inTopology, needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { signInOnly } from '../harness/sign-in.ts'
 import { codeOf, invalid, notFound } from './money-world.ts'
@@ -12,7 +11,7 @@ const accountNumber = 'DE89 3704 0044 0532 0130 42'
 const reason = 'pay withdrawal WDR-20260801-1'
 const limit = 5
 
-describe('the account of a withdrawal channel', needsStore(), () => {
+describe('the account of a withdrawal channel', () => {
   let world: WithdrawalsWorld
   let channel: string
   let checker: Client<'SYSTEM'>
@@ -95,7 +94,7 @@ describe('the account of a withdrawal channel', needsStore(), () => {
     expect((await checker.revealWithdrawalChannel({ params, body: { reason } })).accountNumber).toBe(accountNumber)
   })
 
-  test('the log never contains the account or the reason', inTopology('embedded'), () => {
+  test('the log never contains the account or the reason', () => {
     const log = world.portico.rawLog.join('\n')
     expect(log).toContain('withdrawalChannels.reveal')
     for (const text of [accountNumber, '0044 0532', '00440532', reason]) expect(log).not.toContain(text)

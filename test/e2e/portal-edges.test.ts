@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
 /** Each chain requires the edge headers of its own portal. */
-describe('the edges of two portals', needsStore(), () => {
+describe('the edges of two portals', () => {
   let portico: Portico
   let operator: Session
   beforeAll(async () => {
@@ -46,7 +45,7 @@ describe('the edges of two portals', needsStore(), () => {
   })
 })
 
-describe('a peer that is not a trusted proxy', needsStore(), () => {
+describe('a peer that is not a trusted proxy', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

@@ -4,14 +4,13 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { confirmation } from '../harness/confirmation.ts'
 import type { Answer } from '../harness/http.ts'
 import { pdf } from '../harness/multipart.ts'
-import { needsStore } from '../harness/needs.ts'
 import { assertOneSucceeds, codeOf, conflict, invalid } from './money-world.ts'
 import { cancelReason, type RechargesWorld, reason, startRechargesWorld } from './recharges-world.ts'
 
 const { workspace } = developmentIds
 const card = { channelCode: 'CARD_USD' }
 
-describe('a payment that is presented twice', needsStore(), () => {
+describe('a payment that is presented twice', () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld()

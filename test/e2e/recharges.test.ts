@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
-import { needsStore } from '../harness/needs.ts'
 import { assertOneSucceeds, codeOf, conflict, invalid, limit, notFound, reused, unavailable } from './money-world.ts'
 import { cancelReason, type RechargesWorld, reason, startRechargesWorld, stepsOf } from './recharges-world.ts'
 
 const { workspace, mainUsd, mainEur } = developmentIds
 
-describe('recharges', needsStore(), () => {
+describe('recharges', () => {
   let world: RechargesWorld
   beforeAll(async () => {
     world = await startRechargesWorld(({ money: { recharge } }) => {

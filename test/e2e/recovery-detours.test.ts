@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { client, data, linkToken, newcomer, otherPassword, refusal } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 type Newcomer = Awaited<ReturnType<typeof newcomer>>
 const denied = [403, 'ACCESS.PERMISSION_DENIED']
 const hold = 72 * 3_600_000
 
-describe('a detour around the recovery of an account', needsStore(), () => {
+describe('a detour around the recovery of an account', () => {
   let portico: Portico
   beforeAll(async () => {
     portico = await startPortico({

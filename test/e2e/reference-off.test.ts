@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { developmentPassword } from '../../src/seed/development.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
-describe('the reference pages', needsStore(), () => {
+describe('the reference pages', () => {
   let portico: Portico | undefined
   afterEach(() => portico?.stop())
   const statusOf = async (path: string) => (await fetch(`${portico?.url}${path}`)).status

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
@@ -10,7 +9,7 @@ const refused = [
 ]
 const accepted = ['a@notoperators.test', 'operators.test@example.test']
 
-describe('the mail domains that a portal refuses', needsStore(), () => {
+describe('the mail domains that a portal refuses', () => {
   let portico: Portico
   let owner: Session
 

@@ -9,7 +9,6 @@ import { startServer } from '../../src/main.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
 import { captureLog } from '../harness/log.ts'
-import { inTopology } from '../harness/needs.ts'
 import { json, type RawUpstream, startRawUpstream } from '../harness/raw-upstream.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
@@ -17,7 +16,7 @@ import { createStore, type TestStore } from '../harness/store.ts'
 const path = '/web/v1/consumer/constants/timezones'
 const timezone = (label: string) => ({ code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 })
 
-describe('reload of the backends', inTopology('embedded'), () => {
+describe('reload of the backends', () => {
   let store: TestStore
   let first: RawUpstream
   let second: RawUpstream
@@ -122,34 +121,30 @@ describe('reload of the backends', inTopology('embedded'), () => {
 })
 
 /** The gateways' file can place all domains at this service. */
-test(
-  'a domain service serves its domains itself, also after a reload, for any `backends`',
-  inTopology('embedded'),
-  async () => {
-    const { privateKey, publicKey } = await generateKeyPair('EdDSA')
-    const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
-    const gateway = createServer((_, response) => void response.end(keys))
-    await once(gateway.listen(0, '127.0.0.1'), 'listening')
-    const address = gateway.address()
-    const store = await createStore()
-    const settings = testSettings(store.variables, ({ assertion, shutdown }) => {
-      assertion.jwksUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
-      Object.assign(shutdown, { delayMs: 0, timeoutMs: 0 })
-    })
-    const token = await new SignJWT({ portal: 'CONSUMER' })
-      .setProtectedHeader({ alg: 'EdDSA', typ: 'portico-call+jwt', kid: 'one' })
-      .setIssuer(settings.tokens.issuer)
-      .setAudience(settings.assertion.audience)
-      .setIssuedAt()
-      .setExpirationTime('10m')
-      .sign(privateKey)
-    const service = await startServer(bankingDomains, settings, 'domains', captureLog().logger)
-    const status = async () => (await send(`http://127.0.0.1:${service.port}`, 'GET', path, { token })).status
-    expect(await status()).toBe(200)
-    await service.replaceBackends({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })
-    expect(await status()).toBe(200)
-    await service.stop()
-    await store.remove()
-    gateway.close()
-  },
-)
+test('a domain service serves its domains itself, also after a reload, for any `backends`', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('EdDSA')
+  const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
+  const gateway = createServer((_, response) => void response.end(keys))
+  await once(gateway.listen(0, '127.0.0.1'), 'listening')
+  const address = gateway.address()
+  const store = await createStore()
+  const settings = testSettings(store.variables, ({ assertion, shutdown }) => {
+    assertion.jwksUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
+    Object.assign(shutdown, { delayMs: 0, timeoutMs: 0 })
+  })
+  const token = await new SignJWT({ portal: 'CONSUMER' })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'portico-call+jwt', kid: 'one' })
+    .setIssuer(settings.tokens.issuer)
+    .setAudience(settings.assertion.audience)
+    .setIssuedAt()
+    .setExpirationTime('10m')
+    .sign(privateKey)
+  const service = await startServer(bankingDomains, settings, 'domains', captureLog().logger)
+  const status = async () => (await send(`http://127.0.0.1:${service.port}`, 'GET', path, { token })).status
+  expect(await status()).toBe(200)
+  await service.replaceBackends({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })
+  expect(await status()).toBe(200)
+  await service.stop()
+  await store.remove()
+  gateway.close()
+})

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { confirmation } from '../harness/confirmation.ts'
 import { encodeMultipart } from '../harness/multipart.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
 /** A reset deletes data in tables that all workspaces share. */
-describe('a sandbox next to one that is reset', needsStore(), () => {
+describe('a sandbox next to one that is reset', () => {
   let world: AccessWorld
   let operator: Session
   let emptied: string

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { portalRoutes, type Route, unknownId } from '../harness/catalogue.ts'
 import type { Call } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn, signIn } from '../harness/sign-in.ts'
 
@@ -24,7 +23,7 @@ const planted = {
   code: '918273645546',
 }
 
-describe('secrets in the log', inTopology('embedded'), () => {
+describe('secrets in the log', () => {
   let portico: Portico
   const secrets = new Map<string, string>(Object.entries(planted))
   const requestIds: string[] = []

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { confirmation } from '../harness/confirmation.ts'
 import type { Call } from '../harness/http.ts'
-import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
 import { codeOf, conflict } from './money-world.ts'
@@ -11,7 +10,7 @@ import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-worl
 const denied = [403, 'ACCESS.PERMISSION_DENIED']
 const reason = { reason: 'because' }
 
-describe('separation of duties between operators', needsStore(), () => {
+describe('separation of duties between operators', () => {
   let world: WithdrawalsWorld
   let checker: Session
 

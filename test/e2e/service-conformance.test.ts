@@ -12,13 +12,12 @@ import { type Running, startServer } from '../../src/main.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { runCli } from '../harness/cli.ts'
 import { captureLog } from '../harness/log.ts'
-import { inTopology } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
 import { testSettings } from '../harness/settings.ts'
 import { signInAt } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
-describe('portico conformance --upstream with the domain service of Portico', inTopology('embedded'), () => {
+describe('portico conformance --upstream with the domain service of Portico', () => {
   let store: TestStore
   let service: Running
   let folder: string
@@ -99,7 +98,7 @@ describe('portico conformance --upstream with the domain service of Portico', in
   })
 })
 
-describe('portico conformance --upstream', inTopology('embedded'), () => {
+describe('portico conformance --upstream', () => {
   const profile = ['--domain', 'profile']
 
   test('a service that is not running is named: exit code 1', async () => {

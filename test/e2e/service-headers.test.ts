@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { own } from '../../src/contract/policies.ts'
-import { inTopology } from '../harness/needs.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type PassThroughWorld, paths, startPassThroughWorld } from './pass-through-world.ts'
 
@@ -66,7 +65,7 @@ const values = [
   ],
 ] as const
 
-describe('the headers of a service', inTopology('embedded'), () => {
+describe('the headers of a service', () => {
   test.each(
     targets.flatMap(([operation, path]) =>
       Object.keys(framings).flatMap((framing) =>

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anonymous } from '../../src/contract/policies.ts'
-import { inTopology } from '../harness/needs.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type PassThroughWorld, startPassThroughWorld } from './pass-through-world.ts'
 
@@ -41,7 +40,7 @@ const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 
 const reply = (response: ServerResponse) =>
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
 
-describe('one anonymous caller and its bystanders', inTopology('embedded'), () => {
+describe('one anonymous caller and its bystanders', () => {
   test.each([timezones, `${open}/page`])(
     '%s 200 for a bystander while one address waits for 60 replies',
     async (path) => {

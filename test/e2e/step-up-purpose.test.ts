@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import { client, newcomer } from '../harness/identity.ts'
-import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
@@ -11,7 +10,7 @@ const { workspace, mainUsd, savingsUsd } = developmentIds
 const owner = 'owner@demo.test'
 const operator = 'operator@demo.test'
 
-describe('the purpose of a step-up', needsStore(), () => {
+describe('the purpose of a step-up', () => {
   let portico: Portico
   let tokens: { owner: string; operator: string }
   let channel: string

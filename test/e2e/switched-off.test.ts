@@ -6,7 +6,6 @@ import { developmentIds } from '../../src/seed/development.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { outboxOf, signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
@@ -42,7 +41,7 @@ const clientOf = async (gateway: PorticoProcess) => {
 }
 
 // Other topologies have the tables already.
-describe('domains that are off', inTopology('embedded'), () => {
+describe('domains that are off', () => {
   describe('one domain', () => {
     let store: TestStore
     let gateway: PorticoProcess

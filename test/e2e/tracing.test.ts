@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -13,7 +12,7 @@ const spanId = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${spanId}-01`
 const countries = '/web/v1/consumer/constants/countries'
 
-describe('the span of a request', inTopology('embedded'), () => {
+describe('the span of a request', () => {
   let portico: Portico
   let upstream: Server
   let reply = '[]'

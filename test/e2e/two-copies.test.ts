@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
@@ -31,8 +30,7 @@ const source = `
       copyWrongly: async () => ({ text: 1 }),
     } }) })`
 
-// The topology does not change how modules are loaded.
-describe('two copies of the package in one process', inTopology('embedded'), () => {
+describe('two copies of the package in one process', () => {
   let folder: string
   let store: TestStore
   let gateway: PorticoProcess

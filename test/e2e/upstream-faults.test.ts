@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Behaviour, json, type RawUpstream, rawResponse, startRawUpstream } from '../harness/raw-upstream.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -12,7 +11,7 @@ const secret = 'stack trace of the upstream'
 /** Compressed in advance, so that the upstream is not delayed. */
 const huge = Buffer.from(rawResponse('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
-describe('upstream faults', inTopology('embedded'), () => {
+describe('upstream faults', () => {
   let portico: Portico
   let session: Session
   let behave: Behaviour = () => undefined

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Behaviour, json, type RawUpstream, rawResponse, startRawUpstream } from '../harness/raw-upstream.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -10,7 +9,7 @@ import { type Session, signIn } from '../harness/sign-in.ts'
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
 /** See docs/concepts/backends.md. */
-describe('the guards of an upstream', inTopology('embedded'), () => {
+describe('the guards of an upstream', () => {
   let portico: Portico
   let member: Session
   let behave: Behaviour = () => undefined

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { inTopology } from '../harness/needs.ts'
 import { type Behaviour, json, rawResponse } from '../harness/raw-upstream.ts'
 import { codeOf, file, type StreamsWorld, secret, startStreamsWorld } from './streams-world.ts'
 
-describe('faults of upstream streams', inTopology('embedded'), () => {
+describe('faults of upstream streams', () => {
   let world: StreamsWorld
   beforeAll(async () => {
     world = await startStreamsWorld()

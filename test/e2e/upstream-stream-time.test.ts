@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { inTopology } from '../harness/needs.ts'
 import { json, rawResponse } from '../harness/raw-upstream.ts'
 import { signInOnly } from '../harness/sign-in.ts'
 import { codeOf, type StreamsWorld, soonMs, stallMs, startStreamsWorld } from './streams-world.ts'
@@ -11,7 +10,7 @@ import { codeOf, type StreamsWorld, soonMs, stallMs, startStreamsWorld } from '.
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
 
 /** Which side the gateway waits for or disconnects, and what it responds. */
-describe('slow upstream streams', inTopology('embedded'), () => {
+describe('slow upstream streams', () => {
   let world: StreamsWorld
   let otherMember: Record<string, string>
   beforeAll(async () => {

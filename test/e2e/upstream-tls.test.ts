@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
-import { inTopology } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
@@ -15,7 +14,7 @@ import { signIn } from '../harness/sign-in.ts'
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
 /** Requires a client certificate of its authority (mTLS). */
-describe('an upstream over mutual TLS', inTopology('embedded'), () => {
+describe('an upstream over mutual TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-tls-'))
   const file = (name: string) => join(folder, name)
   let upstream: Http2SecureServer

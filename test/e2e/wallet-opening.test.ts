@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
-describe('wallets in a currency that was added later', needsStore(), () => {
+describe('wallets in a currency that was added later', () => {
   let portico: Portico
   let owner: Client<'CONSUMER'>
   let member: Client<'CONSUMER'>

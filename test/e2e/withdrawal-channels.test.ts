@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
-import { needsStore } from '../harness/needs.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { codeOf, conflict, invalid, notFound, reused, unavailable } from './money-world.ts'
 import { maxChannels, startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { workspace } = developmentIds
 
-describe('withdrawal channels', needsStore(), () => {
+describe('withdrawal channels', () => {
   let world: WithdrawalsWorld
   beforeAll(async () => {
     world = await startWithdrawalsWorld()

@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
-import { needsStore } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
 const conflict = { status: 409, code: 'STATE.CONFLICT' }
 
-describe('workspaces of owners and operators, by the typed client', needsStore(), () => {
+describe('workspaces of owners and operators, by the typed client', () => {
   let portico: Portico
   let owner: Client<'CONSUMER'>
   let member: Client<'CONSUMER'>

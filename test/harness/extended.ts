@@ -3,7 +3,6 @@ import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import { type CommandResult, runCli } from './cli.ts'
 import { startConfigured } from './configured.ts'
-import { urlOf } from './global-setup.ts'
 import { freePort } from './postgres.ts'
 import type { PorticoProcess } from './process.ts'
 import { servingRights } from './rights.ts'
@@ -12,9 +11,9 @@ import { createStore } from './store.ts'
 /** A deployment with extensions in the project's topology. */
 export interface Extended {
   gateways: readonly PorticoProcess[]
-  /** Includes the domain service of the split topology. */
+  /** Includes the domain service. */
   processes: readonly PorticoProcess[]
-  /** Only replicas need `portico migrate`, because their role cannot create tables. */
+  /** Only the distributed topology needs `portico migrate`, because its role cannot create tables. */
   migrated: readonly CommandResult[]
   stop(): Promise<void>
 }
@@ -25,53 +24,50 @@ const execute = async (url: string, statements: readonly string[]): Promise<void
   await client.query(statements.join(';')).finally(() => client.end())
 }
 
-/** URL for the role that owns the database. */
-const ownerUrl = ({ DATABASE_URL = '' }: Variables): string => {
-  const server = inject('postgresUrl')
-  if (!server) throw new Error('no PostgreSQL for this topology')
-  return urlOf(server, new URL(DATABASE_URL).pathname.slice(1))
-}
-
-/** Runs `portico migrate` twice concurrently, and grants the new tables to the replicas. */
-const migrateTwice = async (configuration: object, variables: Variables): Promise<CommandResult[]> => {
-  const owner = { ...variables, DATABASE_URL: ownerUrl(variables) }
+/** Runs `portico migrate` twice concurrently, and grants the new tables to the serving role. */
+const migrateTwice = async (configuration: object, owner: Variables): Promise<CommandResult[]> => {
   const migrate = () => runCli(['migrate'], configuration, owner)
   const results = await Promise.all([migrate(), migrate()])
-  await execute(owner.DATABASE_URL, servingRights.slice(1))
+  await execute(owner.DATABASE_URL ?? '', servingRights.slice(1))
   return results
 }
 
-/** Starts the gateway and the domain service at the same time. Either can create the tables. */
-const startSplit = async (configuration: object, variables: Variables) => {
-  const [port, operationsPort] = [await freePort(), await freePort()]
-  const [servicePort, serviceOperationsPort] = [await freePort(), await freePort()]
+/** Without an entry in `backends`, the domain service serves each domain of the distributed topology. */
+type Deployed = Record<string, unknown> & { backends?: Record<string, unknown> }
+
+/** Starts two gateways and the domain service at the same time. */
+const startDistributed = async (configuration: Deployed, variables: Variables) => {
+  const [operationsPort, servicePort] = [await freePort(), await freePort()]
   const upstream = { url: `http://127.0.0.1:${servicePort}`, timeoutMs: 10_000 }
   const jwksUrl = `http://127.0.0.1:${operationsPort}/.well-known/jwks.json`
+  const startGateway = (more: Variables) =>
+    startConfigured(
+      { ...variables, ...more },
+      { ...configuration, backends: { default: upstream, ...configuration.backends } },
+    )
   return Promise.all([
+    startGateway({ OPS_PORT: String(operationsPort) }),
+    startGateway({}),
     startConfigured(
-      { ...variables, PORT: String(port), OPS_PORT: String(operationsPort) },
-      { ...configuration, backends: { default: upstream } },
-    ),
-    startConfigured(
-      { ...variables, PORT: String(servicePort), OPS_PORT: String(serviceOperationsPort) },
+      { ...variables, PORT: String(servicePort) },
       { ...configuration, assertion: { jwksUrl } },
       'domains',
     ),
   ])
 }
 
-export const startExtended = async (configuration: object, more: Variables = {}): Promise<Extended> => {
-  const topology = inject('topology')
+export const startExtended = async (configuration: Deployed, more: Variables = {}): Promise<Extended> => {
+  const isDistributed = inject('topology') === 'distributed'
   const store = await createStore()
   const variables = { ...store.variables, ...more }
-  const migrated = topology === 'replicas' ? await migrateTwice(configuration, variables) : []
-  const start = () => startConfigured(variables, configuration)
-  const processes =
-    topology === 'split'
-      ? await startSplit(configuration, variables)
-      : await Promise.all(topology === 'replicas' ? [start(), start()] : [start()])
+  const migrated = isDistributed
+    ? await migrateTwice(configuration, { ...variables, DATABASE_URL: store.databaseUrl })
+    : []
+  const processes = isDistributed
+    ? await startDistributed(configuration, variables)
+    : [await startConfigured(variables, configuration)]
   return {
-    gateways: topology === 'split' ? processes.slice(0, 1) : processes,
+    gateways: isDistributed ? processes.slice(0, 2) : processes,
     processes,
     migrated,
     stop: async () => {

@@ -39,7 +39,7 @@ const startWay = async (
   start: () => Promise<PorticoProcess>,
   release: () => unknown = () => undefined,
 ): Promise<Way> => {
-  const gateways = await Promise.all(inject('topology') === 'replicas' ? [start(), start()] : [start()])
+  const gateways = await Promise.all(inject('topology') === 'distributed' ? [start(), start()] : [start()])
   return {
     gateways,
     stop: async () => {
@@ -104,7 +104,7 @@ const startDocument = async (variables: Variables): Promise<Way> => {
   return startWay(() => startConfigured(variables, configuration), service.close)
 }
 
-/** In the split topology, `backends` places the extension in another process. */
+/** In the distributed topology, `backends` places the extension in another process. */
 const startPlacement = async (): Promise<Way> => {
   const { gateways, stop } = await startExtended({ extensions: [extension] })
   return { gateways, stop }

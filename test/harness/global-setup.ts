@@ -5,7 +5,7 @@ import { startRedis } from './redis.ts'
 import { redisRights, servingRights } from './rights.ts'
 import { seed } from './template.ts'
 
-export type Topology = 'embedded' | 'split' | 'replicas'
+export type Topology = 'embedded' | 'distributed'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -43,13 +43,13 @@ const setUpPostgres = async (project: TestProject) => {
 }
 
 const setUpRedis = async (project: TestProject) => {
-  const redis = project.name === 'replicas' ? await startRedis() : undefined
+  const redis = await startRedis()
   await redis?.sendRequest(`ACL SETUSER portico on nopass ${redisRights()} +select`)
   project.provide('redisUrl', redis?.url.replace('//', '//portico:any@') ?? null)
   return async () => redis?.stop()
 }
 
-/** Starts PostgreSQL with a seeded template database, and Redis for the replicas project. */
+/** Starts PostgreSQL with a seeded template database, and Redis, for the distributed project. */
 const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
   const recordings = openRecordings()
   project.provide('recordings', recordings.folder)

@@ -25,7 +25,9 @@ export const inTopology = (...topologies: Topology[]): TestOptions =>
 
 /** Requires the servers of the project's topology. `topologies` restricts the test to some of them. */
 export const needsStore = (...topologies: Topology[]): TestOptions => ({
-  ...(inject('topology') !== 'embedded' && needsPostgres(inject('postgresUrl'))),
-  ...(inject('topology') === 'replicas' && needsRedis(inject('redisUrl'))),
+  ...(inject('topology') === 'distributed' && {
+    ...needsPostgres(inject('postgresUrl')),
+    ...needsRedis(inject('redisUrl')),
+  }),
   ...(topologies.length > 0 && inTopology(...topologies)),
 })

@@ -7,12 +7,10 @@ import { bankingDomains } from '../../src/domains/index.ts'
 import { type Running, startServer } from '../../src/main.ts'
 import type { MailTemplate } from '../../src/platform/mail/index.ts'
 import { watchAudit } from './audit-watch.ts'
-import { startConfigured } from './configured.ts'
 import { type Answer, type Call, send } from './http.ts'
-import { captureLog, type LogCapture, type LogLine } from './log.ts'
+import { captureLog, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
-import type { PorticoProcess } from './process.ts'
-import { longTimeouts, testSettings, upstreamAt } from './settings.ts'
+import { testSettings, upstreamAt } from './settings.ts'
 import { createStore } from './store.ts'
 
 export interface DevelopmentMail {
@@ -34,6 +32,8 @@ export interface Portico {
   operationsUrl: string
   settings: Configuration
   running: Running
+  /** URL for the role that owns the database. Empty on the embedded store. */
+  databaseUrl: string
   log: LogLine[]
   rawLog: string[]
   unserved: string[]
@@ -58,9 +58,11 @@ export interface Options {
   prepare?: (variables: Variables) => Promise<void>
 }
 
-const upstream = (settings: Configuration, url: string): void => {
+/** The domain service serves Portico's own domains. Both gateways serve the test's domains themselves. */
+const useService = (settings: Configuration, url: string, added: readonly Domain[]): void => {
   settings.backends = {
     ...settings.backends,
+    ...Object.fromEntries(added.map(({ name }) => [name, 'in-process' as const])),
     default: upstreamAt(url, {
       audience: settings.assertion.audience,
       timeoutMs: 10_000,
@@ -72,9 +74,6 @@ const upstream = (settings: Configuration, url: string): void => {
 const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
   (await fetch(`http://127.0.0.1:${operationsPort}/mail.json`)).json()
 
-const runBeside = (domains: readonly Domain[], settings: Configuration, { logger }: LogCapture): Promise<Running> =>
-  startServer(domains, { ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
-
 /** Starts the production composition in the project's topology. */
 export const startPortico = async ({
   domains: added = [],
@@ -82,6 +81,7 @@ export const startPortico = async ({
   adjust,
   prepare,
 }: Options = {}): Promise<Portico> => {
+  const isDistributed = inject('topology') === 'distributed'
   const store = await createStore()
   await prepare?.({ ...store.variables, ...variables })
   const operationsPort = await freePort()
@@ -91,32 +91,24 @@ export const startPortico = async ({
   })
   const operationsUrl = `http://127.0.0.1:${operationsPort}`
   const captured = captureLog()
-  let domains: PorticoProcess | null = null
-  const split = inject('topology') === 'split'
-  if (split) {
-    // Starts first, but needs the gateway's keys and the store only for the first request.
-    const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
-    const { access, money, portals, codedValues, files, exports, jobs, audit } = settings
-    const configuration = {
-      assertion,
-      access,
-      money,
-      portals,
-      codedValues,
-      files,
-      exports,
-      jobs,
-      audit,
-      database: longTimeouts,
-    }
-    domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
-    upstream(settings, domains.url)
-  }
   const served = [...bankingDomains, ...added]
+  const runBeside = (role: 'gateway' | 'domains', assertion = settings.assertion): Promise<Running> => {
+    const listen = { ...settings.listen, operationsPort: 0 }
+    return startServer(served, { ...settings, listen, assertion }, role, captured.logger)
+  }
+  const services: Running[] = []
+  if (isDistributed) {
+    // Starts first, but needs the gateway's keys only for the first request.
+    const service = await runBeside('domains', {
+      ...settings.assertion,
+      jwksUrl: `${operationsUrl}/.well-known/jwks.json`,
+    })
+    services.push(service)
+    useService(settings, `http://127.0.0.1:${service.port}`, added)
+  }
   const running = await startServer(served, settings, 'gateway', captured.logger)
-  // The replicas share only the store and Redis. Calls alternate between them.
-  const replicas =
-    inject('topology') === 'replicas' ? [running, await runBeside(served, settings, captured)] : [running]
+  // The replicas share only the store, Redis and the service. Calls alternate between them.
+  const replicas = isDistributed ? [running, await runBeside('gateway')] : [running]
   let turn = 0
   const nextUrl = () => `http://127.0.0.1:${replicas[turn++ % replicas.length]?.port}`
   const mailsTo = async (address: string): Promise<DevelopmentMail[]> => {
@@ -124,7 +116,7 @@ export const startPortico = async ({
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []
-  const auditWatch = watchAudit(inject('topology') === 'replicas' ? store.variables.DATABASE_URL : undefined)
+  const auditWatch = watchAudit(store.variables.DATABASE_URL)
   return {
     get url() {
       return nextUrl()
@@ -133,6 +125,7 @@ export const startPortico = async ({
     operationsUrl,
     settings,
     running,
+    databaseUrl: store.databaseUrl,
     log: captured.lines,
     rawLog: captured.raw,
     unserved: running.unserved,
@@ -153,8 +146,7 @@ export const startPortico = async ({
     },
     expectFault: (matches) => expected.push(matches),
     stop: async () => {
-      for (const replica of replicas) await replica.stop()
-      await domains?.stop()
+      for (const each of [...replicas, ...services]) await each.stop()
       const missing = await auditWatch.missing()
       await store.remove()
       expect(missing, 'commands without a complete audit entry').toEqual([])

@@ -35,7 +35,30 @@ const countSkips = (modules: readonly TestModule[], isFiltered: boolean): [reaso
   return [...counts].sort(([a, left], [b, right]) => right - left || a.localeCompare(b))
 }
 
-/** Prints failures, a summary, and the skipped tests by reason. A terminal also shows the progress. */
+const cpuOf = (module: TestModule): number => module.meta().cpuSeconds ?? 0
+
+const sumCpu = (modules: readonly TestModule[]): number => modules.reduce((sum, each) => sum + cpuOf(each), 0)
+
+const toLine = (seconds: number, what: string): string => `${seconds.toFixed(1).padStart(8)}  ${what}`
+
+/** A shorter run is not about the suite as a whole. */
+const leastModules = 20
+
+/** Returns the CPU time of each project, and of the ten files with the most. */
+const cpuLines = (modules: readonly TestModule[]): string[] => {
+  if (modules.length < leastModules) return []
+  const projects = [...Map.groupBy(modules, ({ project }) => project.name)]
+  const slowest = [...modules].sort((left, right) => cpuOf(right) - cpuOf(left)).slice(0, 10)
+  return [
+    `CPU seconds: ${sumCpu(modules).toFixed(0)}`,
+    ...projects.map(([name, files]) => toLine(sumCpu(files), `${name}, ${files.length} files`)),
+    'The ten files with the most CPU seconds:',
+    ...slowest.map((module) => toLine(cpuOf(module), `${module.project.name} ${module.relativeModuleId}`)),
+    '',
+  ]
+}
+
+/** Prints failures, a summary, CPU times, and the skipped tests by reason. A terminal also shows the progress. */
 export default class Reporter extends DefaultReporter {
   override onInit(vitest: Vitest): void {
     this.silent ??= 'passed-only'
@@ -44,6 +67,7 @@ export default class Reporter extends DefaultReporter {
 
   override onTestRunEnd(modules: readonly TestModule[], unhandled: Unhandled, reason: TestRunEndReason): void {
     super.onTestRunEnd(modules, unhandled, reason)
+    for (const line of cpuLines(modules)) this.log(line)
     const skips = countSkips(modules, this.ctx.config.testNamePattern !== undefined)
     if (skips.length === 0) return
     this.log(`Skipped tests: ${skips.reduce((sum, [, count]) => sum + count, 0)}`)

@@ -12,12 +12,14 @@ import { seededDirectory } from './template.ts'
 
 export interface TestStore {
   variables: Variables
+  /** URL for the role that owns the database. Empty on the embedded store. */
+  databaseUrl: string
   remove(): Promise<void>
 }
 
 const servedUrl = (serverUrl: string, name: string): string => {
   const url = new URL(urlOf(serverUrl, name))
-  if (inject('topology') === 'replicas') url.username = servingRole
+  url.username = servingRole
   return url.href
 }
 
@@ -32,6 +34,7 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
   // All processes of a deployment share it.
   const directory = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
   return {
+    databaseUrl: urlOf(serverUrl, name),
     variables: { DATABASE_URL: servedUrl(serverUrl, name), PORTICO_DATA_DIR: directory },
     remove: async () => {
       await admin(`DROP DATABASE ${name} WITH (FORCE)`)
@@ -41,7 +44,7 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
 }
 
 const ownRedis = async (): Promise<Variables> => {
-  const url = inject('topology') === 'replicas' ? inject('redisUrl') : null
+  const url = inject('redisUrl')
   if (!url) return {}
   const number = await askRedis(Number(new URL(url).port), 'INCR test-databases')
   return { REDIS_URL: `${url}/${number.slice(1)}` }
@@ -51,7 +54,7 @@ const ownRedis = async (): Promise<Variables> => {
 export const createStore = async (): Promise<TestStore> => {
   if (inject('topology') === 'embedded') {
     const { directory, remove } = await seededDirectory()
-    return { variables: { PORTICO_DATA_DIR: directory }, remove }
+    return { variables: { PORTICO_DATA_DIR: directory }, databaseUrl: '', remove }
   }
   const serverUrl = inject('postgresUrl')
   if (!serverUrl) throw new Error('no PostgreSQL for this topology')

@@ -1,0 +1,233 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { bufferedBytes, untilUnchanged } from '../../harness/buffers.ts'
+import { inTopology } from '../../harness/needs.ts'
+import { signIn } from '../../harness/sign-in.ts'
+import { frameOf } from '../../harness/socket-service.ts'
+import { type Connection, path, type SocketsWorld, startSocketsWorld } from '../sockets-world.ts'
+
+let world: SocketsWorld
+beforeAll(async () => {
+  world = await startSocketsWorld({})
+})
+afterEach(() => {
+  vi.useRealTimers()
+  return world.reset()
+})
+afterAll(() => world?.stop())
+
+describe('ticker.follow: closes an open socket', () => {
+  const openEverywhere = (token: string): Promise<Connection[]> =>
+    Promise.all(world.portico.urls.map((url) => world.open(path, { authorization: `Bearer ${token}` }, { url })))
+  const ping = async (connections: Connection[]): Promise<void> => {
+    for (const connection of connections) connection.send('alive')
+    await expect.poll(() => connections.map(({ messages }) => messages.at(-1))).toEqual(connections.map(() => 'alive'))
+  }
+  /** Cached sessions do not expire meanwhile, so only the message about the change can close the sockets. */
+  const expectRevoked = async (connections: Connection[], act: () => Promise<unknown>): Promise<void> => {
+    await ping(connections)
+    vi.useFakeTimers({ toFake: ['Date'] })
+    await act()
+    await Promise.all(connections.map(({ closed }) => closed))
+    vi.useRealTimers()
+    expect(connections.map(({ closeFrame }) => closeFrame())).toEqual(connections.map(() => [1008, 'revoked']))
+  }
+  /** Only `vi.advanceTimersByTime` moves the time of sockets that are opened afterwards. */
+  const stopTime = () => vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
+  /** `expect.poll` would move a stopped time. */
+  const echoes = async ({ messages }: Connection, count: number): Promise<void> => {
+    while (messages.length < count) await pause(5)
+  }
+
+  test('with 1008 after a logout, on every replica', async () => {
+    const own = await signIn(world.portico)
+    const connections = await openEverywhere(own.accessToken)
+    const logout = () =>
+      world.portico.call('POST', '/web/v1/consumer/auth/logout', { token: own.accessToken, body: {} })
+    await expectRevoked(connections, async () => expect((await logout()).status).toBe(200))
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('with 1008 after another session ends all others', async () => {
+    const own = await signIn(world.portico)
+    const other = await signIn(world.portico)
+    const connections = await openEverywhere(own.accessToken)
+    const end = () =>
+      world.portico.call('POST', '/web/v1/consumer/security/sessions/terminate-all', {
+        token: other.accessToken,
+        body: {},
+      })
+    await expectRevoked(connections, async () => expect((await end()).status).toBe(200))
+    Object.assign(world.session, await signIn(world.portico))
+  })
+
+  test('with 1008 when nothing was sent for the idle timeout; the log line has its duration and bytes', async () => {
+    const { idleTimeoutMs, recheckMs } = world.portico.settings.streams
+    stopTime()
+    const connection = await world.open(path, { 'x-request-id': 'idle-one' })
+    for (let round = 1; round <= 2; round++) {
+      vi.advanceTimersByTime(idleTimeoutMs - 1)
+      connection.send(`alive ${round}`)
+      await echoes(connection, round)
+    }
+    vi.advanceTimersByTime(idleTimeoutMs + recheckMs)
+    await connection.closed
+    expect(connection.closeFrame()).toEqual([1008, 'idle'])
+    const line = await world.closedLine('idle-one')
+    // Two masked frames of 13 bytes, and two unmasked ones of 9.
+    expect(line).toMatchObject({ operation: 'ticker.follow', streamEnd: 'idle', bytesReceived: 26, bytesSent: 18 })
+    expect(line?.ms).toBe(3 * idleTimeoutMs + recheckMs - 2)
+  })
+
+  test('with 1001 at its maximum lifetime, although messages are sent', async () => {
+    const { idleTimeoutMs, maxLifetimeMs, recheckMs } = world.portico.settings.streams
+    stopTime()
+    const connection = await world.open()
+    let sent = 0
+    for (let atMs = 0; atMs + idleTimeoutMs < maxLifetimeMs; atMs += idleTimeoutMs - 1) {
+      vi.advanceTimersByTime(idleTimeoutMs - 1)
+      connection.send('tick')
+      sent += 1
+      await echoes(connection, sent)
+    }
+    vi.advanceTimersByTime(idleTimeoutMs + recheckMs)
+    await connection.closed
+    expect(connection.closeFrame()).toEqual([1001, 'lifetime'])
+  })
+
+  test('when the service dies, and the service when the client dies', async () => {
+    const died = await world.open()
+    died.send('die')
+    await died.closed
+    const reset = await world.open()
+    await expect.poll(() => world.service.open.length).toBe(1)
+    reset.socket.resetAndDestroy()
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('without a close frame inside a frame of the service', async () => {
+    world.service.respond = (request, socket) => {
+      world.service.accept(request, socket)
+      socket.write(Buffer.from([0x82, 100, 1, 2, 3]))
+    }
+    const own = await signIn(world.portico)
+    const connection = await world.open(path, { authorization: `Bearer ${own.accessToken}` })
+    await expect.poll(() => connection.text().length).toBeGreaterThan(0)
+    await pause(300)
+    await world.portico.call('POST', '/web/v1/consumer/auth/logout', { token: own.accessToken, body: {} })
+    await connection.closed
+    expect(connection.closeFrame()).toBeUndefined()
+  })
+})
+
+describe('ticker.follow: a service that does not accept', () => {
+  test.each<[string, (socket: Socket) => void, number, string]>([
+    [
+      'with a declared code',
+      (socket) => {
+        const body = JSON.stringify({ success: false, code: 'TICKER.CLOSED', message: '', data: null })
+        const head = `HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`
+        socket.end(`${head}\r\n\r\n${body}`)
+      },
+      409,
+      'TICKER.CLOSED',
+    ],
+    [
+      'with an HTML page',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\nsecret'),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'with a wrong Sec-WebSocket-Accept',
+      (socket) =>
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n',
+        ),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['by closing the connection', (socket) => socket.destroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+  ])('%s', async (_name, respond, status, code) => {
+    world.service.respond = (_request, socket) => respond(socket)
+    expect(await world.refusalOf(path)).toEqual([status, code])
+    expect((await world.begin(path).head).startsWith(`HTTP/1.1 ${status}`)).toBe(true)
+  })
+
+  test('502 SYSTEM.UPSTREAM_INVALID_RESPONSE: a subprotocol or extension that the client did not offer', async () => {
+    for (const header of ['Sec-WebSocket-Protocol', 'Sec-WebSocket-Extensions']) {
+      world.service.respond = (request, socket) => world.service.accept(request, socket, { [header]: 'other' })
+      expect(await world.refusalOf(path)).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
+    }
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('a client that disconnects during the handshake ends it at the service', async () => {
+    const reached = Promise.withResolvers<Socket>()
+    world.service.respond = (_request, socket) => reached.resolve(socket)
+    // `openCount` reads the metrics of the first replica.
+    const [url = ''] = world.portico.urls
+    const { socket } = world.begin(path, {}, { url })
+    const upstream = await reached.promise
+    const ended = once(upstream.resume(), 'end')
+    socket.destroy()
+    await ended
+    upstream.destroy()
+    await expect.poll(world.openCount).toBe(0)
+  })
+})
+
+describe('ticker.follow: a slow reader', inTopology('embedded'), () => {
+  let patient: SocketsWorld
+  beforeAll(async () => {
+    // Leaves time to measure, because a socket whose reader stops is closed after the idle timeout.
+    patient = await startSocketsWorld({ idleTimeoutMs: 8_000 })
+  })
+  afterAll(() => patient?.stop())
+
+  test('stops the service from sending, and the process does not grow', async () => {
+    let written = 0
+    patient.service.respond = (request, socket) => {
+      patient.service.accept(request, socket)
+      const frame = frameOf(2, Buffer.alloc(60_000), false)
+      const write = (): void => {
+        while (!socket.destroyed && written < 200_000_000) {
+          written += frame.length
+          if (!socket.write(frame)) return void socket.once('drain', write)
+        }
+      }
+      write()
+    }
+    const before = bufferedBytes()
+    const connection = await patient.open()
+    connection.socket.pause()
+    await untilUnchanged(() => written, 1_000)
+    const held = written
+    // Three sockets in the kernel buffer data.
+    expect(held).toBeLessThan(30_000_000)
+    await expect.poll(() => bufferedBytes() - before).toBeLessThan(5_000_000)
+    expect(patient.service.open.length).toBe(1)
+    await expect.poll(() => patient.service.open).toEqual([])
+    expect(written).toBe(held)
+  })
+})
+
+test('portico_open_streams is 0 after every socket has closed', inTopology('embedded'), async () => {
+  await expect.poll(world.openCount).toBe(0)
+  const metrics = await (await fetch(`${world.portico.operationsUrl}/metrics`)).text()
+  expect(metrics).toMatch(/portico_streams_ended_total\{operation="ticker.follow",reason="revoked"\} [1-9]/)
+  expect(metrics).toMatch(/portico_socket_bytes_total\{operation="ticker.follow",direction="sent"\} [1-9]/)
+})
+
+test('a shutdown closes open sockets with 1001, and does not wait for their clients', async () => {
+  const [url = ''] = world.portico.urls
+  const connection = await world.open(path, {}, { url })
+  // Neither would end before the shutdown, which waits this long for requests.
+  const { idleTimeoutMs } = world.portico.settings.streams
+  expect(world.portico.settings.shutdown.timeoutMs).toBeLessThan(idleTimeoutMs)
+  await world.portico.running.stop()
+  await connection.closed
+  expect(connection.closeFrame()).toEqual([1001, 'shutdown'])
+})
