@@ -67,6 +67,13 @@ export const outgoingOf = (minor: bigint, caller: Caller, at: Instant): Outgoing
 /** Disables the hold on new owners. */
 export const unlimitedPayouts = { assertNotHeld: async () => undefined }
 
+/** Members of withdrawal channels, who may do everything. */
+export const trustingMembers = {
+  ...unlimitedPayouts,
+  assertAccess: async () => undefined,
+  assertMayRestore: async () => undefined,
+}
+
 /** Port of domains that create credentials: the callers of tests have no session. */
 export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined
 

@@ -57,7 +57,7 @@ describe('a detour around the recovery of an account', () => {
     await recover(owner)
     expect(refusal(await at.get(friend, '/wallets'))).toEqual(denied)
     const headers = { authorization: `Bearer ${secret}` }
-    expect(refusal(await portico.call('GET', '/api/v1/consumer/wallets', { headers }))).toEqual(denied)
+    expect((await portico.call('GET', '/api/v1/consumer/wallets', { headers })).status).toBe(401)
     const invitation = { email: `${randomUUID()}@example.test`, roleBizId: own }
     expect(refusal(await at.post(friend, '/invitations', invitation))).toEqual(denied)
   })
@@ -77,5 +77,93 @@ describe('a detour around the recovery of an account', () => {
     await recover(owner)
     for (const member of [stranger, friend]) expect(refusal(await at.get(member, '/wallets'))).toEqual(denied)
     expect(refusal(await at.post(stranger, '/roles/restore', { roleBizId: given }))).toEqual(denied)
+  })
+
+  const suspendedRoles = async (at: Workspace, owner: Newcomer): Promise<string[]> =>
+    data(await at.get(owner, '/roles/suspended')).map(({ bizId }: { bizId: string }) => bizId)
+  const ownersOf = async (at: Workspace, owner: Newcomer): Promise<string> =>
+    data(await at.get(owner, '/roles')).find(
+      ({ roleType }: { roleType: { code: string } }) => roleType.code === 'OWNER',
+    ).bizId
+  /** A workspace with two owners. */
+  const withTwoOwners = async () => {
+    const [founder, owner] = [await newcomer(portico), await newcomer(portico)]
+    const at = await inWorkspaceOf(founder)
+    const owners = await ownersOf(at, founder)
+    await join(at, founder, owner, owners)
+    return { founder, owner, at, owners }
+  }
+
+  test('password.reset 200: whom a member of a widened role brings in is out, and restores nothing', async () => {
+    const { founder, owner, at } = await withTwoOwners()
+    const [clerk, friend] = [await newcomer(portico), await newcomer(portico)]
+    const reading = { roleName: 'Clerks', permissionCodes: ['wallet:read'] }
+    const { bizId: clerks } = data(await at.post(founder, '/roles', reading))
+    await join(at, founder, clerk, clerks)
+    data(await at.post(owner, '/roles/permissions', { roleBizId: clerks, permissionCodes: powers }))
+    const { bizId: archive } = data(await at.post(clerk, '/roles', { roleName: 'Archive', permissionCodes: powers }))
+    await join(at, clerk, friend, archive)
+    await recover(owner)
+    expect(refusal(await at.get(friend, '/wallets'))).toEqual(denied)
+    for (const member of [clerk, friend]) {
+      expect(refusal(await at.post(member, '/roles/restore', { roleBizId: clerks }))).toEqual(denied)
+      const restore = { userBizId: friend.accountId }
+      expect(refusal(await at.post(member, '/roles/members/restore', restore))).toEqual(denied)
+    }
+    expect((await at.get(clerk, '/wallets')).status).toBe(200)
+    expect(await suspendedRoles(at, founder)).toEqual(expect.arrayContaining([archive, clerks]))
+  })
+
+  test('password.reset 200: a grant that another owner confirmed survives, with what it gave', async () => {
+    const { founder, owner, at, owners } = await withTwoOwners()
+    const [lead, friend] = [await newcomer(portico), await newcomer(portico)]
+    const reading = { roleName: 'Readers', permissionCodes: ['wallet:read'] }
+    const { bizId: readers } = data(await at.post(founder, '/roles', reading))
+    await join(at, owner, lead, readers)
+    const change = (userBizId: string, roleBizId: string) =>
+      at.post(founder, '/roles/members/role/change', { userBizId, roleBizId })
+    data(await change(lead.accountId, owners))
+    data(await change(owner.accountId, readers))
+    await join(at, lead, friend, readers)
+    await recover(owner)
+    for (const member of [lead, friend]) expect((await at.get(member, '/wallets')).status).toBe(200)
+  })
+
+  test('password.reset 200: two stolen owners who confirm each other’s grant keep nobody', async () => {
+    const { founder, owner, at, owners } = await withTwoOwners()
+    const [second, stranger] = [await newcomer(portico), await newcomer(portico)]
+    await join(at, founder, second, owners)
+    const { bizId: given } = data(await at.post(founder, '/roles', { roleName: 'Given', permissionCodes: powers }))
+    const reading = { roleName: 'Readers', permissionCodes: ['wallet:read'] }
+    const { bizId: readers } = data(await at.post(founder, '/roles', reading))
+    await join(at, owner, stranger, readers)
+    data(await at.post(second, '/roles/members/role/change', { userBizId: stranger.accountId, roleBizId: given }))
+    await recover(owner)
+    await recover(second)
+    expect(refusal(await at.get(stranger, '/wallets'))).toEqual(denied)
+  })
+
+  test('password.reset 200: what the recovered account enabled is suspended, like what it created', async () => {
+    const { founder, owner, at } = await withTwoOwners()
+    const second = await newcomer(portico)
+    await join(at, founder, second, await ownersOf(at, founder))
+    const { bizId: given } = data(await at.post(founder, '/roles', { roleName: 'Given', permissionCodes: powers }))
+    const stranger = await newcomer(portico)
+    const { bizId: invitationBizId } = data(
+      await at.post(owner, '/invitations', { email: stranger.email, roleBizId: given }),
+    )
+    const key = { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }
+    const { bizId: apiKeyBizId, secret } = data(await at.post(owner, '/api-keys', key))
+    await recover(owner)
+    data(await at.post(second, '/invitations/confirm', { invitationBizId }))
+    data(await at.post(second, '/api-keys/enable', { apiKeyBizId }))
+    await recover(second)
+    const listed = data(await at.get(founder, '/invitations?invitationStatus=SUSPENDED'))
+    expect(listed.map(({ bizId }: { bizId: string }) => bizId)).toEqual([invitationBizId])
+    expect(refusal(await stranger.by.post('/profile/invitations/accept', { invitationBizId }, stranger.token))).toEqual(
+      [409, 'STATE.CONFLICT'],
+    )
+    const headers = { authorization: `Bearer ${secret}` }
+    expect((await portico.call('GET', '/api/v1/consumer/wallets', { headers })).status).toBe(401)
   })
 })

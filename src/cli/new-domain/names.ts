@@ -47,6 +47,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'sessions',
   'signing_keys',
   'step_ups',
+  'suspicions',
   'unnamed_blobs',
   'wallets',
   'withdrawal_channels',

@@ -62,6 +62,7 @@ export default domain({
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>
           memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+        assertMayRestore: (tx, account, workspace) => memberships.assertMayRestore(tx, account, workspace),
         powerOf: (permissionCodes) => memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
       },

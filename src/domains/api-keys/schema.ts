@@ -22,6 +22,9 @@ interface ApiKeysTable {
   created_by: AccountId
   /** The operator who disabled the key, until an operator enables it. Null if a member or a recovery did. */
   operator_biz_id: AccountId | null
+  /** The member who enabled the key last. */
+  enabled_by: AccountId | null
+  enabled_at: NullableTimestamp
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -88,5 +91,9 @@ export const migrations = [
         AND a.action IN ('apiKeys.disableAny', 'apiKeys.disable', 'apiKeys.enable')
       ORDER BY a.at DESC LIMIT 1
     ) WHERE k.api_key_status IN ('DISABLED', 'SUSPENDED')`,
+  ]),
+  sqlMigration('004-enabled', [
+    `ALTER TABLE api_keys ADD COLUMN enabled_by uuid, ADD COLUMN enabled_at timestamptz`,
+    `CREATE INDEX IF NOT EXISTS api_keys_enabled ON api_keys (enabled_by) WHERE enabled_by IS NOT NULL`,
   ]),
 ]

@@ -58,6 +58,8 @@ export interface ApiKeyServicePorts {
       grantor: { caller: Caller; access: WorkspaceAccess; at: Instant },
       permissionCodes: readonly string[],
     ): Promise<void>
+    /** Throws ACCESS.PERMISSION_DENIED if the member's own permissions are from an account that was recovered. */
+    assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
     powerOf(permissionCodes: readonly string[]): GivenPower | undefined
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
@@ -162,10 +164,12 @@ export const changeApiKeyStatus = (
     const { operatorId, prefix: about } = key
     if (command === 'enable') {
       assertNotDisabledByOperator(key)
+      if (key.status === 'SUSPENDED') await members.assertMayRestore(tx, actorId, access.id)
       const gives = members.powerOf(key.permissionCodes)
       await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, gives, at })
     }
-    const changed = await setStatus(tx, key, { status: statusChanges[command].to, operatorId }, at)
+    const enabled = command === 'enable' ? { enabledBy: actorId } : {}
+    const changed = await setStatus(tx, key, { status: statusChanges[command].to, operatorId, ...enabled }, at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed
   })

@@ -118,26 +118,40 @@ export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<numbe
   return total
 }
 
+/** `enabledBy` is set if a member enables the key. */
 export const setStatus = (
   tx: Tx,
   { workspaceId, id }: ApiKeyScope,
-  { status, operatorId }: Pick<ApiKeyRow, 'status' | 'operatorId'>,
+  { status, operatorId, enabledBy }: Pick<ApiKeyRow, 'status' | 'operatorId'> & { enabledBy?: AccountId },
   at: Instant,
 ): Promise<ApiKeyRow> =>
   tx
     .updateTable('api_keys')
-    .set({ api_key_status: status, operator_biz_id: operatorId, updated_at: toDate(at) })
+    .set({
+      api_key_status: status,
+      operator_biz_id: operatorId,
+      updated_at: toDate(at),
+      ...(enabledBy && { enabled_by: enabledBy, enabled_at: toDate(at) }),
+    })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
 
-/** Covers all workspaces. */
+/**
+ * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or enabled.
+ * `is_suspect` is in src/domains/members/schema.ts.
+ */
 export const suspendKeysOf = async (tx: Tx, creator: AccountId, at: Instant): Promise<number> => {
+  const recovery = [sql`${creator}::uuid`, timestamptz(at)]
+  const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
+  const suspected = sql<boolean>`
+    (created_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, created_by, created_at)
+      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
   const suspended = await tx
     .updateTable('api_keys')
     .set({ api_key_status: 'SUSPENDED', updated_at: toDate(at) })
-    .where('created_by', '=', creator)
+    .where(({ or, eb }) => or([eb('created_by', '=', creator), suspected]))
     .where('api_key_status', 'in', ['ACTIVE', 'DISABLED'])
     .returning('biz_id')
     .execute()

@@ -18,6 +18,9 @@ interface InvitationsTable {
   message: string | null
   expires_at: Timestamp
   responded_at: NullableTimestamp
+  /** Who confirmed the suspended invitation last. */
+  enabled_by: AccountId | null
+  enabled_at: NullableTimestamp
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -59,5 +62,9 @@ export const migrations = [
   sqlMigration('002-status', [
     `CREATE INDEX IF NOT EXISTS invitations_status ON invitations
       (workspace_biz_id, invitation_status, created_at, biz_id)`,
+  ]),
+  sqlMigration('003-enabled', [
+    `ALTER TABLE invitations ADD COLUMN enabled_by uuid, ADD COLUMN enabled_at timestamptz`,
+    `CREATE INDEX IF NOT EXISTS invitations_enabled ON invitations (enabled_by) WHERE enabled_by IS NOT NULL`,
   ]),
 ]

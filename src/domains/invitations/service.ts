@@ -51,6 +51,7 @@ export interface MembersPort {
     grantor: { caller: Caller; access: WorkspaceAccess; at: Instant },
     role: OfferedRole,
   ): Promise<void>
+  assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   mayGrant(access: WorkspaceAccess, role: OfferedRole): boolean
   powerOf(role: OfferedRole): GivenPower | undefined
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
@@ -231,12 +232,13 @@ export const confirmInvitation = (
     const workspaceId = access.id
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
+    await members.assertMayRestore(tx, auditContext.accountId, workspaceId)
     const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
     const role = await roleIn(tx, workspaceId, invitation.roleId)
     if (!role) throw conflict('the role has been deleted')
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
-    if (!(await restoreInvitation(tx, invitation, auditContext.at)))
-      throw conflict(`the invitation is ${invitation.status}`)
+    const confirmed = { confirmedBy: auditContext.accountId, at: auditContext.at }
+    if (!(await restoreInvitation(tx, invitation, confirmed))) throw conflict(`the invitation is ${invitation.status}`)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id })
     return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
@@ -255,39 +257,47 @@ const respondToInvitation = (
     return assertFound(await invitationById(tx, id, { email }, auditContext.at))
   })
 
-/** Returns undefined if the inviter's account is not active or cannot enter the workspace. */
-const inviterAccess = async (
+/**
+ * Returns the current access of the inviter and of the member who confirmed the invitation. It is undefined if the
+ * account is not active or cannot enter the workspace.
+ */
+const grantorAccess = async (
   { members }: InvitationPorts,
   tx: Tx,
-  { inviterId, workspaceId }: InvitationRow,
-): Promise<WorkspaceAccess | undefined> =>
-  (await lockPerson(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
+  { inviterId, confirmedBy, workspaceId }: InvitationRow,
+): Promise<(WorkspaceAccess | undefined)[]> => {
+  const found: (WorkspaceAccess | undefined)[] = []
+  for (const id of new Set([inviterId, confirmedBy ?? inviterId].toSorted()))
+    found.push((await lockPerson(tx, id))?.isActive ? await members.accessOf(tx, id, workspaceId) : undefined)
+  return found
+}
 
-/** The inviter must still be able to grant the role, because their permissions can have changed. */
+/** Inviter and confirmer must still be able to grant the role, because their permissions can have changed. */
 export const acceptInvitation = (
   ports: InvitationPorts,
   id: InvitationId,
   auditContext: AuditContext,
 ): Promise<InvitationRow> =>
   respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
-    const { workspaceId, roleId, inviterId } = invitation
+    const { workspaceId, roleId, inviterId, confirmedBy } = invitation
     const { accountId: memberId, at } = auditContext
     const workspace = await ports.members.lock(tx, workspaceId)
     if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
-    // Locks the inviter before the invitation, like the recovery of the inviter's account.
-    const access = await inviterAccess(ports, tx, invitation)
+    // Locks the accounts before the invitation, like the recovery of such an account.
+    const grantors = await grantorAccess(ports, tx, invitation)
     if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, at)))
       throw conflict(`the invitation is ${invitation.status}`)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw conflict('the role has been deleted')
-    if (!access?.permissions.has('invitation:manage') || !ports.members.mayGrant(access, role))
-      throw conflict('the inviter can no longer grant the role')
+    const mayInvite = (access?: WorkspaceAccess): boolean =>
+      access?.permissions.has('invitation:manage') === true && ports.members.mayGrant(access, role)
+    if (!grantors.every(mayInvite)) throw conflict('the inviter can no longer grant the role')
     const joining = {
       workspaceId,
       accountId: memberId,
       roleId,
       joinSource: 'INVITATION',
-      grantedBy: inviterId,
+      grantedBy: confirmedBy ?? inviterId,
     } as const
     if (!(await ports.members.add(tx, joining, at))) throw conflict('the account is already a member')
     const gives = ports.members.powerOf(role)

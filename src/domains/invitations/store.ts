@@ -36,6 +36,7 @@ const invitations = (store: Database | Tx, at: Instant) =>
       'i.role_biz_id as roleId',
       'i.role_name as roleName',
       'i.inviter_biz_id as inviterId',
+      'i.enabled_by as confirmedBy',
       'i.decline_reason as declineReason',
       'i.message',
       'i.expires_at as expiresAt',
@@ -53,6 +54,8 @@ export interface InvitationRow {
   roleId: RoleId
   roleName: string
   inviterId: AccountId
+  /** Who confirmed the invitation last, after a recovery suspended it. */
+  confirmedBy: AccountId | null
   status: InvitationStatus
   declineReason: string | null
   message: string | null
@@ -140,12 +143,20 @@ export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: In
   return inserted !== undefined
 }
 
-/** Covers all workspaces. */
+/**
+ * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or confirmed.
+ * `is_suspect` is in src/domains/members/schema.ts.
+ */
 export const suspendInvitationsOf = async (tx: Tx, inviterId: AccountId, at: Instant): Promise<number> => {
+  const recovery = [sql`${inviterId}::uuid`, timestamptz(at)]
+  const suspects = sql<SqlBool>`ANY (suspects_of(${sql.join(recovery)}))`
+  const suspected = sql<SqlBool>`
+    (inviter_biz_id = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, inviter_biz_id, created_at)
+      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
   const suspended = await tx
     .updateTable('invitations')
     .set({ invitation_status: 'SUSPENDED', updated_at: toDate(at) })
-    .where('inviter_biz_id', '=', inviterId)
+    .where(({ or, eb }) => or([eb('inviter_biz_id', '=', inviterId), suspected]))
     .where('invitation_status', '=', sql.lit('PENDING'))
     .where('expires_at', '>', timestamptz(at))
     .returning('biz_id')
@@ -157,11 +168,11 @@ export const suspendInvitationsOf = async (tx: Tx, inviterId: AccountId, at: Ins
 export const restoreInvitation = async (
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
-  at: Instant,
+  { confirmedBy, at }: { confirmedBy: AccountId; at: Instant },
 ): Promise<boolean> => {
   const restored = await tx
     .updateTable('invitations')
-    .set({ invitation_status: 'PENDING', updated_at: toDate(at) })
+    .set({ invitation_status: 'PENDING', enabled_by: confirmedBy, enabled_at: toDate(at), updated_at: toDate(at) })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .where('invitation_status', '=', 'SUSPENDED')

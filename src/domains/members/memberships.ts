@@ -15,9 +15,9 @@ import {
   type WorkspaceStatus,
   wholeSeconds,
 } from '../../kernel/index.ts'
-import { type Gain, holdMembersOf } from './hold-store.ts'
+import { type Gain, holdMembersOf, recordGrowth } from './hold-store.ts'
 import { addMembership, type NewMembership, removeMembership, setRole } from './membership-store.ts'
-import { restoreMembership } from './recovery-store.ts'
+import { isSuspect, restoreMembership } from './recovery-store.ts'
 import { type AccessRules, gainedAt, holdRemaining, isEnterable, isWidened, mayActAsOwner, mayGrant } from './rules.ts'
 import {
   activeOwners,
@@ -221,15 +221,25 @@ export class Memberships {
     await setRole(tx, member, { roleId: role.id, gain: gain && { ...gain, payouts } }, at)
   }
 
-  /** Holds the payout permissions that the members of a role gain. */
-  async holdGained(
+  /** Records that the members of a role gain permissions, and holds those that pay out. */
+  async recordGained(
     tx: Tx,
     role: { workspaceId: WorkspaceId; roleId: RoleId },
     permissionCodes: readonly string[],
-    at: Instant,
+    { grantedBy, at }: { grantedBy: AccountId; at: Instant },
   ): Promise<void> {
+    if (permissionCodes.length > 0) await recordGrowth(tx, role, { grantedBy, at })
     const payouts = this.#ports.rules.payoutsOf({ type: 'CUSTOM', permissionCodes })
     if (payouts.length > 0) await holdMembersOf(tx, role, payouts, at)
+  }
+
+  /**
+   * Call before a command restores what a recovery suspended. Throws ACCESS.PERMISSION_DENIED if the member's own
+   * permissions are from an account that was recovered.
+   */
+  async assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
+    if (await isSuspect(tx, { accountId, workspaceId }))
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the permissions are from a recovered account' })
   }
 
   /** Restores a suspended member, whose payout permissions are held again. Returns false if it is not suspended. */

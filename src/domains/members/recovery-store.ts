@@ -1,25 +1,96 @@
 import { sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
-import { type AccountId, type Instant, type RoleType, toDate } from '../../kernel/index.ts'
+import { type AccountId, type Instant, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import { type Gain, gainColumns } from './hold-store.ts'
 import type { MembershipId } from './membership-store.ts'
 
-/**
- * Returns the members whom an account has brought in since an instant, and those whom these have brought in, also if a
- * member between them has left or has got its permissions from another one since.
- */
-export const membersBroughtInBy = async (
+export interface MembershipGrant {
+  id: string
+  workspaceId: WorkspaceId
+  /** Null for operators. */
+  grantorId: AccountId | null
+  granteeId: AccountId
+  at: Instant
+  /** Whether the grantor added permissions to the member's role. */
+  byRole: boolean
+  isRevoked: boolean
+}
+
+/** Returns the grants since an instant in each workspace where an account has given permissions since, in order. */
+export const grantsAround = async (
   tx: Tx,
   { accountId, since }: { accountId: AccountId; since: Instant },
-): Promise<(MembershipId & { roleType: RoleType })[]> => {
-  const { rows } = await sql<MembershipId & { roleType: RoleType }>`
+): Promise<MembershipGrant[]> => {
+  const { rows } = await sql<MembershipGrant>`
+    SELECT id, workspace_biz_id AS "workspaceId", grantor_biz_id AS "grantorId", grantee_biz_id AS "granteeId",
+           granted_at AS at, by_role AS "byRole", revoked_at IS NOT NULL AS "isRevoked"
+    FROM membership_grants
+    WHERE granted_at > ${timestamptz(since)} AND workspace_biz_id IN (
+      SELECT workspace_biz_id FROM membership_grants
+      WHERE grantor_biz_id = ${accountId} AND granted_at > ${timestamptz(since)})
+    ORDER BY membership_grants.id`.execute(tx)
+  return rows
+}
+
+export type FoundMember = MembershipId & { roleType: RoleType }
+
+/** Returns the given accounts that are members and not suspended. */
+export const membersAmong = async (tx: Tx, members: readonly MembershipId[]): Promise<FoundMember[]> => {
+  const { rows } = await sql<FoundMember>`
     SELECT m.workspace_biz_id AS "workspaceId", m.account_biz_id AS "accountId", r.role_type AS "roleType"
-    FROM brought_in_by(${accountId}, ${timestamptz(since)})
-    JOIN memberships m USING (workspace_biz_id, account_biz_id)
+    FROM jsonb_to_recordset(${JSON.stringify(members)}::jsonb) AS s("workspaceId" uuid, "accountId" uuid)
+    JOIN memberships m ON m.workspace_biz_id = s."workspaceId" AND m.account_biz_id = s."accountId"
     JOIN roles r ON r.workspace_biz_id = m.workspace_biz_id AND r.biz_id = m.role_biz_id
-    WHERE m.account_biz_id <> ${accountId} AND m.suspended_at IS NULL
+    WHERE m.suspended_at IS NULL
     ORDER BY m.workspace_biz_id, m.account_biz_id`.execute(tx)
   return rows
+}
+
+export const revokeGrants = async (tx: Tx, ids: readonly string[], at: Instant): Promise<void> => {
+  await sql`UPDATE membership_grants SET revoked_at = ${timestamptz(at)}
+    WHERE id = ANY (${ids}::bigint[]) AND revoked_at IS NULL`.execute(tx)
+}
+
+/** When an account held permissions that a recovered account gave. A null `until` has no end yet. */
+export interface Suspicion {
+  workspaceId: WorkspaceId | null
+  accountId: AccountId
+  from: Instant
+  until: Instant | null
+}
+
+export const storeSuspicions = async (
+  tx: Tx,
+  { accountId, at }: { accountId: AccountId; at: Instant },
+  suspicions: readonly Suspicion[],
+): Promise<void> => {
+  await tx
+    .insertInto('suspicions')
+    .values(
+      suspicions.map((suspicion) => ({
+        recovered_biz_id: accountId,
+        recovered_at: toDate(at),
+        workspace_biz_id: suspicion.workspaceId,
+        account_biz_id: suspicion.accountId,
+        from_at: toDate(suspicion.from),
+        until_at: suspicion.until === null ? null : toDate(suspicion.until),
+      })),
+    )
+    .execute()
+}
+
+/** Whether the member's permissions are from an account that was recovered since, and from nobody else. */
+export const isSuspect = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<boolean> => {
+  const { rows } = await sql<{ isSuspect: boolean }>`
+    SELECT EXISTS (
+      SELECT FROM suspicions s
+      WHERE s.account_biz_id = ${accountId} AND s.workspace_biz_id = ${workspaceId} AND s.until_at IS NULL
+        AND NOT EXISTS (
+          SELECT FROM membership_grants g
+          WHERE g.workspace_biz_id = s.workspace_biz_id AND g.grantee_biz_id = s.account_biz_id
+            AND NOT g.by_role AND g.revoked_at IS NULL AND g.granted_at >= s.recovered_at)
+    ) AS "isSuspect"`.execute(tx)
+  return rows[0]?.isSuspect !== false
 }
 
 export const suspendMembership = async (
@@ -53,7 +124,8 @@ export const restoreMembership = async (
   return restored !== undefined
 }
 
-/** Deletes the grants before an instant. No recovery looks back that far. */
+/** Deletes the grants and suspicions before an instant. No recovery looks back that far. */
 export const deleteGrantsBefore = async (database: Database, at: Instant): Promise<void> => {
   await sql`DELETE FROM membership_grants WHERE granted_at <= ${timestamptz(at)}`.execute(database)
+  await sql`DELETE FROM suspicions WHERE recovered_at <= ${timestamptz(at)}`.execute(database)
 }

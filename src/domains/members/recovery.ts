@@ -1,14 +1,60 @@
 import type { Tx } from '../../database/index.ts'
-import type { AccountId, Instant } from '../../kernel/index.ts'
+import { type AccountId, addMs, type Instant, minutes } from '../../kernel/index.ts'
 import type { MembershipId } from './membership-store.ts'
-import { membersBroughtInBy, suspendMembership } from './recovery-store.ts'
+import {
+  type FoundMember,
+  grantsAround,
+  type MembershipGrant,
+  membersAmong,
+  revokeGrants,
+  type Suspicion,
+  storeSuspicions,
+  suspendMembership,
+} from './recovery-store.ts'
 import { mayActAsOwner } from './rules.ts'
 import { activeOwners } from './store.ts'
 
-type BroughtIn = Awaited<ReturnType<typeof membersBroughtInBy>>
+/** A request can arrive before a grant and use it. Longer than any request waits for its body. */
+const requestMs = minutes(5)
+
+interface Descent {
+  /** Grants of the account, and grants of members who hold its permissions. */
+  grantIds: string[]
+  suspicions: Suspicion[]
+  /** Whose role is from the account. Some of them have left. */
+  members: MembershipId[]
+}
+
+/**
+ * Follows the grants of an account in their order. A member to whom another one gives a role is no longer suspect,
+ * unless that one is suspect, too, or the grant was revoked.
+ */
+const descentOf = (account: AccountId, grants: readonly MembershipGrant[]): Descent => {
+  const grantIds: string[] = []
+  const suspicions: Suspicion[] = []
+  const open = { role: new Map<string, Suspicion>(), member: new Map<string, Suspicion & MembershipId>() }
+  for (const { id, workspaceId, grantorId, granteeId, at, byRole, isRevoked } of grants) {
+    const [from, to] = [`${workspaceId} ${grantorId}`, `${workspaceId} ${granteeId}`]
+    if (grantorId === account || open.role.has(from) || open.member.has(from)) {
+      grantIds.push(id)
+      const found = { workspaceId, accountId: granteeId, from: addMs(at, -requestMs), until: null }
+      const known = byRole ? open.role : open.member
+      if (granteeId === account || known.has(to)) continue
+      suspicions.push(found)
+      known.set(to, found)
+    } else if (!byRole && !isRevoked) {
+      for (const known of [open.role, open.member]) {
+        const ended = known.get(to)
+        if (ended) ended.until = at
+        known.delete(to)
+      }
+    }
+  }
+  return { grantIds, suspicions, members: [...open.member.values()] }
+}
 
 /** Without them, nobody could run the workspace. Operators can freeze it. */
-const withoutLastOwners = async (tx: Tx, members: BroughtIn): Promise<MembershipId[]> => {
+const withoutLastOwners = async (tx: Tx, members: readonly FoundMember[]): Promise<MembershipId[]> => {
   const remaining: MembershipId[] = []
   for (const [workspaceId, found] of Map.groupBy(members, (member) => member.workspaceId)) {
     const owners = new Set(found.filter(({ roleType }) => roleType === 'OWNER').map(({ accountId }) => accountId))
@@ -23,19 +69,26 @@ const withoutLastOwners = async (tx: Tx, members: BroughtIn): Promise<Membership
 }
 
 /**
- * Suspends the members whom an account has brought in since an instant, and those whom they have brought in. Never
- * suspends the account itself or the last owners of a workspace. Returns the accounts of the members.
+ * Suspends the members whose role an account has given since an instant, and those to whom they have given one in turn.
+ * Never suspends the account itself or the last owners of a workspace. Other domains read the stored suspicions, so
+ * their hooks must follow this one. Returns the accounts of the members.
  */
 export const suspendBroughtIn = async (
   tx: Tx,
-  { at, ...recovered }: { accountId: AccountId; since: Instant; at: Instant },
+  { accountId, since, at }: { accountId: AccountId; since: Instant; at: Instant },
 ): Promise<AccountId[]> => {
   const suspended: AccountId[] = []
   for (;;) {
-    const found = await withoutLastOwners(tx, await membersBroughtInBy(tx, recovered))
-    if (found.length === 0) return suspended
+    const { grantIds, suspicions, members } = descentOf(accountId, await grantsAround(tx, { accountId, since }))
+    const found = await withoutLastOwners(tx, await membersAmong(tx, members))
+    if (found.length === 0) {
+      await revokeGrants(tx, grantIds, at)
+      const own = { workspaceId: null, accountId, from: since, until: null }
+      await storeSuspicions(tx, { accountId, at }, [own, ...suspicions])
+      return suspended
+    }
     for (const member of found) await suspendMembership(tx, member, at)
-    suspended.push(...found.map(({ accountId }) => accountId))
+    suspended.push(...found.map((member) => member.accountId))
     // A member who was just suspended can have added another one until its row was locked.
   }
 }

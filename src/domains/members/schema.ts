@@ -1,7 +1,8 @@
-import type { ColumnType } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { JoinSource } from './contract.ts'
+import { suspicionMigration } from './suspicion-schema.ts'
 
 export interface MembershipsTable {
   workspace_biz_id: WorkspaceId
@@ -23,12 +24,18 @@ export interface MembershipsTable {
   updated_at: Timestamp
 }
 
-/** Who gave permissions to whom, and when last. Keeps what `memberships` forgets if members leave or change again. */
+/** Who gave permissions to whom, in order. Keeps what `memberships` forgets if members leave or change again. */
 interface MembershipGrantsTable {
+  id: Generated<string>
   workspace_biz_id: WorkspaceId
-  grantor_biz_id: AccountId
+  /** Null for operators. */
+  grantor_biz_id: AccountId | null
   grantee_biz_id: AccountId
   granted_at: Timestamp
+  /** Whether the grantor added permissions to the member's role, instead of giving the member a role. */
+  by_role: Generated<boolean>
+  /** When the recovery of an account suspended what the grant gave. */
+  revoked_at: NullableTimestamp
 }
 
 interface FormerMembershipLimitsTable {
@@ -149,4 +156,5 @@ export const migrations = [
       SELECT b.workspace_biz_id, b.grantee_biz_id FROM brought_in b
     $$`,
   ]),
+  suspicionMigration,
 ]

@@ -23,8 +23,8 @@ export const recordGrants = async (
 }
 
 /**
- * Takes from roles the permissions that an account, whom it has brought in, or a suspended member has added since an
- * instant. Covers all workspaces. Returns the roles.
+ * Takes from roles the permissions that an account, a member whose permissions are from it, or a suspended member has
+ * added since an instant. Covers all workspaces. Returns the roles.
  */
 export const suspendGrantsOf = async (
   tx: Tx,
@@ -35,10 +35,10 @@ export const suspendGrantsOf = async (
       SELECT workspace_biz_id, role_biz_id, permission_code FROM role_grants
       WHERE granted_by = ${accountId} AND granted_at > ${timestamptz(since)}
       UNION
-      SELECT g.workspace_biz_id, g.role_biz_id, g.permission_code
-      FROM brought_in_by(${accountId}, ${timestamptz(since)}) b
-      JOIN role_grants g ON g.workspace_biz_id = b.workspace_biz_id AND g.granted_by = b.account_biz_id
-      WHERE g.granted_at > ${timestamptz(since)}
+      SELECT g.workspace_biz_id, g.role_biz_id, g.permission_code FROM suspicions s
+      JOIN role_grants g ON g.workspace_biz_id = s.workspace_biz_id AND g.granted_by = s.account_biz_id
+      WHERE s.recovered_biz_id = ${accountId} AND s.recovered_at = ${timestamptz(at)}
+        AND g.granted_at BETWEEN s.from_at AND coalesce(s.until_at, 'infinity')
       UNION
       SELECT g.workspace_biz_id, g.role_biz_id, g.permission_code FROM memberships m
       JOIN role_grants g ON g.workspace_biz_id = m.workspace_biz_id AND g.granted_by = m.account_biz_id

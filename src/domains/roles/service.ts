@@ -61,12 +61,13 @@ export interface MembersPort {
   assertMayGrant(tx: Tx, grantor: Grantor, grant: Grant): Promise<void>
   assertMayDemote(tx: Tx, actor: AccountId, other: RoleMember, at: Instant): Promise<void>
   assign(tx: Tx, member: RoleMember, role: Grant & { id: RoleId }, granted: Granted): Promise<void>
-  holdGained(
+  recordGained(
     tx: Tx,
     role: { workspaceId: WorkspaceId; roleId: RoleId },
     permissionCodes: readonly string[],
-    at: Instant,
+    granted: Granted,
   ): Promise<void>
+  assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   restore(tx: Tx, member: RoleMember, role: Grant, granted: Granted): Promise<boolean>
 }
 
@@ -187,7 +188,7 @@ const widenRole = async (
   const { accountId: actorId, at } = context.auditContext
   await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
   await recordGrants(tx, role, added, grantedBy(context))
-  await members.holdGained(tx, { workspaceId, roleId: id }, added, at)
+  await members.recordGained(tx, { workspaceId, roleId: id }, added, grantedBy(context))
   const gives = members.powerOf({ type, permissionCodes: added })
   if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, gives, at })
   return updateRoleRow(tx, role, { permissionCodes }, at)
@@ -212,6 +213,7 @@ export const restoreRole = (ports: RolePorts, id: RoleId, context: RoleContext):
   changeRole(ports, id, context, async (tx, role) => {
     const added = role.suspendedCodes
     if (added.length === 0) throw conflict('the role has no suspended permissions')
+    await ports.members.assertMayRestore(tx, context.auditContext.accountId, role.workspaceId)
     return widenRole(ports, tx, { role, added, permissionCodes: [...role.permissionCodes, ...added] }, context)
   })
 
@@ -252,6 +254,7 @@ export const restoreMember = (ports: RolePorts, accountId: AccountId, context: R
     const { access, auditContext } = context
     const { accountId: actorId, at } = auditContext
     await assertMayChange(ports, tx, context)
+    await ports.members.assertMayRestore(tx, actorId, access.id)
     const member = await ports.members.find(tx, accountId, access.id)
     if (!member) throw notFound('no such member of this workspace')
     const role = { type: member.roleType, permissionCodes: member.permissionCodes }

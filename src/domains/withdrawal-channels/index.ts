@@ -14,8 +14,7 @@ import {
 } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
-import { keyedColumns } from './keyed-columns.ts'
-import { migrations } from './schema.ts'
+import { keyedColumns, migrations } from './schema.ts'
 import { type ChannelsPorts, suspendChannels } from './service.ts'
 import { deleteChannels, type PayoutChannelRow, readAnyChannel, readChannel, readPayoutChannel } from './store.ts'
 
@@ -70,6 +69,7 @@ export default domain({
       ...ports,
       members: {
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
+        assertMayRestore: (tx, account, workspace) => memberships.assertMayRestore(tx, account, workspace),
         assertNotHeld: (tx, member, permissions, at) => memberships.assertNotHeld(tx, member, permissions, at),
       },
       notices,

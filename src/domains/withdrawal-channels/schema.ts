@@ -1,7 +1,9 @@
-import { sqlMigration, type Timestamp } from '../../database/index.ts'
+import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import { type KeyedColumns, type KeyedRow, textOf } from '../../platform/key-rotation/index.ts'
 import type { WithdrawalChannelStatus } from './contract.ts'
+import { accountParts, isChannelType } from './rules.ts'
 
 interface WithdrawalChannelsTable {
   workspace_biz_id: WorkspaceId
@@ -22,6 +24,9 @@ interface WithdrawalChannelsTable {
   reject_reason: string | null
   created_by: AccountId
   verified_by: AccountId | null
+  /** The member who reactivated the channel last. */
+  enabled_by: AccountId | null
+  enabled_at: NullableTimestamp
   created_at: Timestamp
   updated_at: Timestamp
 }
@@ -94,4 +99,42 @@ export const migrations = [
     `CREATE INDEX IF NOT EXISTS withdrawal_channels_created ON withdrawal_channels (created_at, biz_id)`,
     `CREATE INDEX IF NOT EXISTS withdrawal_channels_changed ON withdrawal_channels (updated_at, biz_id)`,
   ]),
+  sqlMigration('003-enabled', [
+    `ALTER TABLE withdrawal_channels ADD COLUMN enabled_by uuid, ADD COLUMN enabled_at timestamptz`,
+    `CREATE INDEX IF NOT EXISTS withdrawal_channels_enabled ON withdrawal_channels (enabled_by)
+      WHERE enabled_by IS NOT NULL`,
+  ]),
 ]
+
+const optionalText = (row: KeyedRow, column: string): string | null =>
+  row[column] === null ? null : textOf(row, column)
+
+export const keyedColumns: KeyedColumns = {
+  sealed: [
+    {
+      label: 'payout accounts',
+      table: 'withdrawal_channels',
+      column: 'account_sealed',
+      key: ['workspace_biz_id', 'biz_id'],
+      reads: ['channel_type', 'currency', 'bank_code', 'network'],
+      purpose: 'withdrawal-account',
+      contextOf: (row) => textOf(row, 'biz_id'),
+      digest: {
+        column: 'account_digest',
+        of: (digest, row, plaintext) => {
+          const channelType = textOf(row, 'channel_type')
+          if (!isChannelType(channelType)) throw new TypeError(`${channelType} is not a channel type`)
+          const parts = accountParts({
+            channelType,
+            currency: textOf(row, 'currency'),
+            bankCode: optionalText(row, 'bank_code'),
+            network: optionalText(row, 'network'),
+            accountNumber: Buffer.from(plaintext).toString('utf8'),
+          })
+          return digest('withdrawal-account', ...parts)
+        },
+      },
+    },
+  ],
+  digests: [],
+}

@@ -64,6 +64,8 @@ export interface ChannelsPorts {
       permissions: readonly Permission[],
       at: Instant,
     ): Promise<void>
+    /** Throws ACCESS.PERMISSION_DENIED if the member's own permissions are from an account that was recovered. */
+    assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
@@ -227,7 +229,8 @@ export const reactivateChannel = (
     await assertSessionOpen(tx, caller)
     const member = { accountId: auditContext.accountId, workspaceId: access.id }
     await members.assertNotHeld(tx, member, ['withdrawal-channel:manage'], auditContext.at)
-    const restored = await restoreChannel(tx, scope, auditContext.at)
+    await members.assertMayRestore(tx, auditContext.accountId, access.id)
+    const restored = await restoreChannel(tx, scope, { enabledBy: auditContext.accountId, at: auditContext.at })
     if (!restored) {
       const channel = await readChannel(tx, id, access.id)
       if (!channel) throw notFound('no such withdrawal channel in this workspace')

@@ -248,12 +248,21 @@ export const setChannelStatus = (tx: Tx, { bizId, workspaceBizId }: Channel, to:
     .returning(columns)
     .executeTakeFirstOrThrow()
 
-/** Covers all workspaces. */
+/**
+ * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or reactivated.
+ * `is_suspect` is in src/domains/members/schema.ts.
+ */
 export const suspendChannelsOf = async (
   tx: Tx,
   creator: AccountId,
   { createdAfter, at }: { createdAfter: Instant; at: Instant },
 ): Promise<number> => {
+  const recovery = [sql`${creator}::uuid`, timestamptz(at)]
+  const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
+  const suspected = sql<boolean>`
+    (created_by = ${creator} AND created_at > ${timestamptz(createdAfter)}
+      OR created_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, created_by, created_at)
+      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
   const suspended = await tx
     .updateTable('withdrawal_channels')
     .set({
@@ -261,8 +270,7 @@ export const suspendChannelsOf = async (
       suspended_status: sql`channel_status`,
       updated_at: toDate(at),
     })
-    .where('created_by', '=', creator)
-    .where('created_at', '>', timestamptz(createdAfter))
+    .where(suspected)
     .where('channel_status', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
     .returning('biz_id')
     .execute()
@@ -273,11 +281,17 @@ export const suspendChannelsOf = async (
 export const restoreChannel = (
   tx: Tx,
   { workspace, channel }: { workspace: WorkspaceId; channel: ChannelId },
-  at: Instant,
+  { enabledBy, at }: { enabledBy: AccountId; at: Instant },
 ): Promise<Channel | undefined> =>
   tx
     .updateTable('withdrawal_channels')
-    .set({ channel_status: sql`suspended_status`, suspended_status: null, updated_at: toDate(at) })
+    .set({
+      channel_status: sql`suspended_status`,
+      suspended_status: null,
+      enabled_by: enabledBy,
+      enabled_at: toDate(at),
+      updated_at: toDate(at),
+    })
     .where('workspace_biz_id', '=', workspace)
     .where('biz_id', '=', channel)
     .where('channel_status', '=', 'SUSPENDED')

@@ -31,6 +31,7 @@ export const createTestApiKeys = (world: World, mails: string[][], assertSession
       assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
       assertMayGrant: (tx, grantor, permissionCodes) =>
         world.members.memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+      assertMayRestore: (tx, account, id) => world.members.memberships.assertMayRestore(tx, account, id),
       powerOf: (permissionCodes) => world.members.memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
       assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
     },

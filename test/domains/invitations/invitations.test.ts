@@ -44,6 +44,7 @@ beforeAll(async () => {
   const members: InvitationPorts['members'] = {
     lock: (...call) => memberships.lock(...call),
     assertAccess: (...call) => memberships.assertAccess(...call),
+    assertMayRestore: (...call) => memberships.assertMayRestore(...call),
     mayGrant: (...call) => memberships.mayGrant(...call),
     powerOf: (role) => memberships.powerOf(role),
     assertMayGrant: (...call) => memberships.assertMayGrant(...call),

@@ -2,13 +2,21 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { permissionTable } from '../../../src/contract/index.ts'
 import * as invitations from '../../../src/domains/invitations/contract.ts'
 import { createInvitations } from '../../../src/domains/invitations/index.ts'
+import { suspendBroughtIn } from '../../../src/domains/members/recovery.ts'
 import * as roles from '../../../src/domains/roles/contract.ts'
 import { createRoles } from '../../../src/domains/roles/index.ts'
 import * as transfers from '../../../src/domains/transfers/contract.ts'
 import { createTransfers } from '../../../src/domains/transfers/index.ts'
 import * as channelContract from '../../../src/domains/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels, type WithdrawalChannels } from '../../../src/domains/withdrawal-channels/index.ts'
-import { type AccountId, bizId, type HandlerTable, type Refusal, type WorkspaceId } from '../../../src/kernel/index.ts'
+import {
+  type AccountId,
+  addMs,
+  bizId,
+  type HandlerTable,
+  type Refusal,
+  type WorkspaceId,
+} from '../../../src/kernel/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
@@ -202,6 +210,28 @@ describe('the hold on newly gained payout permissions', () => {
       })
     expect(await refusalOf(reactivate(thief))).toBe('ACCESS.PAYOUT_HOLD')
     expect(await refusalOf(reactivate(founder))).toBe('none')
+  })
+
+  test('password.reset 200: suspends a channel that the recovered account reactivated', async () => {
+    await assign(founder, thief, owners)
+    const create = { as: founder, workspace, body: payoutAccount() }
+    const { bizId: channel } = await callChannels(channelContract.createWithdrawalChannel, create)
+    const recover = (accountId: AccountId) =>
+      world.database.transaction().execute(async (tx) => {
+        const at = world.clock.now()
+        await suspendBroughtIn(tx, { accountId, since: addMs(at, -holdMs), at })
+        return channels.suspend(tx, { accountId, at })
+      })
+    world.clock.advance(holdMs + 1)
+    await world.database
+      .updateTable('withdrawal_channels')
+      .set({ channel_status: 'SUSPENDED', suspended_status: 'ACTIVE' })
+      .where('biz_id', '=', bizId<'withdrawalChannel'>(channel))
+      .execute()
+    const params = { withdrawal_channel_id: channel }
+    await callChannels(channelContract.reactivateWithdrawalChannel, { as: thief, workspace, params })
+    world.clock.advance(1)
+    expect(await recover(thief)).toBe(1)
   })
 })
 

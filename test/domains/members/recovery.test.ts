@@ -165,6 +165,63 @@ describe.each(stores)('members and roles that a recovered account has brought in
     )
   })
 
+  test('password.reset 200: what a widened role gave its members is suspended with what they gave', async () => {
+    const old = ['wallet:read', 'transfer:create']
+    const clerks = await roleOf(victim, old)
+    const clerk = await bringIn(victim, clerks)
+    world.clock.advance(windowMs)
+    await setPermissions(victim, clerks, [...old, 'role:manage', 'member:manage', 'invitation:manage'])
+    const archive = await roleOf(clerk, ['transfer:create', 'role:manage', 'member:manage'])
+    const friend = await bringIn(clerk, archive)
+    await setPermissions(victim, clerks, old)
+    await setPermissions(victim, clerks, [...old, 'role:manage', 'member:manage', 'invitation:manage'])
+    const { members, roles: suspended } = await recover()
+    expect(members).toEqual([friend])
+    expect(suspended.toSorted()).toEqual([archive, clerks].toSorted())
+    expect(await codesOf(archive)).toEqual([])
+    expect((await codesOf(clerks)).toSorted()).toEqual(old.toSorted())
+    expect(await canEnter(clerk)).toBe(true)
+  })
+
+  test('roles.restoreMember 403: a member whose old right is grown by the account restores nobody', async () => {
+    const managers = await roleOf(victim, ['wallet:read', 'role:manage', 'member:manage'])
+    const manager = await bringIn(victim, managers)
+    world.clock.advance(windowMs)
+    await setPermissions(victim, managers, ['wallet:read', 'role:manage', 'member:manage', 'invitation:manage'])
+    const readers = await roleOf(manager, ['wallet:read'])
+    const friend = await bringIn(manager, readers)
+    expect((await recover()).members).toEqual([friend])
+    const restore = (as: AccountId) =>
+      refusalOf(world.call(handlers, roles.restoreMember, { as, workspace, body: { userBizId: friend } }))
+    expect(await restore(manager)).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await restore(victim)).toBe('none')
+  })
+
+  test('password.reset 200: a member who joins a widened role keeps nobody in the workspace', async () => {
+    const honest = await bringIn(victim, owners)
+    const clerks = await roleOf(victim, ['wallet:read'])
+    world.clock.advance(windowMs)
+    await setPermissions(victim, clerks, ['wallet:read', 'role:manage', 'member:manage'])
+    const clerk = await bringIn(honest, clerks)
+    const friend = await bringIn(clerk, await roleOf(clerk, ['wallet:read']))
+    expect((await recover()).members).toEqual([friend])
+    expect(await canEnter(clerk)).toBe(true)
+  })
+
+  test('password.reset 200: a role that another owner gave later survives, with what came after it', async () => {
+    const honest = await bringIn(victim, owners)
+    world.clock.advance(windowMs)
+    const readers = await roleOf(honest, ['wallet:read', 'role:manage', 'member:manage'])
+    const lead = await bringIn(victim, readers)
+    const early = await bringIn(lead, readers)
+    world.clock.advance(1)
+    await assign(honest, lead, owners)
+    const late = await bringIn(lead, readers)
+    expect((await recover()).members).toEqual([early])
+    for (const member of [lead, late]) expect(await canEnter(member)).toBe(true)
+    expect((await recover(honest)).members.toSorted()).toEqual([lead, late].toSorted())
+  })
+
   test('members.deleteFormer: deletes the grants before the window and keeps those in it', async () => {
     const readers = await roleOf(victim, ['wallet:read'])
     await bringIn(victim, readers)

@@ -123,7 +123,7 @@ const tablesByTreatment = {
     'api_keys',
     'invitations',
     'former_membership_limits',
-    ...['former_memberships', 'membership_grants', 'role_grants'],
+    ...['former_memberships', 'membership_grants', 'role_grants', 'suspicions'],
     'memberships',
     'operator_proposals',
     'roles',

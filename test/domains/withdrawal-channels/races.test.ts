@@ -12,7 +12,7 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, refusalOf, transactionOf, unlimitedPayouts, words } from '../world.ts'
+import { alwaysOpen, refusalOf, transactionOf, trustingMembers, unlimitedPayouts, words } from '../world.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
@@ -27,7 +27,7 @@ const setUp = async ({ database }: TestStore) => {
     ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, words },
     secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
     digest: createKeyedDigest({ current: key, previous: [] }),
-    members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
+    members: trustingMembers,
     maxPerWorkspace: 20,
     suspendYoungerThanMs: 259_200_000,
     isCountry: () => true,

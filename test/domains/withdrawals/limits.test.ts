@@ -17,6 +17,7 @@ import {
   refusalOf,
   stepUpMs,
   transactionOf,
+  trustingMembers,
   unlimitedPayouts,
   words,
 } from '../world.ts'
@@ -42,7 +43,7 @@ const openWithdrawals = async ({ database }: TestStore, apiKeys: 'refuse' | 'all
     ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, words },
     secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
     digest: createKeyedDigest({ current: key, previous: [] }),
-    members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
+    members: trustingMembers,
     maxPerWorkspace: 20,
     suspendYoungerThanMs: 259_200_000,
     isCountry: () => true,

@@ -15,7 +15,7 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, refusalOf, transactionOf, unlimitedPayouts, words } from '../world.ts'
+import { alwaysOpen, refusalOf, transactionOf, trustingMembers, unlimitedPayouts, words } from '../world.ts'
 import { dayMs, funds, lifeMs, type Order, WalletModel } from './money-model.ts'
 
 const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
@@ -31,7 +31,7 @@ const channels = createWithdrawalChannels({
   ...{ database, transaction: transactionOf(database), ledger, clock, words, ids: systemIds },
   secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
   digest: createKeyedDigest({ current: key, previous: [] }),
-  members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
+  members: trustingMembers,
   maxPerWorkspace: 1,
   suspendYoungerThanMs: 259_200_000,
   isCountry: () => true,

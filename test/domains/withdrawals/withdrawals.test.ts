@@ -11,7 +11,7 @@ import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { alwaysOpen, refusalOf, transactionOf, unlimitedPayouts, words } from '../world.ts'
+import { alwaysOpen, refusalOf, transactionOf, trustingMembers, unlimitedPayouts, words } from '../world.ts'
 
 describe('withdrawals', () => {
   const openWithdrawals = async () => {
@@ -25,7 +25,7 @@ describe('withdrawals', () => {
       assertSessionOpen: alwaysOpen,
       notices: { queue: async () => undefined },
       ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, secretBox, digest, words },
-      members: { assertAccess: async () => undefined, assertNotHeld: async () => undefined },
+      members: trustingMembers,
       maxPerWorkspace: 20,
       suspendYoungerThanMs: 259_200_000,
       isCountry: () => true,

@@ -147,6 +147,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
         assertAccess: (tx, account, access) => members.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>
           members.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+        assertMayRestore: (tx, account, id) => members.assertMayRestore(tx, account, id),
         powerOf: (permissionCodes) => members.powerOf({ type: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, id) => members.assertOutsider(tx, account, id),
       },
