@@ -59,6 +59,16 @@ test.each([
   ['money.stepUpAbove.amount', { money: { stepUpAbove: { amount: 'unlimited' } } }],
   ['money.stepUpAbove.amount', { money: { stepUpAbove: { amount: '5000.01' } } }],
   ['money.stepUpAbove.amount', { money: { stepUpAbove: { currency: 'JPY', amount: 'unlimited' } } }],
+  ['money.stepUpAbove.amount', { money: { stepUpAbove: { currency: 'BTC', amount: '5000' } } }],
+  [
+    'money.stepUpAbove.amount',
+    {
+      money: {
+        stepUpAbove: { currency: 'BTC', amount: '0.08' },
+        exchange: { rates: [{ source: 'BTC', target: 'USD', rate: '64251' }] },
+      },
+    },
+  ],
   ['money.stepUpAbove.apiKeys', { money: { stepUpAbove: { apiKeys: 'allow' } } }],
   ['money.separationOfDuties.enabled', { money: { separationOfDuties: { enabled: false } } }],
   ['money.exchange.band', { money: { exchange: { band: 'off' } } }],
@@ -76,6 +86,8 @@ test('production: stricter rules are not weaker', () => {
     money: { stepUpAbove: { amount: '1.00' }, exchange: { band: '0.01' } },
   }
   expect(weakened(production(strict))).toEqual([])
+  const inverse = { exchange: { rates: [{ source: 'USD', target: 'EUR', rate: '0.5' }] } }
+  expect(weakened(production({ money: { ...inverse, stepUpAbove: { currency: 'EUR', amount: '2500' } } }))).toEqual([])
 })
 
 test.each(stores)('start: each weakened rule is warned of and leaves an audit entry on $name', async ({ database }) => {

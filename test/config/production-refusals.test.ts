@@ -59,6 +59,8 @@ describe('production', () => {
       ),
     )
     expect(samples).toHaveLength(rates.length - 1)
+    const padded = [{ source: 'USD', target: 'EUR', rate: '0.92150' }]
+    expect(errorsOf({ ...settings, money: { exchange: { rates: padded } } }, variables)).toHaveLength(1)
   })
 
   test('accepts limits that are scaled down', () => {
