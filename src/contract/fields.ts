@@ -44,10 +44,20 @@ export const text = (max: number, min = 1) =>
 const lineControl = '\\x00-\\x1f\\x7f-\\x9f'
 const printableLine = new RegExp(`^[^${lineControl}]*$`)
 
-/** Text on one line, such as a name: no line breaks and no tabs. */
+/** Joiners, direction marks and variation selectors, which some scripts and emoji need. */
+const marks = '[\\u061c\\u200c-\\u200f\\ufe00-\\ufe0f]'
+/** Scripts that need no marks. */
+const plain = '\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}'
+/** Characters that are invisible or change the direction of text, so that different names look the same. */
+const deceptive = new RegExp(
+  `[[\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]--${marks}]|[${plain}\\p{Zs}]${marks}|[\\u061c\\u200c-\\u200f][${plain}]`,
+  'v',
+)
+
+/** Text on one line, such as a name: no line breaks, no tabs and no deceptive characters. */
 export const line = (max: number) =>
   text(max)
-    .refine((value) => printableLine.test(value))
+    .refine((value) => printableLine.test(value) && !deceptive.test(value))
     .meta({ pattern: `^\\s*[^${lineControl}\\s][^${lineControl}]*$` })
 
 /** A reason for a decision. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { line } from '../../src/contract/fields.ts'
 import { catalogue } from '../../src/contract/index.ts'
+
 import * as apiKeys from '../../src/domains/api-keys/contract.ts'
 import * as exchanges from '../../src/domains/exchanges/contract.ts'
 import * as exports from '../../src/domains/exports/contract.ts'
@@ -294,6 +296,16 @@ const patternsIn = (node: unknown): { name: string; pattern: string }[] =>
       oneLine.includes(name) ? [{ name, pattern: String(pattern) }] : [],
     ),
   )
+
+it('text on one line refuses characters that are invisible or turn the text, and keeps joiners of scripts', () => {
+  const name = line(64)
+  for (const character of ['\u202e', '\u200b', '\u2066', '\ufeff', '\u00ad', '\u2028', '\u3164', '\u{e0041}'])
+    expect(name.safeParse(`Trea${character}surer`).success, escape(character)).toBe(false)
+  for (const disguised of ['Trea\u200csurer', 'Treasurer\ufe0f', '\u200fTreasurer'])
+    expect(name.safeParse(disguised).success).toBe(false)
+  for (const kept of ['می\u200cخواهم', 'क्\u200dष', '👩\u200d💻', '❤\ufe0f', 'Zoë Müller-日本'])
+    expect(name.parse(kept)).toBe(kept.normalize('NFC'))
+})
 
 it('text on one line refuses control characters in every operation', () => {
   const found = schemas.flatMap(({ id, schema }) =>
