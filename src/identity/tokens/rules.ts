@@ -54,15 +54,8 @@ export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & {
   const claims = Claims.safeParse(payload).data
   const portal = portals.find((each) => claims?.aud === audienceOf(issuer, each))
   if (!claims || !portal) return undefined
-  return {
-    accountId: bizId(claims.sub),
-    sessionId: bizId(claims.sid),
-    portal,
-    client: claims.client,
-    issuedAt: claims.iat,
-    notBefore: claims.nbf,
-    expires: claims.exp,
-  }
+  const { sub, sid, client, iat: issuedAt, nbf: notBefore, exp: expires } = claims
+  return { accountId: bizId(sub), sessionId: bizId(sid), portal, client, issuedAt, notBefore, expires }
 }
 
 const tokenBytes = 32
