@@ -67,21 +67,13 @@ export default domain({
     const { memberships, notices } = use('members')
     const { handlers, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
       ...ports,
-      members: {
-        assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
-        assertMayRestore: (tx, account, workspace) => memberships.assertMayRestore(tx, account, workspace),
-        assertNotHeld: (tx, member, permissions, at) => memberships.assertNotHeld(tx, member, permissions, at),
-      },
+      members: memberships,
       notices,
       assertSessionOpen: sessions.assertOpen,
       maxPerWorkspace: configuration.money.withdrawal.maxChannelsPerWorkspace,
       suspendYoungerThanMs: configuration.passwords.suspicionWindowMs,
     })
-    return {
-      handlers,
-      service: { channelOf, maskedAccountOf },
-      onSandboxReset: clean,
-      onAccountRecovered: suspend,
-    }
+    const service = { channelOf, maskedAccountOf }
+    return { handlers, service, onSandboxReset: clean, onAccountRecovered: suspend }
   },
 })
