@@ -89,7 +89,7 @@ export const ownerRestore: Command = {
   summary: 'make an account an owner of a workspace without one',
   help: [
     '  --workspace id           workspace that has no active owner who can run it',
-    '  --email address          account on the CONSUMER portal; it and all who manage operators get a mail',
+    '  --email address          account on the CONSUMER portal; it, all owners and all who manage operators get a mail',
     '',
     embeddedStore,
   ].join('\n'),
@@ -101,7 +101,7 @@ export const ownerRestore: Command = {
     const workspaceId = bizId<'workspace'>(workspace)
     const catalogue = catalogueOf(loaded)
     await withAccount(settings, owners, { email, portal: 'CONSUMER' }, async ({ database }, accountId) => {
-      const { memberships: members } = createMembers({
+      const { memberships: members, notices } = createMembers({
         ...storePorts(database),
         words: wordsOf(catalogue, loaded),
         permissionTable: catalogue.permissionTable.workspace,
@@ -111,7 +111,7 @@ export const ownerRestore: Command = {
       })
       const onChanged = (tx: Tx, detail: Record<string, string>) =>
         auditCommand(tx, ownerRestore.name, { targetId: workspaceId, workspaceId, detail })
-      const ports = { ...storePorts(database), members, onChanged }
+      const ports = { ...storePorts(database), members, notices, onChanged }
       try {
         await restoreOwner(ports, { workspaceId, accountId })
       } catch (error) {

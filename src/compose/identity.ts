@@ -144,6 +144,8 @@ export const purposePorts = (
         (workspace === null ? await accountById(database, 'SYSTEM', account) : undefined)
       return emailFor(found?.email, workspace)
     },
+    roleName: (workspace, role) =>
+      inTransaction(database, (tx) => domains().requireService('members').memberships.roleName(tx, workspace, role)),
     readWallet: (wallet) => domains().ledger.readWallet({ wallet, workspace: null }),
     readOrder: (id) => readPurposeOfOrder(domains().ledger, id, ports),
     maskedAccountOf: async (workspace, channel) =>

@@ -128,6 +128,22 @@ describe('notices to owners', () => {
     await expect.poll(counts(widened)).toEqual([1, 0])
   })
 
+  test('workspaces.limitMember 200, proposals.confirm 200: an owner learns who lost and got the ownership', async () => {
+    const [founder, stranger] = [await newcomer(portico), await newcomer(portico)]
+    const [{ workspaceBizId }] = data(await founder.by.get('/workspaces/mine', founder.token))
+    const at = `/workspaces/${workspaceBizId}`
+    const limit = { userBizId: founder.accountId, policyConfig: { enterable: false }, reason: 'a court order' }
+    await system(`${at}/members/policy`, {}, limit)
+    const mails = (text: string) => async () => (await noticesTo(founder.email, text)).length
+    await expect.poll(mails('Support has limited the rights of an owner.'), { timeout: 10_000 }).toBe(1)
+    const proposed = await system(`${at}/owner/propose`, {}, { userBizId: stranger.accountId, reason: 'lost access' })
+    const checker = (await signIn(portico, 'checker@demo.test')).accessToken
+    data(await portico.call('POST', `/web/v1/system/proposals/${proposed.bizId}/confirm`, { token: checker }))
+    await expect.poll(mails('A member has become an owner.'), { timeout: 10_000 }).toBe(1)
+    const [mail] = await noticesTo(founder.email, 'A member has become an owner.')
+    expect(mail?.text).toContain('By: Support team')
+  })
+
   test('password.change 401: mails each wrong password to the account, up to the daily limit', async () => {
     const at = await newcomer(portico)
     const body = { currentPassword: otherPassword, newPassword: 'quartz~Ribbon~Falcon~36' }

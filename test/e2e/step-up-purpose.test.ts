@@ -77,6 +77,17 @@ describe('the purpose of a step-up', () => {
     expect((await newestMail(owner)).text).toContain(expected)
   })
 
+  test('mfa.stepUpSend 200: names the role and the invitee of an invitation', async () => {
+    const purpose = {
+      operationId: 'invitations.create',
+      email: 'nora@example.test',
+      roleBizId: developmentIds.memberRole,
+    }
+    expect((await send(purpose)).status).toBe(200)
+    expect((await newestMail(owner)).text).toContain('It confirms: Invite a person (Member → nora@example[.]test)')
+    expect((await send({ ...purpose, roleBizId: unknownId })).status).toBe(404)
+  })
+
   test('mfa.stepUpSend 200: names the target wallet of a transfer; a generic sentence without a purpose', async () => {
     const transfer = {
       operationId: 'transfers.create',

@@ -98,6 +98,7 @@ export const harness = async (
       readWallet: async () => undefined,
       readOrder: async () => undefined,
       maskedAccountOf: async () => undefined,
+      roleName: async () => undefined,
       memberEmail: async () => undefined,
     },
     suspendCredentials: async () => ({}),

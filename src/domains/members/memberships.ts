@@ -30,6 +30,7 @@ import {
   otherOwners,
   ownerRoleOf,
   roleIn,
+  roleNameIn,
 } from './store.ts'
 
 export type MemberKey = Pick<MembershipRow, 'accountId' | 'workspaceId' | 'roleType'>
@@ -180,13 +181,23 @@ export class Memberships {
    * ACCESS.STEP_UP_REQUIRED if the grant holds a power, and ACCESS.PAYOUT_HOLD if the caller cannot pay out yet.
    */
   async assertMayGrant(tx: Tx, { caller, access, at }: Grantor, grant: Grant): Promise<void> {
-    const { rules, settings } = this.#ports
     if (!mayGrant(access, grant))
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller lacks a permission of the grant' })
-    if (rules.givesPower(grant)) assertSteppedUp(caller, at, settings.stepUpMs)
-    const payouts = rules.payoutsOf(grant)
+    this.assertSteppedUpFor({ caller, at }, grant)
+    const payouts = this.#ports.rules.payoutsOf(grant)
     const member = { accountId: caller.accountId, workspaceId: access.id }
     if (payouts.length > 0) await this.assertNotHeld(tx, member, payouts, at)
+  }
+
+  /** Throws ACCESS.STEP_UP_REQUIRED if the grant holds a power, and the caller has not stepped up. */
+  assertSteppedUpFor({ caller, at }: Omit<Grantor, 'access'>, grant: Grant): void {
+    const { rules, settings } = this.#ports
+    if (rules.givesPower(grant)) assertSteppedUp(caller, at, settings.stepUpMs)
+  }
+
+  /** Returns undefined if the workspace has no such role. */
+  roleName(tx: Tx, workspaceId: WorkspaceId, roleId: RoleId): Promise<string | undefined> {
+    return roleNameIn(tx, { workspaceId, roleId })
   }
 
   /** Throws ACCESS.PAYOUT_HOLD if the actor is a new OWNER and the other member became OWNER before. */

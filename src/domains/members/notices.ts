@@ -66,15 +66,22 @@ export interface NoticeMailPorts {
 /** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
 const maxAttempts = 10
 
-/** Counts the first attempt only, so that a mail server outage does not use up the limit. */
+/**
+ * Counts the first attempt only, so that a mail server outage does not use up the limit. The first notice of a day about
+ * a member, or about a role or key that gets a power, is always within the limit: repetitions about others cannot hide
+ * it.
+ */
 const isWithinLimit = async (
   { cache, maxPerDay }: NoticeMailPorts,
-  { kind, recipientId, gives }: NoticeMail,
+  { kind, recipientId, memberId, about, gives }: NoticeMail,
   attempt: number,
 ): Promise<boolean> => {
   if (attempt > 1) return true
-  const kindOfLimit = gives === undefined ? kind : `${kind}-${gives}`
-  return (await cache.increment(`notice-${kindOfLimit}:${recipientId}`, days(1))).count <= maxPerDay
+  const countOf = async (key: string) => (await cache.increment(`notice-${key}`, days(1))).count
+  const limit = `${gives === undefined ? kind : `${kind}-${gives}`}:${recipientId}`
+  const subject = memberId ?? (gives === undefined ? null : about)
+  if (subject !== null && (await countOf(`${limit}:${subject}`)) === 1) return true
+  return (await countOf(limit)) <= maxPerDay
 }
 
 const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`

@@ -108,8 +108,9 @@ export interface MemberLimits {
   reason: string
 }
 
+/** Owners learn of new limits of an owner: operators can make another account an owner afterwards. */
 export const limitMember = (
-  { transaction, memberships }: MemberPorts,
+  { transaction, memberships, notices }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
   auditContext: AuditContext,
 ): Promise<MemberRow> =>
@@ -117,9 +118,12 @@ export const limitMember = (
     await memberships.lock(tx, workspaceId)
     // Without this check, operators could remove their own limits.
     await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)
+    const { at } = auditContext
     const member = await memberships.find(tx, accountId, workspaceId)
     if (!member) throw notFound('no such member of this workspace')
-    await setLimits(tx, member, policyConfig, auditContext.at)
+    await setLimits(tx, member, policyConfig, at)
+    if (member.roleType === 'OWNER')
+      await notices.queue(tx, { kind: 'OWNER_LIMITED', workspaceId, actorId: null, memberId: accountId, at })
     const detail = { reason, policyConfig: policyConfig && JSON.stringify(policyConfig) }
     await recordSuccess(tx, auditContext, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)

@@ -153,6 +153,14 @@ export const roleIn = (tx: Tx, { workspaceId, roleId }: { workspaceId: Workspace
     .where('biz_id', '=', roleId)
     .executeTakeFirstOrThrow()
 
+export const roleNameIn = async (
+  tx: Tx,
+  { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId },
+): Promise<string | undefined> => {
+  const role = tx.selectFrom('roles').select('role_name as name').where('workspace_biz_id', '=', workspaceId)
+  return (await role.where('biz_id', '=', roleId).executeTakeFirst())?.name
+}
+
 export interface MemberRow extends MembershipRow {
   accountName: string
   accountEmail: string

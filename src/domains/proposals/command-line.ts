@@ -2,7 +2,7 @@ import type { DomainPorts } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Clock, Ids, Permission, WorkspaceId } from '../../kernel/index.ts'
 import type { ProposalKind } from './contract.ts'
-import type { EffectPorts } from './effects.ts'
+import { type EffectPorts, giveOwnership } from './effects.ts'
 import { queueNotices } from './notices.ts'
 import { areSame } from './rules.ts'
 import { lockPeople, type PersonRow, setPermissions } from './store.ts'
@@ -54,13 +54,14 @@ export const changePermissions = (
 
 /** Throws STATE.CONFLICT if an owner can run the workspace. */
 export const restoreOwner = (
-  ports: CommandLinePorts & { members: Pick<EffectPorts['members'], 'lock' | 'restoreOwner'> },
+  ports: CommandLinePorts &
+    Pick<EffectPorts, 'notices'> & { members: Pick<EffectPorts['members'], 'lock' | 'restoreOwner'> },
   { workspaceId, accountId }: { workspaceId: WorkspaceId; accountId: AccountId },
 ): Promise<void> =>
   ports.transaction(async (tx) => {
     if (!(await ports.members.lock(tx, workspaceId))) throw new Error('the workspace does not exist')
     const account = await lockAccount(tx, accountId)
     if (account.status !== 'ACTIVE') throw new Error('the account is not active')
-    await ports.members.restoreOwner(tx, { workspaceId, accountId }, ports.clock.now())
+    await giveOwnership(ports, tx, workspaceId, accountId, ports.clock.now())
     await record(ports, tx, { kind: 'RESTORE_OWNER', account, detail: { account: accountId } })
   })

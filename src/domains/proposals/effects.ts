@@ -1,4 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
+import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Clock, Ids, Instant, Permission, Portal, SessionId, WorkspaceId } from '../../kernel/index.ts'
 import { recordSuccess } from '../../platform/audit/index.ts'
@@ -28,6 +29,7 @@ export interface EffectPorts {
     assertWithoutOwner(tx: Tx, workspaceId: WorkspaceId): Promise<void>
     restoreOwner(tx: Tx, member: { workspaceId: WorkspaceId; accountId: AccountId }, at: Instant): Promise<void>
   }
+  notices: OwnerNotices
   factors: {
     areSet(tx: Tx, owner: FactorOwner): Promise<boolean>
     areUsedSince(tx: Tx, owner: FactorOwner, since: Instant): Promise<boolean>
@@ -48,6 +50,18 @@ export const assertApplicable = async (
   await members.assertWithoutOwner(tx, workspaceId)
 }
 
+/** The earlier owners learn of it, too. Throws STATE.CONFLICT if an owner can run the workspace. */
+export const giveOwnership = async (
+  { members, notices }: { members: Pick<EffectPorts['members'], 'restoreOwner'>; notices: OwnerNotices },
+  tx: Tx,
+  workspaceId: WorkspaceId,
+  accountId: AccountId,
+  at: Instant,
+): Promise<void> => {
+  await members.restoreOwner(tx, { workspaceId, accountId }, at)
+  await notices.queue(tx, { kind: 'OWNER_ADDED', workspaceId, actorId: null, memberId: accountId, gives: 'PAYOUT', at })
+}
+
 /** Returns the sessions that it ended. */
 export const applyProposal = async (
   ports: EffectPorts,
@@ -57,8 +71,7 @@ export const applyProposal = async (
   at: Instant,
 ): Promise<SessionId[]> => {
   await assertApplicable(ports, tx, { ...proposal, subject })
-  if (proposal.workspaceId !== null)
-    await ports.members.restoreOwner(tx, { workspaceId: proposal.workspaceId, accountId: subject.id }, at)
+  if (proposal.workspaceId !== null) await giveOwnership(ports, tx, proposal.workspaceId, subject.id, at)
   if (proposal.kind === 'RESET_FACTOR') return ports.factors.reset(tx, subject, at)
   if (proposal.kind === 'PERMISSIONS') {
     const { from, to } = PermissionChange.parse(proposal.payload)

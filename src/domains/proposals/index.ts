@@ -42,6 +42,7 @@ export default domain({
       ...ports,
       factors,
       members: use('members').memberships,
+      notices: use('members').notices,
       permissions: catalogue.operatorPermissions,
       settings: configuration.access.proposals,
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),

@@ -134,11 +134,13 @@ export const updateRole = operation({
   id: 'roles.update',
   path: '/roles/update',
   summary: 'Update the name or description of a role',
+  confirms: ['roleBizId', 'roleName', 'description'],
   body: z
     .strictObject({ roleBizId: id, roleName: roleName.optional(), description: description.optional() })
     .refine(({ roleBizId: _, ...changes }) => changesSomething(changes))
     .meta({ minProperties: 2 }),
   reply: Role,
+  refuses: [...post.refuses, 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 export const deleteRole = operation({
@@ -146,8 +148,10 @@ export const deleteRole = operation({
   id: 'roles.delete',
   path: '/roles/delete',
   summary: 'Delete an unused role',
+  confirms: ['roleBizId'],
   body: z.strictObject({ roleBizId: id }),
   reply: nothing,
+  refuses: [...post.refuses, 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 export const setRolePermissions = operation({

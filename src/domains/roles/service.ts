@@ -29,6 +29,7 @@ import {
   type RoleChanges,
   type RoleRow,
   roleById,
+  suspendOffers,
   updateRole as updateRoleRow,
 } from './store.ts'
 
@@ -58,6 +59,7 @@ export interface MembersPort {
   assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<RoleMember | undefined>
   powerOf(grant: Grant): GivenPower | undefined
+  assertSteppedUpFor(grantor: Omit<Grantor, 'access'>, grant: Grant): void
   assertMayGrant(tx: Tx, grantor: Grantor, grant: Grant): Promise<void>
   assertMayDemote(tx: Tx, actor: AccountId, other: RoleMember, at: Instant): Promise<void>
   assign(tx: Tx, member: RoleMember, role: Grant & { id: RoleId }, granted: Granted): Promise<void>
@@ -166,18 +168,35 @@ const changeRole = <T>(
     return result
   })
 
+/** Suspended permissions count, too: they can be restored. */
+const grantOf = ({ type, permissionCodes, suspendedCodes }: RoleRow): Grant => ({
+  type,
+  permissionCodes: [...permissionCodes, ...suspendedCodes],
+})
+
+/** A role with a power needs a step-up, because members choose roles by their names. */
 export const updateRole = (
   ports: RolePorts,
   { id, ...changes }: Pick<RoleChanges, 'name' | 'description'> & { id: RoleId },
   context: RoleContext,
 ): Promise<RoleRow> =>
   changeRole(ports, id, context, async (tx, role) => {
+    const { members, notices } = ports
+    members.assertSteppedUpFor(grantorOf(context), grantOf(role))
     if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name)))
       throw conflict('another role has this name')
-    return updateRoleRow(tx, role, changes, context.auditContext.at)
+    const { accountId: actorId, at } = context.auditContext
+    const about = `${role.name} → ${changes.name}`
+    const gives = members.powerOf(grantOf(role))
+    if (changes.name !== undefined && changes.name !== role.name && gives !== undefined)
+      await notices.queue(tx, { kind: 'ROLE_RENAMED', workspaceId: role.workspaceId, actorId, about, gives, at })
+    return updateRoleRow(tx, role, changes, at)
   })
 
-/** The caller must be able to grant the added permissions. The members of the role get them, held if they pay out. */
+/**
+ * The caller must be able to grant the added permissions. The members of the role get them, held if they pay out.
+ * Pending invitations to a role that gains a power must be confirmed: they were created without it.
+ */
 const widenRole = async (
   { members, notices }: RolePorts,
   tx: Tx,
@@ -190,6 +209,7 @@ const widenRole = async (
   await recordGrants(tx, role, added, grantedBy(context))
   await members.recordGained(tx, { workspaceId, roleId: id }, added, grantedBy(context))
   const gives = members.powerOf({ type, permissionCodes: added })
+  if (gives !== undefined) await suspendOffers(tx, role, at)
   if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, gives, at })
   return updateRoleRow(tx, role, { permissionCodes }, at)
 }
@@ -219,6 +239,7 @@ export const restoreRole = (ports: RolePorts, id: RoleId, context: RoleContext):
 
 export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
   changeRole(ports, id, context, async (tx, role) => {
+    ports.members.assertSteppedUpFor(grantorOf(context), grantOf(role))
     if (await isInUse(tx, role, context.auditContext.at)) throw conflict('a member or an invitation uses the role')
     await deleteRoleRow(tx, role)
   })

@@ -156,6 +156,18 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
+/** Suspends the pending invitations to a role. */
+export const suspendOffers = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<void> => {
+  await tx
+    .updateTable('invitations')
+    .set({ invitation_status: 'SUSPENDED', updated_at: toDate(at) })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('role_biz_id', '=', id)
+    .where('invitation_status', '=', 'PENDING')
+    .where('expires_at', '>', timestamptz(at))
+    .execute()
+}
+
 /** The foreign key prevents the deletion while a member has the role. */
 export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
   await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()

@@ -16,6 +16,7 @@ import {
   parseMoney,
   portalOfChain,
   Refusal,
+  type RoleId,
   type WalletId,
   type Words,
   type WorkspaceAccess,
@@ -34,10 +35,12 @@ export interface PurposePorts {
   maskedAccountOf(workspace: WorkspaceId | null, channel: string): Promise<string | undefined>
   /** Returns the email address. Null finds any account of the portal CONSUMER or SYSTEM, as operators do. */
   memberEmail(workspace: WorkspaceId | null, account: AccountId): Promise<string | undefined>
+  roleName(workspace: WorkspaceId, role: RoleId): Promise<string | undefined>
 }
 
 export interface PurposeDetails {
   amount?: Money | undefined
+  role?: string | undefined
   payee?: string | undefined
 }
 
@@ -145,7 +148,12 @@ const readDetails = async (ports: PurposePorts, purpose: Purpose): Promise<Purpo
     return found(await ports.readOrder(bizId<'order'>(order)), 'order')
   const walletId = textOf(fields, 'sourceWalletBizId', 'walletBizId', 'wallet_id')
   const wallet = walletId === undefined ? undefined : await readWallet(ports, workspaceId, walletId)
-  return { amount: moneyIn(fields, wallet?.currency), payee: await readPayee(ports, purpose) }
+  const roleId = textOf(fields, 'roleBizId')
+  const role =
+    roleId === undefined || workspaceId === null
+      ? undefined
+      : found(await ports.roleName(workspaceId, bizId<'role'>(roleId)), 'role')
+  return { amount: moneyIn(fields, wallet?.currency), role, payee: await readPayee(ports, purpose) }
 }
 
 /** An extension's operation may have only a summary. */
@@ -156,8 +164,9 @@ const nameOf = ({ id, summary }: Operation, words: Words, locale: Locale): strin
 }
 
 /**
- * Returns a description for the mail, such as `Withdraw money (250.00 USD → DE89 **** 3000)`. Throws
- * VALIDATION.INVALID_PARAMETER or RESOURCE.NOT_FOUND.
+ * Returns a description for the mail, such as `Withdraw money (250.00 USD → DE89 **** 3000)` or
+ * `Invite a person (Clerks → nora@example.com)`. Throws VALIDATION.INVALID_PARAMETER or
+ * RESOURCE.NOT_FOUND.
  */
 export const describePurpose = async (
   ports: PurposePorts & { words: Words },
@@ -165,8 +174,9 @@ export const describePurpose = async (
   locale: Locale,
 ): Promise<string> => {
   if (!purpose) return ports.words.text('purpose.unspecified', locale)
-  const { amount, payee } = await readDetails(ports, purpose)
-  const details = [amount && `${formatMoney(amount)} ${amount.currency}`, payee].filter((part) => part !== undefined)
+  const { amount, role, payee } = await readDetails(ports, purpose)
+  const money = amount && `${formatMoney(amount)} ${amount.currency}`
+  const details = [money, role, payee].filter((part) => part !== undefined)
   const name = nameOf(purpose.operation, ports.words, locale)
   return details.length === 0 ? name : `${name} (${details.join(' → ')})`
 }

@@ -32,6 +32,7 @@ describe.each(stores)('proposals on $name', (store) => {
       words,
       ids: systemIds,
       members: members.memberships,
+      notices: members.notices,
       factors: {
         areSet: areFactorsSet,
         areUsedSince: (tx, account, since) => areFactorsUsedSince(tx, account, since, suspicionMs),

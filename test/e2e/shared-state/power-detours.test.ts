@@ -105,6 +105,46 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
     )
     expect(refusal(await invite(payers))).toEqual(stepUpRequired)
     expect((await invite(readers.bizId)).status).toBe(200)
+
+    const rename = { roleBizId: payers, roleName: 'Viewers' }
+    expect(refusal(await at.post(owner, '/roles/update', rename))).toEqual(stepUpRequired)
+    expect(refusal(await at.post(owner, '/roles/delete', { roleBizId: payers }))).toEqual(stepUpRequired)
+    data(await at.post(steppedUp, '/roles/update', rename))
+    await assertTold(owner.email, 'Payers → Viewers')
+    data(await at.post(owner, '/roles/update', { roleBizId: readers.bizId, roleName: 'Guests' }))
+    data(await at.post(steppedUp, '/roles/delete', { roleBizId: payers }))
+  })
+
+  test('roles.create 400, roles.update 400: names with invisible characters or another direction', async () => {
+    const owner = await newcomer(portico)
+    const at = await inWorkspaceOf(owner)
+    for (const roleName of ['Trea\u202esurer', 'Treasurer\u200b']) {
+      const reply = await at.post(owner, '/roles', { roleName, permissionCodes: [] })
+      expect(refusal(reply)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+      expect(reply.body.message).toContain('roleName')
+    }
+  })
+
+  test('roles.setPermissions 200: pending invitations to a role that gains a power must be confirmed', async () => {
+    const [owner, guest] = [await newcomer(portico), await newcomer(portico)]
+    const at = await inWorkspaceOf(owner)
+    const reading = { roleName: 'Readers', permissionCodes: ['wallet:read'] }
+    const { bizId: roleBizId } = data(await at.post(owner, '/roles', reading))
+    const { bizId: invitationBizId } = data(await at.post(owner, '/invitations', { email: guest.email, roleBizId }))
+    data(await at.post(owner, '/roles/permissions', { roleBizId, permissionCodes: ['wallet:read', 'exchange:create'] }))
+    const paying = { roleBizId, permissionCodes: ['wallet:read', 'transfer:create'] }
+    data(await at.post(owner, '/roles/permissions', paying))
+    const accept = () => guest.by.post('/profile/invitations/accept', { invitationBizId }, guest.token)
+    expect(refusal(await accept())).toEqual(conflict)
+    data(await at.post(owner, '/invitations/confirm', { invitationBizId }))
+    data(await accept())
+    await assertTold(owner.email, 'A new member who can move money has joined.')
+    const [sourceWalletBizId, targetWalletBizId] = [
+      await walletOf(at, guest),
+      await walletOf(await inWorkspaceOf(guest), guest),
+    ]
+    const transfer = { sourceWalletBizId, targetWalletBizId, amount: '1.00', currency: 'USD' }
+    expect(refusal(await at.post(guest, '/transfer/command/create', transfer))).toEqual(held)
   })
 
   test('transfers, withdrawalChannels 403 ACCESS.PAYOUT_HOLD: one stepped-up window; recovery ends it', async () => {
@@ -143,7 +183,7 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
     data(await owner.by.post('/auth/password/reset', { token, newPassword: otherPassword }))
     expect(refusal(await at.get(stranger, '/wallets'))).toEqual(denied)
     expect(refusal(await at.get(second, '/wallets'))).toEqual(denied)
-    expect(refusal(await useKey())).toEqual(denied)
+    expect(refusal(await useKey())).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     expect((await home.get(stranger, '/wallets')).status).toBe(200)
     const { items } = data(await system('GET', `/audit-log?action=password.reset&targetId=${owner.accountId}`))
     const suspended = (items as { detail: Record<string, unknown> }[]).find(
@@ -257,6 +297,27 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
     await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(21)
     data(await set(['role:manage', 'withdrawal:create']))
     await expect.poll(async () => (await noticesTo(owner.email)).length, { timeout: 20_000 }).toBe(22)
+  })
+
+  test('roles.changeMember 200: repetitions about one member do not use up the mail about another one', async () => {
+    const owner = await newcomer(portico)
+    const [noisy, next] = [await newcomer(portico), await newcomer(portico)]
+    const at = await inWorkspaceOf(owner)
+    const role = async (roleName: string, permissionCodes: string[]) =>
+      data(await at.post(owner, '/roles', { roleName, permissionCodes })).bizId
+    const [readers, payers] = [await role('Readers', ['wallet:read']), await role('Payers', ['transfer:create'])]
+    for (const guest of [noisy, next]) await join(at, owner, guest, readers)
+    const change = async ({ accountId: userBizId }: Newcomer, roleBizId: string) =>
+      data(await at.post(owner, '/roles/members/role/change', { userBizId, roleBizId }))
+    for (let time = 0; time < 22; time++) {
+      await change(noisy, payers)
+      await change(noisy, readers)
+    }
+    await change(next, payers)
+    const subject = next.email.replace('.', '[.]')
+    await expect
+      .poll(() => noticesTo(owner.email), { timeout: 20_000 })
+      .toContainEqual(expect.stringContaining(subject))
   })
 
   test('apiKeys.enableAny 200: harmless keys do not use up the mail about one that moves money', async () => {
