@@ -46,11 +46,10 @@ const printableLine = new RegExp(`^[^${lineControl}]*$`)
 
 /** Joiners, direction marks and variation selectors, which some scripts and emoji need. */
 const marks = '[\\u061c\\u200c-\\u200f\\ufe00-\\ufe0f]'
-/** Scripts that need no marks. */
-const plain = '\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}'
+const withoutMarks = '\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}'
 /** Characters that are invisible or change the direction of text, so that different names look the same. */
 const deceptive = new RegExp(
-  `[[\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]--${marks}]|[${plain}\\p{Zs}]${marks}|[\\u061c\\u200c-\\u200f][${plain}]`,
+  `[[\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]--${marks}]|[${withoutMarks}\\p{Zs}]${marks}|[\\u061c\\u200c-\\u200f][${withoutMarks}]`,
   'v',
 )
 
@@ -160,16 +159,11 @@ export const moneyOf = (value: string, currencyCode: string): Money => {
 /** Fields of an order in a reply: `toOrderView` returns them and the status history. */
 export const orderFields = { bizId, orderNo: z.string(), version: z.int(), createdAt: timestamp, updatedAt: timestamp }
 
+const textOrNull = z.string().nullable()
+
 /** The statuses of an order in a reply, oldest first. */
 export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
-  z.array(
-    z.object({
-      status: coded(family),
-      at: timestamp,
-      actorBizId: z.string().nullable(),
-      reason: z.string().nullable(),
-    }),
-  )
+  z.array(z.object({ status: coded(family), at: timestamp, actorBizId: textOrNull, reason: textOrNull }))
 
 /** Fields of a workspace in an operator's list: `toWorkspaceKindView` returns them. */
 export const workspaceFields = { workspaceKind: coded(workspaceKind) }

@@ -149,10 +149,7 @@ const readDetails = async (ports: PurposePorts, purpose: Purpose): Promise<Purpo
   const walletId = textOf(fields, 'sourceWalletBizId', 'walletBizId', 'wallet_id')
   const wallet = walletId === undefined ? undefined : await readWallet(ports, workspaceId, walletId)
   const roleId = textOf(fields, 'roleBizId')
-  const role =
-    roleId === undefined || workspaceId === null
-      ? undefined
-      : found(await ports.roleName(workspaceId, bizId<'role'>(roleId)), 'role')
+  const role = roleId && workspaceId ? found(await ports.roleName(workspaceId, bizId(roleId)), 'role') : undefined
   return { amount: moneyIn(fields, wallet?.currency), role, payee: await readPayee(ports, purpose) }
 }
 
