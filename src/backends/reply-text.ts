@@ -7,15 +7,21 @@ const isTooDeep = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1)))
 
-const hasNonFinite = (value: unknown): boolean =>
-  typeof value === 'number'
-    ? !Number.isFinite(value)
-    : typeof value === 'object' && value !== null && Object.values(value).some(hasNonFinite)
+const isPlain = (value: object): boolean => [Object.prototype, null].includes(Object.getPrototypeOf(value))
+
+/** Whether JSON has a value. JSON.stringify replaces `NaN` by null, omits functions, and empties a Map. A Date is a text. */
+const isJson = (value: unknown): boolean => {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return ['string', 'boolean', 'object'].includes(typeof value)
+  if (Array.isArray(value)) return Array.from(value).every(isJson)
+  if ('toJSON' in value) return !(value instanceof Date) || Number.isFinite(value.getTime())
+  return isPlain(value) && Object.values(value).every((each) => each === undefined || isJson(each))
+}
 
 /**
  * Returns a reply as JSON text, without the properties that the schema does not declare. Throws the error that
- * `replyError` builds if the reply is nested too deep, does not match the schema, has NaN or Infinity, or has a text longer than
- * `maxBytes`.
+ * `replyError` builds if the reply is nested too deep, does not match the schema, has a value that JSON cannot express, or
+ * a text longer than `maxBytes`.
  */
 export const replyText = (
   schema: z.ZodType,
@@ -30,10 +36,9 @@ export const replyText = (
     const issue = checked.error.issues[0]
     throw replyError(`reply does not match its schema: ${issue?.path.join('.')}: ${issue?.message}`)
   }
+  if (checked.data !== undefined && !isJson(checked.data))
+    throw replyError('reply has a value that JSON cannot express')
   const text = JSON.stringify(checked.data) ?? 'null'
-  // JSON writes NaN and Infinity as null.
-  if (text.includes('null') && hasNonFinite(checked.data))
-    throw replyError('reply has a number that JSON cannot express')
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw replyError(`reply has ${bytes} bytes, more than the maximum of ${maxBytes}`)
   return text
