@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { domainKey } from '../contract/fields.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isJsonObject, type Json, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { codeComponentOf, toPascalCase } from './names.ts'
@@ -59,6 +60,20 @@ const withoutImpossible = (schema: JsonObject): JsonObject | undefined => {
   return { ...schema, oneOf: oneOf.filter((each) => !isImpossible(each)) }
 }
 
+/** Removes the fields of domains that are off. */
+const withDomainFields =
+  ({ summaries }: Catalogue) =>
+  (schema: JsonObject): JsonObject | undefined => {
+    const fields = Object.entries(isJsonObject(schema.properties) ? schema.properties : {})
+    if (!fields.some(([, field]) => isJsonObject(field) && domainKey in field)) return undefined
+    const properties = fields.flatMap(([name, field]): [string, Json][] => {
+      if (!isJsonObject(field) || !(domainKey in field)) return [[name, field]]
+      const { [domainKey]: domain, ...plain } = field
+      return summaries.has(String(domain)) ? [[name, plain]] : []
+    })
+    return { ...schema, properties: Object.fromEntries(properties) }
+  }
+
 const restoreSource = (schema: Record<string, unknown>): void => {
   const source = schema['x-json-schema']
   if (typeof source !== 'object' || source === null) return
@@ -105,7 +120,8 @@ export const toJsonSchema = (catalogue: Catalogue, schema: z.ZodType, io: 'input
       },
     }),
   )
-  return mapMembers(withoutImpossible(rest) ?? mapMembers(rest, withoutImpossible), foldNullable)
+  const possible = withoutImpossible(rest) ?? mapMembers(rest, withoutImpossible)
+  return mapMembers(mapMembers(possible, withDomainFields(catalogue)), foldNullable)
 }
 
 /** Converting a batch takes one to two milliseconds. A larger batch would block requests. */

@@ -115,6 +115,24 @@ describe('domains that are off', () => {
     }
   })
 
+  test('operators.freezeWorkspace 200: without recharges and withdrawals, neither is in the reply', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'portico-off-'))
+    const gateway = await startConfigured({ PORTICO_DATA_DIR: folder }, off(['recharges', 'withdrawals']))
+    try {
+      const { call, openapi } = await clientOf(gateway)
+      const { accessToken: token } = await signIn({ call, mailTo: outboxOf(gateway) }, 'operator@demo.test')
+      const body = { reason: 'under review' }
+      const frozen = await call('POST', `/web/v1/system/workspaces/${workspace}/freeze`, { token, body })
+      expect(frozen.status, frozen.text).toBe(200)
+      expect(frozen.body.data.pending).toEqual({ transfers: 0 })
+      const { pending } = JSON.parse(await openapi()).components.schemas.FreezeWorkspaceReply.properties
+      expect([Object.keys(pending.properties), pending.required]).toEqual([['transfers'], undefined])
+    } finally {
+      await gateway.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
   test.each([
     [['wallets'], 'domains.wallets: cannot be off, because transfers uses it'],
     [['files'], 'domains.files: cannot be off, because recharges uses it'],

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { timezone } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, line, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, fieldOfDomain, line, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
@@ -106,7 +106,11 @@ const freezing = {
 } as const
 
 /** Numbers of orders that wait for an operator. */
-const pending = z.object({ withdrawals: z.int(), transfers: z.int(), recharges: z.int() })
+const pending = z.object({
+  withdrawals: fieldOfDomain('withdrawals', z.int()),
+  transfers: fieldOfDomain('transfers', z.int()),
+  recharges: fieldOfDomain('recharges', z.int()),
+})
 
 export const freezeWorkspace = operation({
   ...freezing,

@@ -49,12 +49,13 @@ export default domain({
   ...declaredBy(contract),
   migrations,
   uses: ['members'],
-  create: ({ use, hooks, ...ports }) => {
+  create: ({ use, hooks, catalogue, ...ports }) => {
     const { handlers, ...opening } = createWorkspaces({
       ...ports,
       members: use('members').memberships,
       openWallets: hooks.workspaceOpened,
-      countPendingOrders: (tx, id, at) => countPendingOrders(ports.ledger, tx, id, at),
+      countPendingOrders: (tx, id, at) =>
+        countPendingOrders(ports.ledger, tx, id, at, (name) => catalogue.summaries.has(name)),
     })
     const service: DomainServices['workspaces'] = {
       ...opening,

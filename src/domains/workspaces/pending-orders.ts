@@ -3,11 +3,8 @@ import type { Instant, WorkspaceId } from '../../kernel/index.ts'
 import { ledgerTypes } from '../../ledger/contract.ts'
 import { type Ledger, type OrderQuery, rechargeExpiry } from '../../ledger/index.ts'
 
-export interface PendingOrders {
-  withdrawals: number
-  transfers: number
-  recharges: number
-}
+/** Lacks the orders of a domain that is off. */
+export type PendingOrders = Partial<Record<'withdrawals' | 'transfers' | 'recharges', number>>
 
 /** Includes the open transfers that the workspace would receive. */
 export const countPendingOrders = async (
@@ -15,6 +12,7 @@ export const countPendingOrders = async (
   tx: Tx,
   workspace: WorkspaceId,
   at: Instant,
+  hasDomain: (name: string) => boolean,
 ): Promise<PendingOrders> => {
   const within = ledger.within(tx)
   const page = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
@@ -27,8 +25,8 @@ export const countPendingOrders = async (
     return (await within.listOrders(query)).pagination.totalRecords
   }
   return {
-    withdrawals: await count('WITHDRAWAL'),
-    transfers: await count('TRANSFER'),
-    recharges: await count('RECHARGE', { ...rechargeExpiry, at }),
+    ...(hasDomain('withdrawals') && { withdrawals: await count('WITHDRAWAL') }),
+    ...(hasDomain('transfers') && { transfers: await count('TRANSFER') }),
+    ...(hasDomain('recharges') && { recharges: await count('RECHARGE', { ...rechargeExpiry, at }) }),
   }
 }
