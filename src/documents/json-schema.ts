@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isExactNumber, isRecord } from '../kernel/index.ts'
-import { DeclaredFields } from './declared-fields.ts'
-import { convertParts, withImpliedTypes } from './implied-types.ts'
-import { assertLinearPatterns, checkLengthsFirst } from './slow-patterns.ts'
+import { CheckedSchema, Evaluation, type Issue, invalid } from './evaluation.ts'
+import { assertKeywords, convertParts, isAnnotation } from './keywords.ts'
+import { assertLinearPatterns } from './slow-patterns.ts'
 
 /** OpenAPI shows this source of a converted schema. */
 export const sourceKey = 'x-json-schema'
@@ -50,7 +50,7 @@ export const followReference = (document: Json, schema: unknown): unknown => {
   return target
 }
 
-/** Zod stores the definition of a recursive schema under this name. */
+/** The definition of a recursive schema has this name. */
 const recursiveName = '__schema0'
 
 /** The references that repeat themselves, and the parts so far. */
@@ -65,18 +65,30 @@ class Inlined {
   }
 }
 
+/** OpenAPI 3.1 applies the keywords next to a reference. Annotations replace those of the target. */
+const withSiblings = (target: unknown, siblings: Json): unknown => {
+  const [annotations = [], others = []] = [true, false].map((kind) =>
+    Object.entries(siblings).filter(([keyword]) => isAnnotation(keyword) === kind),
+  )
+  const narrowed = others.length === 0 ? target : { allOf: [target, Object.fromEntries(others)] }
+  return isRecord(narrowed) ? { ...narrowed, ...Object.fromEntries(annotations) } : narrowed
+}
+
 /** Inlines references. A recursive reference becomes a reference to `$defs`, and its target is added to `found`. */
 const inline = (document: Json, value: unknown, path: readonly string[], found: Inlined): unknown => {
   found.count(path.length)
   if (Array.isArray(value)) return value.map((each) => inline(document, each, path, found))
   if (!isRecord(value)) return value
-  if (typeof value.$ref !== 'string')
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inline(document, each, path, found)]))
-  const reference = value.$ref
-  if (!path.includes(reference))
-    return inline(document, resolveReference(document, reference), [...path, reference], found)
+  const { $ref: reference, ...others } = value
+  const inlineAll = (members: Json): Json =>
+    Object.fromEntries(Object.entries(members).map(([name, each]) => [name, inline(document, each, path, found)]))
+  if (typeof reference !== 'string') return inlineAll(value)
+  if (!path.includes(reference)) {
+    const target = inline(document, resolveReference(document, reference), [...path, reference], found)
+    return withSiblings(target, inlineAll(others))
+  }
   found.recursive.add(reference)
-  return { $ref: `#/$defs/${recursiveName}` }
+  return { ...inlineAll(others), $ref: `#/$defs/${recursiveName}` }
 }
 
 /** Replaces all references with their targets. A recursive schema gets one definition in `$defs`. */
@@ -92,76 +104,109 @@ export const inlineReferences = (document: Json, value: unknown): unknown => {
   return isRecord(compact) ? { ...compact, $defs: { [recursiveName]: definition } } : compact
 }
 
-/** Adds `additionalProperties: false` to all objects of a request, because requests reject unknown fields. */
+const combinations = ['allOf', 'anyOf', 'oneOf', 'not', '$ref']
+const isCombination = (schema: Json): boolean => combinations.some((keyword) => keyword in schema)
+
+/**
+ * Adds `additionalProperties: false` to the objects of a request in its OpenAPI document. A part of a combination does not
+ * declare the fields of the others.
+ */
 const withStrictObjects = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withStrictObjects)
-  if (!isRecord(value)) return value
+  if (!isRecord(value) || 'allOf' in value) return value
   const members = convertParts(value, withStrictObjects)
-  return isRecord(value.properties) && value.additionalProperties === undefined
+  return isRecord(value.properties) && value.additionalProperties === undefined && !isCombination(value)
     ? { ...members, additionalProperties: false }
     : members
 }
 
-/** Rewrites `not: { pattern }`, which zod cannot convert, to a pattern with a negative lookahead. Drops annotations. */
-const toConvertible = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(toConvertible)
-  if (!isRecord(value)) return value
-  const { not, examples: _, example: __, ...rest } = value
-  const members = convertParts(rest, toConvertible)
-  if (not === undefined) return members
-  if (!isRecord(not) || typeof not.pattern !== 'string') throw new TypeError('`not` is only supported with a pattern')
-  const length = typeof rest.maxLength === 'number' ? { maxLength: rest.maxLength } : {}
-  const excluded = { type: 'string', ...length, pattern: `^(?![\\s\\S]*?(?:${not.pattern}))` }
-  return { allOf: [members, excluded] }
+/** Throws a TypeError for a definition that applies to a value again and again, such as `allOf: [itself]`. */
+const assertDescends = (schema: unknown): void => {
+  if (!isRecord(schema)) return
+  if (schema.$ref !== undefined) throw new TypeError('a schema refers to itself, but not for a field or an item')
+  for (const keyword of combinations) for (const part of [schema[keyword]].flat()) assertDescends(part)
 }
 
-const convert = (schema: Json): z.ZodType => {
-  const converted = withImpliedTypes(toConvertible(schema))
-  if (!isRecord(converted)) throw new TypeError('must be a JSON Schema object')
-  const zod = z.fromJSONSchema(converted)
-  checkLengthsFirst(zod)
-  return zod
-}
+/** The keywords, too, because the testing kit reads the schemas. */
+const described = (zod: z.ZodType, schema: unknown): z.ZodType =>
+  zod.meta({ ...(isRecord(schema) && schema), [sourceKey]: schema })
 
-/** Zod cannot reject undeclared fields of all combinations of schemas. */
-const rejectUndeclared =
-  (declared: DeclaredFields): z.core.CheckFn<unknown> =>
-  ({ value, issues }) => {
-    const undeclared: { path: (string | number)[]; name: string }[] = []
-    declared.pick(value, undeclared)
-    for (const { path, name } of undeclared)
-      issues.push({ code: 'unrecognized_keys', keys: [name], path, input: isRecord(value) ? value : {} })
+/** An undeclared field of a request is an issue. A reply loses it. */
+const checkWith =
+  (schema: CheckedSchema, part: unknown): z.core.CheckFn<unknown> =>
+  (payload) => {
+    const { value } = payload
+    const evaluation = new Evaluation(schema)
+    const report = (issue: Issue): void => {
+      payload.issues.push({ ...issue, input: undefined })
+    }
+    const { issue } = evaluation.evaluate(part, value)
+    if (value === undefined) report(invalid('is missing'))
+    else if (issue) report(issue)
+    else {
+      const picked = evaluation.pick([part], value)
+      if (schema.io === 'input' && picked.undeclared) report(picked.undeclared)
+      payload.value = picked.value
+    }
   }
 
+/** The fields of an object have schemas, because `confirms` and pages need them. */
+const fieldsOf = (
+  { type, properties, required: names, ...others }: Json,
+  schema: CheckedSchema,
+): z.ZodType | undefined => {
+  if (type !== 'object' || !isRecord(properties) || isCombination(others)) return undefined
+  return z.looseObject(
+    Object.fromEntries(
+      Object.entries(properties)
+        .filter(([, field]) => !schema.isHidden(field))
+        .map(([name, field]) => {
+          const zod = withDefault(described(z.unknown().check(checkWith(schema, field)), field), field)
+          return [name, Array.isArray(names) && names.includes(name) ? zod : zod.optional()]
+        }),
+    ),
+  )
+}
+
+const withDefault = (zod: z.ZodType, source: unknown): z.ZodType =>
+  isRecord(source) && source.default !== undefined ? zod.default(source.default) : zod
+
 /**
- * A request with an undeclared field is invalid. A reply loses it. Throws for a keyword that zod cannot express, and for
+ * A request with an undeclared field is invalid. A reply loses it. Throws for a keyword that Portico does not check, and for
  * a slow pattern.
  */
 export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
   if (!isRecord(source)) throw new TypeError('must be a JSON Schema object')
   assertBounded(source)
-  const strict = withStrictObjects(source)
-  const schema = io === 'input' && isRecord(strict) ? strict : source
-  assertLinearPatterns(schema)
-  const declared = new DeclaredFields(source, convert)
-  const converted = convert(schema)
-  const checked =
-    io === 'input' ? converted.check(rejectUndeclared(declared)) : converted.overwrite((value) => declared.pick(value))
-  return checked.meta({ [sourceKey]: schema })
+  assertKeywords(source)
+  assertLinearPatterns(source)
+  for (const definition of Object.values(isRecord(source.$defs) ? source.$defs : {})) assertDescends(definition)
+  const schema = new CheckedSchema(source, io)
+  const shown = io === 'input' ? withStrictObjects(source) : source
+  const zod = (fieldsOf(source, schema) ?? z.unknown()).check(checkWith(schema, source))
+  return withDefault(described(zod, shown), source)
 }
 
-/** A query parameter is text, so numbers and booleans are parsed first. */
-export const toQueryZod = (source: unknown): z.ZodType => {
+/** A path reaches the service as it is, so that only one spelling of a number is valid: no exponent, no `5.0`. */
+const isCanonicalNumber = (text: string): boolean => String(Number(text)) === text && /^-?[\d.]+$/.test(text)
+
+/** A parameter of a path or a query is text. Reads a number or a boolean if the schema does not allow the text. */
+export const toParameterZod = (source: unknown, place: 'path' | 'query'): z.ZodType => {
+  const isNumber = place === 'path' ? isCanonicalNumber : isExactNumber
+  const readText = (text: unknown): unknown[] => {
+    if (typeof text === 'string' && isNumber(text)) return [text, Number(text)]
+    return text === 'true' || text === 'false' ? [text, text === 'true'] : [text]
+  }
+
   const schema = toZod(source, 'input')
-  const type = isRecord(source) ? source.type : undefined
-  if (type === 'integer' || type === 'number')
-    return z
-      .preprocess((text) => (isExactNumber(String(text)) ? Number(text) : text), schema)
-      .meta({ [sourceKey]: source })
-  if (type !== 'boolean') return schema
-  const values = new Map<unknown, boolean>([
-    ['true', true],
-    ['false', false],
-  ])
-  return z.preprocess((text) => values.get(text) ?? text, schema).meta({ [sourceKey]: source })
+  const zod = z.unknown().check((payload) => {
+    for (const value of readText(payload.value)) {
+      const { data, error } = schema.safeParse(value)
+      payload.issues = error?.issues.map((issue) => ({ ...issue, input: undefined })) ?? []
+      if (error) continue
+      payload.value = data
+      return
+    }
+  })
+  return withDefault(described(zod, source), source)
 }

@@ -5,7 +5,7 @@ import type { LoadedDomain } from '../api/domain.ts'
 import { marksOf } from '../contract/permissions.ts'
 import { chains, domainOf, isRecord, messageOf, type Operation, pathParamNames } from '../kernel/index.ts'
 import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
-import { followReference, inlineReferences, sourceKey, toQueryZod, toZod } from './json-schema.ts'
+import { followReference, inlineReferences, sourceKey, toParameterZod, toZod } from './json-schema.ts'
 import { OperationMarks, RootMarks } from './marks.ts'
 
 type Json = Record<string, unknown>
@@ -40,9 +40,10 @@ const isEnvelope = (properties: Json): boolean =>
 /** Returns the schema itself if it describes the data without an envelope. */
 const dataOf = (document: Json, schema: unknown): unknown => {
   const target = followReference(document, schema)
-  if (!isRecord(target)) return schema
+  if (!isRecord(target) || !isRecord(schema)) return schema
+  const { $ref: _, ...siblings } = schema
   // The last part is the narrowest.
-  const parts = (Array.isArray(target.allOf) ? target.allOf : [target]).toReversed()
+  const parts = [target.allOf ?? target, schema === target ? [] : siblings].flat().toReversed()
   const withData = parts.find((part) => isRecord(part) && isRecord(part.properties) && isEnvelope(part.properties))
   return isRecord(withData) && isRecord(withData.properties) ? withData.properties.data : schema
 }
@@ -120,7 +121,7 @@ const queryOf = (document: Json, source: Json): z.ZodType | undefined => {
   return z.strictObject(
     Object.fromEntries(
       parameters.map((declared) => {
-        const parameter = inField(`parameters.${declared.name}`, () => toQueryZod(schemaOf(declared)))
+        const parameter = inField(`parameters.${declared.name}`, () => toParameterZod(schemaOf(declared), 'query'))
         return [String(declared.name), declared.required === true ? parameter : parameter.optional()]
       }),
     ),
@@ -138,12 +139,13 @@ const paramsOf = (document: Json, source: Json, path: string): Operation['params
   const special = names.filter((name) => !isUuid(declared.get(name)))
   if (special.length === 0) return undefined
   return Object.fromEntries(
-    special.map((name) => [name, inField(`parameters.${name}`, () => toParameter(declared.get(name)))]),
+    special.map((name) => [name, inField(`parameters.${name}`, () => toPathParameter(declared.get(name)))]),
   )
 }
 
-const toParameter = (source: unknown): z.ZodType<string> => {
-  const schema = toZod(source, 'input')
+/** Remains the text of the path. */
+const toPathParameter = (source: unknown): z.ZodType<string> => {
+  const schema = toParameterZod(source, 'path')
   return z
     .string()
     .refine((text) => schema.safeParse(text).success)

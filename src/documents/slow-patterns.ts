@@ -2,7 +2,7 @@ import { isSafePattern } from 'redos-detector'
 import { z } from 'zod'
 import { dotString } from '../contract/account-fields.ts'
 import { isRecord } from '../kernel/index.ts'
-import { dataKeywords, mapsOfSchemas } from './implied-types.ts'
+import { dataKeywords, mapsOfSchemas } from './keywords.ts'
 
 /*
  * A pattern that backtracks without a bound blocks the process: `^(\w+\s?)*$` takes seconds for 29 characters. See

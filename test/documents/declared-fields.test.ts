@@ -58,6 +58,7 @@ describe('an undeclared field', () => {
       { c1: card, x: 1 },
       { c1: { lastDigits: '4242' } },
     ],
+    ['contains without items', { contains: cardSchema }, [card], [{ lastDigits: '4242' }]],
   ])('of a reply is removed in %s, and of a request is invalid', (_, schema, value, kept) => {
     expect(toZod(schema, 'output').parse(value)).toEqual(kept)
     expect(toZod(schema, 'input').safeParse(value).success).toBe(false)
@@ -93,4 +94,29 @@ test.each<[string, object, unknown]>([
   ['properties without a type', { properties: { n: text } }, { n: 1 }],
 ])('%s is checked', (_, schema, value) => {
   for (const io of ['input', 'output'] as const) expect(toZod(schema, io).safeParse(value).success).toBe(false)
+})
+
+describe('a field that only the other direction has', () => {
+  const fields = { id: { type: 'string', readOnly: true }, pin: { type: 'string', writeOnly: true }, name: text }
+  const whole = { id: 'a', pin: '1234', name: 'n' }
+  const nested = object({ card: { allOf: [object(fields), { required: ['name'] }] } })
+
+  test.each<[string, object, (value: object) => unknown]>([
+    ['properties', object(fields, { required: ['id', 'pin', 'name'] }), (value) => value],
+    ['properties with further fields', object(fields, { additionalProperties: true }), (value) => value],
+    ['a part of allOf', nested, (value) => ({ card: value })],
+    ['an alternative', { anyOf: [object(fields), { type: 'null' }] }, (value) => value],
+  ])('is invalid in a request if readOnly, and removed from a reply if writeOnly: %s', (_, schema, toValue) => {
+    expect(toZod(schema, 'input').safeParse(toValue(whole)).success).toBe(false)
+    expect(toZod(schema, 'input').parse(toValue({ pin: '1234', name: 'n' }))).toEqual(
+      toValue({ pin: '1234', name: 'n' }),
+    )
+    expect(toZod(schema, 'output').parse(toValue(whole))).toEqual(toValue({ id: 'a', name: 'n' }))
+  })
+})
+
+test('a default is added to a request and a reply, at every depth', () => {
+  const schema = object({ size: { type: 'integer', default: 10 }, inner: object({ sort: { ...text, default: 'a' } }) })
+  for (const io of ['input', 'output'] as const)
+    expect(toZod(schema, io).parse({ inner: {} })).toEqual({ size: 10, inner: { sort: 'a' } })
 })

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { dotString } from '../../src/contract/account-fields.ts'
 import { bankingCatalogue } from '../../src/contract/index.ts'
 import { readDocument } from '../../src/documents/index.ts'
-import { toQueryZod, toZod } from '../../src/documents/json-schema.ts'
+import { toParameterZod, toZod } from '../../src/documents/json-schema.ts'
 import { isLinearPattern, patternsOf, slowPatternErrors } from '../../src/documents/slow-patterns.ts'
 
 const slow = '^(\\w+\\s?)*$'
@@ -55,7 +55,7 @@ const nested: [string, object, string][] = [
 test.each(nested)('toZod rejects a slow pattern of %s, and names its place', (_name, schema, place) => {
   for (const io of ['input', 'output'] as const)
     expect(() => toZod(schema, io)).toThrow(`${place}: the pattern ${slow}`)
-  expect(() => toQueryZod(schema)).toThrow(place)
+  expect(() => toParameterZod(schema, 'query')).toThrow(place)
 })
 
 test.each(['default', 'enum', 'const', 'example', 'examples', 'not', 'required', 'properties'])(

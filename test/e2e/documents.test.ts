@@ -221,8 +221,8 @@ describe('operations of an OpenAPI document', () => {
       [
         'an unsupported keyword',
         'minLength: 1',
-        'minLength: 1, not: { type: number }',
-        'POST /cards/{card_id}/block: requestBody: `not` is only supported with a pattern',
+        'minLength: 1, if: { type: number }',
+        'POST /cards/{card_id}/block: requestBody: properties.reason.if: this keyword is not supported',
       ],
       [
         'a slow pattern',

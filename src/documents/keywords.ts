@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { isRecord } from '../kernel/index.ts'
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value)
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+const isSchema = (value: unknown): boolean => isFlag(value) || isRecord(value)
+const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0
+const isNames = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
+
+const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+const isType = (value: unknown): boolean =>
+  types.includes(String(value)) ||
+  (Array.isArray(value) && isList(value) && value.every((each) => types.includes(each)))
+
+/** The keywords that `evaluation.ts` checks, with the form of their values. */
+const checked: Readonly<Record<string, (value: unknown) => boolean>> = {
+  ...{ type: isType, enum: Array.isArray, const: () => true },
+  ...{ allOf: isList, anyOf: isList, oneOf: isList, not: isSchema, $ref: isText, $defs: isRecord },
+  ...{ properties: isRecord, patternProperties: isRecord, additionalProperties: isSchema, propertyNames: isSchema },
+  ...{ required: isNames, minProperties: isCount, maxProperties: isCount },
+  ...{ items: isSchema, prefixItems: isList, contains: isSchema, minContains: isCount, maxContains: isCount },
+  ...{ minItems: isCount, maxItems: isCount, uniqueItems: isFlag },
+  ...{ minLength: isCount, maxLength: isCount, pattern: isText, format: isText },
+  ...{ minimum: isNumber, maximum: isNumber, exclusiveMinimum: isNumber, exclusiveMaximum: isNumber },
+  ...{ multipleOf: (value) => isNumber(value) && Number(value) > 0, readOnly: isFlag, writeOnly: isFlag },
+}
+
+/** Describe a schema, and restrict nothing. `evaluation.ts` applies `default`. */
+const annotations: ReadonlySet<string> = new Set([
+  ...['title', 'description', 'default', 'deprecated', 'example', 'examples', '$comment'],
+  ...['discriminator', 'externalDocs', 'xml'],
+])
+
+/** Whether a keyword next to `$ref` can replace the keyword of its target. */
+export const isAnnotation = (keyword: string): boolean =>
+  annotations.has(keyword) || keyword.startsWith('x-') || keyword === 'readOnly' || keyword === 'writeOnly'
+
+/** The names in these are not keywords. */
+export const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs'])
+/** Values of these keywords are data. */
+export const dataKeywords: ReadonlySet<string> = new Set([
+  ...['enum', 'const', 'default', 'required', 'example', 'examples'],
+])
+
+/** Converts the schemas inside a schema. */
+export const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(schema).map(([keyword, each]) => {
+      if (dataKeywords.has(keyword)) return [keyword, each]
+      if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
+      return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
+    }),
+  )
+
+const keywordsOfType: readonly (readonly [type: string, keywords: readonly string[]])[] = [
+  [
+    'object',
+    [
+      ...['properties', 'required', 'patternProperties', 'additionalProperties'],
+      ...['minProperties', 'maxProperties', 'propertyNames'],
+    ],
+  ],
+  ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains']],
+  ['string', ['pattern', 'minLength', 'maxLength', 'format']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+]
+
+/** The types that a schema allows: its own, or the one that its keywords imply. Undefined if it allows all. */
+export const typesOf = (schema: Record<string, unknown>): readonly unknown[] | undefined => {
+  if (schema.type !== undefined) return Array.isArray(schema.type) ? schema.type : [schema.type]
+  if ('enum' in schema || 'const' in schema) return undefined
+  const implied = keywordsOfType.find(([, keywords]) => keywords.some((keyword) => keyword in schema))?.[0]
+  if (implied === undefined) return undefined
+  return [implied === 'string' && numberFormats.has(String(schema.format)) ? 'number' : implied]
+}
+
+/** Their values are the numbers that JSON has, except that `int32` is checked. */
+const numberFormats: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double'])
+
+const isCheckedFormat = (schema: Record<string, unknown>, format: string): boolean => {
+  if (typesOf(schema)?.includes('string') === false) return numberFormats.has(format)
+  return ['password', 'binary'].includes(format) || !z.fromJSONSchema({ type: 'string', format }).safeParse(' ').success
+}
+
+const dialect = 'https://json-schema.org/draft/2020-12/schema'
+
+const assertKeyword = (schema: Record<string, unknown>, keyword: string, place: string): void => {
+  const value = schema[keyword]
+  const hasForm = checked[keyword]
+  if (annotations.has(keyword) || keyword.startsWith('x-') || (keyword === '$schema' && value === dialect)) return
+  if (!hasForm) throw new TypeError(`${place}: this keyword is not supported`)
+  if (!hasForm(value)) throw new TypeError(`${place}: has an invalid value`)
+  if (keyword === 'format' && !isCheckedFormat(schema, String(value)))
+    throw new TypeError(`${place}: the format ${value} cannot be checked: use a pattern`)
+}
+
+/** Throws a TypeError for a keyword, at any depth, that `evaluation.ts` does not check. */
+export const assertKeywords = (schema: unknown, place = ''): void => {
+  if (!isSchema(schema)) throw new TypeError(`${place}: must be a schema`)
+  if (!isRecord(schema)) return
+  const below = (name: string): string => (place === '' ? name : `${place}.${name}`)
+  for (const [keyword, value] of Object.entries(schema)) {
+    assertKeyword(schema, keyword, below(keyword))
+    const parts = isRecord(value) && mapsOfSchemas.has(keyword) ? Object.entries(value) : []
+    for (const [name, part] of parts) assertKeywords(part, below(`${keyword}.${name}`))
+    if (hasSchemas.has(keyword)) for (const part of [value].flat()) assertKeywords(part, below(keyword))
+  }
+}
+
+const hasSchemas: ReadonlySet<string> = new Set([
+  ...['allOf', 'anyOf', 'oneOf', 'not', 'additionalProperties', 'propertyNames', 'items', 'prefixItems', 'contains'],
+])
