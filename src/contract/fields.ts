@@ -156,13 +156,6 @@ export const moneyOf = (value: string, currencyCode: string): Money => {
   return parsed
 }
 
-/** Marks a field that exists only with a domain. */
-export const domainKey = 'x-domain'
-
-/** A field of a reply that is missing while a domain is off, also in the OpenAPI document. */
-export const fieldOfDomain = <T extends z.ZodType>(domain: string, field: T) =>
-  field.optional().meta({ [domainKey]: domain })
-
 /** Fields of an order in a reply: `toOrderView` returns them and the status history. */
 export const orderFields = { bizId, orderNo: z.string(), version: z.int(), createdAt: timestamp, updatedAt: timestamp }
 

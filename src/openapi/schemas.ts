@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { domainKey } from '../contract/fields.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isJsonObject, type Json, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { codeComponentOf, toPascalCase } from './names.ts'
@@ -59,6 +58,9 @@ const withoutImpossible = (schema: JsonObject): JsonObject | undefined => {
   if (!Array.isArray(oneOf) || !oneOf.some(isImpossible)) return undefined
   return { ...schema, oneOf: oneOf.filter((each) => !isImpossible(each)) }
 }
+
+/** A field with this key exists only with a domain. */
+const domainKey = 'x-domain'
 
 /** Removes the fields of domains that are off. */
 const withDomainFields =

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { timezone } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, fieldOfDomain, line, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, line, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
@@ -105,11 +105,14 @@ const freezing = {
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
 
+/** The OpenAPI document omits a field while the domain in `x-domain` is off. */
+const countOf = (domain: string) => z.int().optional().meta({ 'x-domain': domain })
+
 /** Numbers of orders that wait for an operator. */
 const pending = z.object({
-  withdrawals: fieldOfDomain('withdrawals', z.int()),
-  transfers: fieldOfDomain('transfers', z.int()),
-  recharges: fieldOfDomain('recharges', z.int()),
+  withdrawals: countOf('withdrawals'),
+  transfers: countOf('transfers'),
+  recharges: countOf('recharges'),
 })
 
 export const freezeWorkspace = operation({
