@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { canonicalJson, isRecord } from '../kernel/index.ts'
-import { typesOf } from './keywords.ts'
 import { checkLengthsFirst } from './slow-patterns.ts'
 
 type Json = Record<string, unknown>
@@ -21,6 +20,31 @@ const undeclaredField = (name: string): Issue => ({
 })
 const below = (name: string | number, issue: Issue | undefined): Issue | undefined =>
   issue && { ...issue, path: [name, ...issue.path] }
+
+/** Their values are the numbers that JSON has, except that `int32` is checked. */
+export const numberFormats: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double'])
+
+const keywordsOfType: readonly (readonly [type: string, keywords: readonly string[]])[] = [
+  [
+    'object',
+    [
+      ...['properties', 'required', 'patternProperties', 'additionalProperties'],
+      ...['minProperties', 'maxProperties', 'propertyNames'],
+    ],
+  ],
+  ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains']],
+  ['string', ['pattern', 'minLength', 'maxLength', 'format']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+]
+
+/** The types that a schema allows: its own, or the one that its keywords imply. Undefined if it allows all. */
+export const typesOf = (schema: Record<string, unknown>): readonly unknown[] | undefined => {
+  if (schema.type !== undefined) return Array.isArray(schema.type) ? schema.type : [schema.type]
+  if ('enum' in schema || 'const' in schema) return undefined
+  const implied = keywordsOfType.find(([, keywords]) => keywords.some((keyword) => keyword in schema))?.[0]
+  if (implied === undefined) return undefined
+  return [implied === 'string' && numberFormats.has(String(schema.format)) ? 'number' : implied]
+}
 
 /** Returns the first result that is not undefined. */
 const first = <Item, Found>(items: readonly Item[], find: (item: Item, index: number) => Found | undefined) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isExactNumber, isRecord } from '../kernel/index.ts'
 import { CheckedSchema, Evaluation, type Issue, invalid } from './evaluation.ts'
-import { assertKeywords, convertParts, isAnnotation } from './keywords.ts'
+import { assertKeywords, dataKeywords, isAnnotation, mapsOfSchemas } from './keywords.ts'
 import { assertLinearPatterns } from './slow-patterns.ts'
 
 /** OpenAPI shows this source of a converted schema. */
@@ -106,6 +106,16 @@ export const inlineReferences = (document: Json, value: unknown): unknown => {
 
 const combinations = ['allOf', 'anyOf', 'oneOf', 'not', '$ref']
 const isCombination = (schema: Json): boolean => combinations.some((keyword) => keyword in schema)
+
+/** Converts the schemas inside a schema. */
+const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(schema).map(([keyword, each]) => {
+      if (dataKeywords.has(keyword)) return [keyword, each]
+      if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
+      return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
+    }),
+  )
 
 /**
  * Adds `additionalProperties: false` to the objects of a request in its OpenAPI document. A part of a combination does not

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
+import { numberFormats, typesOf } from './evaluation.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value)
@@ -43,41 +44,6 @@ export const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patter
 export const dataKeywords: ReadonlySet<string> = new Set([
   ...['enum', 'const', 'default', 'required', 'example', 'examples'],
 ])
-
-/** Converts the schemas inside a schema. */
-export const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(schema).map(([keyword, each]) => {
-      if (dataKeywords.has(keyword)) return [keyword, each]
-      if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
-      return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
-    }),
-  )
-
-const keywordsOfType: readonly (readonly [type: string, keywords: readonly string[]])[] = [
-  [
-    'object',
-    [
-      ...['properties', 'required', 'patternProperties', 'additionalProperties'],
-      ...['minProperties', 'maxProperties', 'propertyNames'],
-    ],
-  ],
-  ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains']],
-  ['string', ['pattern', 'minLength', 'maxLength', 'format']],
-  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
-]
-
-/** The types that a schema allows: its own, or the one that its keywords imply. Undefined if it allows all. */
-export const typesOf = (schema: Record<string, unknown>): readonly unknown[] | undefined => {
-  if (schema.type !== undefined) return Array.isArray(schema.type) ? schema.type : [schema.type]
-  if ('enum' in schema || 'const' in schema) return undefined
-  const implied = keywordsOfType.find(([, keywords]) => keywords.some((keyword) => keyword in schema))?.[0]
-  if (implied === undefined) return undefined
-  return [implied === 'string' && numberFormats.has(String(schema.format)) ? 'number' : implied]
-}
-
-/** Their values are the numbers that JSON has, except that `int32` is checked. */
-const numberFormats: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double'])
 
 const isCheckedFormat = (schema: Record<string, unknown>, format: string): boolean => {
   if (typesOf(schema)?.includes('string') === false) return numberFormats.has(format)
