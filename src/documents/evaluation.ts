@@ -4,14 +4,14 @@ import { canonicalJson, isRecord } from '../kernel/index.ts'
 import { checkLengthsFirst } from './slow-patterns.ts'
 
 type Json = Record<string, unknown>
-export type Issue = z.core.$ZodIssue
+type Issue = z.core.$ZodIssue
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const record = (value: unknown): Json => (isRecord(value) ? value : {})
 const pick = (schema: Json, names: readonly string[]): Json =>
   Object.fromEntries(names.flatMap((name) => (name in schema ? [[name, schema[name]]] : [])))
 
-export const invalid = (message: string): Issue => ({ code: 'custom', message, path: [] })
+const invalid = (message: string): Issue => ({ code: 'custom', message, path: [] })
 const undeclaredField = (name: string): Issue => ({
   code: 'unrecognized_keys',
   message: `undeclared field ${name}`,
@@ -312,3 +312,22 @@ export class Evaluation {
     )
   }
 }
+
+/** An undeclared field of a request is an issue. A reply loses it. */
+export const checkWith =
+  (schema: CheckedSchema, part: unknown): z.core.CheckFn<unknown> =>
+  (payload) => {
+    const { value } = payload
+    const evaluation = new Evaluation(schema)
+    const report = (issue: Issue): void => {
+      payload.issues.push({ ...issue, input: undefined })
+    }
+    const { issue } = evaluation.evaluate(part, value)
+    if (value === undefined) report(invalid('is missing'))
+    else if (issue) report(issue)
+    else {
+      const picked = evaluation.pick([part], value)
+      if (schema.io === 'input' && picked.undeclared) report(picked.undeclared)
+      payload.value = picked.value
+    }
+  }

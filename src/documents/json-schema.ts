@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { isExactNumber, isRecord } from '../kernel/index.ts'
-import { CheckedSchema, Evaluation, type Issue, invalid } from './evaluation.ts'
-import { assertKeywords, dataKeywords, isAnnotation, mapsOfSchemas } from './keywords.ts'
-import { assertLinearPatterns } from './slow-patterns.ts'
+import { isRecord } from '../kernel/index.ts'
+import { CheckedSchema, checkWith } from './evaluation.ts'
+import { assertKeywords, isAnnotation } from './keywords.ts'
+import { assertLinearPatterns, convertParts } from './slow-patterns.ts'
 
 /** OpenAPI shows this source of a converted schema. */
 export const sourceKey = 'x-json-schema'
@@ -107,16 +107,6 @@ export const inlineReferences = (document: Json, value: unknown): unknown => {
 const combinations = ['allOf', 'anyOf', 'oneOf', 'not', '$ref']
 const isCombination = (schema: Json): boolean => combinations.some((keyword) => keyword in schema)
 
-/** Converts the schemas inside a schema. */
-const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(schema).map(([keyword, each]) => {
-      if (dataKeywords.has(keyword)) return [keyword, each]
-      if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
-      return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
-    }),
-  )
-
 /**
  * Adds `additionalProperties: false` to the objects of a request in its OpenAPI document. A part of a combination does not
  * declare the fields of the others.
@@ -138,27 +128,8 @@ const assertDescends = (schema: unknown): void => {
 }
 
 /** The keywords, too, because the testing kit reads the schemas. */
-const described = (zod: z.ZodType, schema: unknown): z.ZodType =>
+export const described = (zod: z.ZodType, schema: unknown): z.ZodType =>
   zod.meta({ ...(isRecord(schema) && schema), [sourceKey]: schema })
-
-/** An undeclared field of a request is an issue. A reply loses it. */
-const checkWith =
-  (schema: CheckedSchema, part: unknown): z.core.CheckFn<unknown> =>
-  (payload) => {
-    const { value } = payload
-    const evaluation = new Evaluation(schema)
-    const report = (issue: Issue): void => {
-      payload.issues.push({ ...issue, input: undefined })
-    }
-    const { issue } = evaluation.evaluate(part, value)
-    if (value === undefined) report(invalid('is missing'))
-    else if (issue) report(issue)
-    else {
-      const picked = evaluation.pick([part], value)
-      if (schema.io === 'input' && picked.undeclared) report(picked.undeclared)
-      payload.value = picked.value
-    }
-  }
 
 /** The fields of an object have schemas, because `confirms` and pages need them. */
 const fieldsOf = (
@@ -178,7 +149,7 @@ const fieldsOf = (
   )
 }
 
-const withDefault = (zod: z.ZodType, source: unknown): z.ZodType =>
+export const withDefault = (zod: z.ZodType, source: unknown): z.ZodType =>
   isRecord(source) && source.default !== undefined ? zod.default(source.default) : zod
 
 /**
@@ -195,28 +166,4 @@ export const toZod = (source: unknown, io: 'input' | 'output'): z.ZodType => {
   const shown = io === 'input' ? withStrictObjects(source) : source
   const zod = (fieldsOf(source, schema) ?? z.unknown()).check(checkWith(schema, source))
   return withDefault(described(zod, shown), source)
-}
-
-/** A path reaches the service as it is, so that only one spelling of a number is valid: no exponent, no `5.0`. */
-const isCanonicalNumber = (text: string): boolean => String(Number(text)) === text && /^-?[\d.]+$/.test(text)
-
-/** A parameter of a path or a query is text. Reads a number or a boolean if the schema does not allow the text. */
-export const toParameterZod = (source: unknown, place: 'path' | 'query'): z.ZodType => {
-  const isNumber = place === 'path' ? isCanonicalNumber : isExactNumber
-  const readText = (text: unknown): unknown[] => {
-    if (typeof text === 'string' && isNumber(text)) return [text, Number(text)]
-    return text === 'true' || text === 'false' ? [text, text === 'true'] : [text]
-  }
-
-  const schema = toZod(source, 'input')
-  const zod = z.unknown().check((payload) => {
-    for (const value of readText(payload.value)) {
-      const { data, error } = schema.safeParse(value)
-      payload.issues = error?.issues.map((issue) => ({ ...issue, input: undefined })) ?? []
-      if (error) continue
-      payload.value = data
-      return
-    }
-  })
-  return withDefault(described(zod, source), source)
 }

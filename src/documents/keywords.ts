@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
 import { numberFormats, typesOf } from './evaluation.ts'
+import { mapsOfSchemas } from './slow-patterns.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value)
@@ -37,13 +38,6 @@ const annotations: ReadonlySet<string> = new Set([
 /** Whether a keyword next to `$ref` can replace the keyword of its target. */
 export const isAnnotation = (keyword: string): boolean =>
   annotations.has(keyword) || keyword.startsWith('x-') || keyword === 'readOnly' || keyword === 'writeOnly'
-
-/** The names in these are not keywords. */
-export const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs'])
-/** Values of these keywords are data. */
-export const dataKeywords: ReadonlySet<string> = new Set([
-  ...['enum', 'const', 'default', 'required', 'example', 'examples'],
-])
 
 const isCheckedFormat = (schema: Record<string, unknown>, format: string): boolean => {
   if (typesOf(schema)?.includes('string') === false) return numberFormats.has(format)

@@ -3,9 +3,17 @@ import { load } from 'js-yaml'
 import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
 import { marksOf } from '../contract/permissions.ts'
-import { chains, domainOf, isRecord, messageOf, type Operation, pathParamNames } from '../kernel/index.ts'
+import {
+  chains,
+  domainOf,
+  isExactNumber,
+  isRecord,
+  messageOf,
+  type Operation,
+  pathParamNames,
+} from '../kernel/index.ts'
 import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
-import { followReference, inlineReferences, sourceKey, toParameterZod, toZod } from './json-schema.ts'
+import { described, followReference, inlineReferences, sourceKey, toZod, withDefault } from './json-schema.ts'
 import { OperationMarks, RootMarks } from './marks.ts'
 
 type Json = Record<string, unknown>
@@ -113,6 +121,30 @@ const schemaOf = ({ schema, description, example }: Json): unknown =>
 const parametersOf = (document: Json, source: Json, place: string): Json[] => {
   const parameters = inlineReferences(document, source.parameters ?? [])
   return (Array.isArray(parameters) ? parameters : []).filter(isRecord).filter((each) => each.in === place)
+}
+
+/** A path reaches the service as it is, so that only one spelling of a number is valid: no exponent, no `5.0`. */
+const isCanonicalNumber = (text: string): boolean => String(Number(text)) === text && /^-?[\d.]+$/.test(text)
+
+/** A parameter of a path or a query is text. Reads a number or a boolean if the schema does not allow the text. */
+export const toParameterZod = (source: unknown, place: 'path' | 'query'): z.ZodType => {
+  const isNumber = place === 'path' ? isCanonicalNumber : isExactNumber
+  const readText = (text: unknown): unknown[] => {
+    if (typeof text === 'string' && isNumber(text)) return [text, Number(text)]
+    return text === 'true' || text === 'false' ? [text, text === 'true'] : [text]
+  }
+
+  const schema = toZod(source, 'input')
+  const zod = z.unknown().check((payload) => {
+    for (const value of readText(payload.value)) {
+      const { data, error } = schema.safeParse(value)
+      payload.issues = error?.issues.map((issue) => ({ ...issue, input: undefined })) ?? []
+      if (error) continue
+      payload.value = data
+      return
+    }
+  })
+  return withDefault(described(zod, source), source)
 }
 
 const queryOf = (document: Json, source: Json): z.ZodType | undefined => {

@@ -2,7 +2,6 @@ import { isSafePattern } from 'redos-detector'
 import { z } from 'zod'
 import { dotString } from '../contract/account-fields.ts'
 import { isRecord } from '../kernel/index.ts'
-import { dataKeywords, mapsOfSchemas } from './keywords.ts'
 
 /*
  * A pattern that backtracks without a bound blocks the process: `^(\w+\s?)*$` takes seconds for 29 characters. See
@@ -106,6 +105,21 @@ export const slowPatternErrors = (schema: z.ZodType, field: string): string[] =>
   patternsOf(schema, field)
     .filter(({ pattern }) => !isLinearPattern(pattern))
     .map(({ field: place, pattern }) => `${place}: ${slowPatternError(pattern.source)}`)
+
+/** The names in these are not keywords. */
+export const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs'])
+/** Values of these keywords are data. */
+const dataKeywords: ReadonlySet<string> = new Set([...['enum', 'const', 'default', 'required', 'example', 'examples']])
+
+/** Converts the schemas inside a schema. */
+export const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(schema).map(([keyword, each]) => {
+      if (dataKeywords.has(keyword)) return [keyword, each]
+      if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
+      return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
+    }),
+  )
 
 /** Throws a TypeError for the first slow `pattern` or name in `patternProperties` of a JSON Schema, with its place. */
 export const assertLinearPatterns = (schema: unknown, place = ''): void => {

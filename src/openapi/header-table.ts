@@ -2,7 +2,7 @@ import { type HeaderDefinition, headers } from '../contract/headers.ts'
 import { isSealable, observedErrors } from '../contract/policies.ts'
 
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
-import { type JsonObject, toJsonObject } from './json.ts'
+import { type JsonObject, reference, toJsonObject } from './json.ts'
 
 type Presence = 'required' | 'optional' | 'none'
 /** `isSealed`: the document describes the secure channel. */
@@ -144,3 +144,34 @@ export const headerTable: Record<string, HeaderRow> = {
     rule: ({ reply }) => (reply === 'events' ? 'optional' : 'none'),
   },
 }
+
+const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema,
+  ...(example === undefined ? {} : { example }),
+})
+
+const hasValues = ({ schema }: HeaderRow): boolean => schema.enum !== undefined
+
+/** The schemas of headers with fixed values. For an inline schema, some generators create a type per operation. */
+export const headerSchemas = (): Record<string, JsonObject> =>
+  Object.fromEntries(Object.entries(headerTable).flatMap(([key, row]) => (hasValues(row) ? [[key, row.schema]] : [])))
+
+/** Two components per header, one required and one optional. */
+export const headerComponents = (workspaceId?: string): Record<string, JsonObject> =>
+  Object.fromEntries(
+    Object.entries(headerTable).flatMap(([key, declared]) => {
+      const row = {
+        ...declared,
+        ...(hasValues(declared) && { schema: reference('schemas', key) }),
+        ...(key === 'WorkspaceId' && workspaceId !== undefined && { example: workspaceId }),
+      }
+      return [
+        [key, toHeaderParameter(row, true)],
+        [`Optional${key}`, toHeaderParameter(row, false)],
+      ]
+    }),
+  )

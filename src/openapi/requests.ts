@@ -5,7 +5,7 @@ import { isSealable } from '../contract/policies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import { type Chain, type Operation, paramNameOn, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
-import { type HeaderRow, headerTable } from './header-table.ts'
+import { headerTable } from './header-table.ts'
 import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
 import { exportNameOf, toPascalCase } from './names.ts'
 import { inBatches, toJsonSchema } from './schemas.ts'
@@ -15,37 +15,6 @@ export interface RequestParts {
   /** Whether the document describes sealed bodies. */
   isSealed: boolean
 }
-
-const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
-  name,
-  in: 'header',
-  required,
-  description,
-  schema,
-  ...(example === undefined ? {} : { example }),
-})
-
-const hasValues = ({ schema }: HeaderRow): boolean => schema.enum !== undefined
-
-/** The schemas of headers with fixed values. For an inline schema, some generators create a type per operation. */
-export const headerSchemas = (): Record<string, JsonObject> =>
-  Object.fromEntries(Object.entries(headerTable).flatMap(([key, row]) => (hasValues(row) ? [[key, row.schema]] : [])))
-
-/** Two components per header, one required and one optional. */
-export const headerComponents = (workspaceId?: string): Record<string, JsonObject> =>
-  Object.fromEntries(
-    Object.entries(headerTable).flatMap(([key, declared]) => {
-      const row = {
-        ...declared,
-        ...(hasValues(declared) && { schema: reference('schemas', key) }),
-        ...(key === 'WorkspaceId' && workspaceId !== undefined && { example: workspaceId }),
-      }
-      return [
-        [key, toHeaderParameter(row, true)],
-        [`Optional${key}`, toHeaderParameter(row, false)],
-      ]
-    }),
-  )
 
 const listHeaders = (operation: Operation, chain: Chain, isSealed: boolean): JsonObject[] =>
   Object.entries(headerTable).flatMap(([key, { rule }]) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { anonymous } from '../../src/contract/policies.ts'
 import { readDocument } from '../../src/documents/index.ts'
-import { toParameterZod } from '../../src/documents/json-schema.ts'
+import { toParameterZod } from '../../src/documents/read.ts'
 import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
 
 const none = ['0x5', ' 5', '5 ', '+5', '', 'five', 'NaN', 'Infinity', '1_0', '0b1']
