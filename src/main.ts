@@ -10,7 +10,7 @@ import { closeListener } from './gateway/index.ts'
 import type { Clock } from './kernel/index.ts'
 import { shareResolver, systemClock, tuneProcess } from './platform/runtime/index.ts'
 
-export interface Running extends Pick<Deployment, 'database' | 'runJob'> {
+export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'reportRejection'> {
   /** The actual port if the configured one is 0. */
   port: number
   operationsPort: number
@@ -74,6 +74,7 @@ export const startServer = async (
       ...running,
       database: deployment.database,
       runJob: deployment.runJob,
+      reportRejection: deployment.reportRejection,
       replaceBackends: deployment.replaceBackends,
       onFatal: deployment.onFatal,
       stop: () => {

@@ -5,7 +5,7 @@ import { type HandlerDeadline, internalError, replyText } from '../backends/inde
 import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
-import { type ExecutedOnce, type HandlerChecks, withChecks } from '../extensions/index.ts'
+import { ExecutedOnce, type HandlerChecks, withChecks } from '../extensions/index.ts'
 import {
   accountById,
   areFactorsSet,
@@ -160,7 +160,7 @@ export interface DomainParents {
 
 class DomainBuilder {
   readonly #built = new Map<string, BuiltDomain>()
-  readonly #executed: ExecutedOnce = new WeakMap()
+  readonly #executed = new ExecutedOnce()
   readonly #checkReply: OncePorts['checkReply']
   readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
@@ -200,13 +200,11 @@ class DomainBuilder {
       blobs: infrastructure.blobs,
       secretBox: infrastructure.secretBox,
       digest: infrastructure.digest,
-      once: async (request, work) => {
-        assertNoTransaction('once')
-        this.#executed.set(request.idempotency, {})
-        const committed = await runOnce({ database, ledger, checkReply }, request, work)
-        this.#executed.set(request.idempotency, { committed })
-        return committed
-      },
+      once: (request, work) =>
+        this.#executed.run(request.idempotency, async () => {
+          assertNoTransaction('once')
+          return runOnce({ database, ledger, checkReply }, request, work)
+        }),
       ledger,
       accounts: {
         read: async (portal, id) => {

@@ -28,6 +28,7 @@ import {
   createPerimeterMetrics,
   createQueueMetrics,
   createRedisMetrics,
+  createRejectionReport,
   createStreamMetrics,
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
@@ -62,6 +63,7 @@ export interface Deployment {
   onFatal: Promise<Error>
   database: Database
   runJob: RunJob
+  reportRejection(reason: unknown): void
   close(): Promise<void>
 }
 
@@ -249,6 +251,7 @@ export const compose = async (
     onFatal: infrastructure.storeFailure,
     database: infrastructure.database,
     runJob,
+    reportRejection: createRejectionReport(logger, metrics.registry),
     close: () => built.disposeAsync(),
   }
 }

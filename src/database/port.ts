@@ -1,3 +1,4 @@
+import type { HoldLimit } from './lease.ts'
 import type { SchemaOwner } from './migrator/migration.ts'
 import type { Database } from './tables.ts'
 
@@ -7,8 +8,8 @@ export type WithoutTimeouts = <T>(work: (database: Database) => Promise<T>, sign
 /** The embedded store or a PostgreSQL server. */
 export interface OpenDatabase {
   database: Database
-  /** The same store. Errors inside a transaction name this port instead of `database`. */
-  named(port: string): Database
+  /** The same store. Errors inside a transaction name this port instead of `database`. Default: the limit of `database`. */
+  named(port: string, limit?: HoldLimit): Database
   kind: 'embedded' | 'postgres'
   /** Number of callers that wait for a connection. */
   waiting(): number

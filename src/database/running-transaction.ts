@@ -9,15 +9,22 @@ export interface Opener {
 
 interface Running extends Opener {
   hasEnded: boolean
+  /** The first error of `assertNoTransaction`. */
+  misuse?: Error
 }
 
 const running = new AsyncLocalStorage<Running | undefined>()
 
-/** Marks the asynchronous context of `work` until `work` settles. */
+/**
+ * Marks the asynchronous context of `work` until `work` settles. Rejects if `work` used another port, even if it did not
+ * wait for it.
+ */
 export const whileRunning = async <T>(opener: Opener, work: () => Promise<T>): Promise<T> => {
-  const mark = { ...opener, hasEnded: false }
+  const mark: Running = { ...opener, hasEnded: false }
   try {
-    return await running.run(mark, work)
+    const result = await running.run(mark, work)
+    if (mark.misuse) throw mark.misuse
+    return result
   } finally {
     mark.hasEnded = true
   }
@@ -29,8 +36,56 @@ export const whileRunning = async <T>(opener: Opener, work: () => Promise<T>): P
  */
 export const assertNoTransaction = (port: string): void => {
   const mark = running.getStore()
-  if (mark && !mark.hasEnded) throw new Error(`${mark.owner} uses \`${port}\` inside \`${mark.port}\`: use \`tx\``)
+  if (!mark || mark.hasEnded) return
+  mark.misuse ??= new Error(`${mark.owner} uses \`${port}\` inside \`${mark.port}\`: use \`tx\``)
+  throw mark.misuse
 }
 
 /** Runs work for which a running transaction does not wait. */
 export const detached = <T>(work: () => T): T => running.run(undefined, work)
+
+/** Comments and texts can contain anything. The first alternative starts a comment, which can contain others. */
+const opaque =
+  /\/\*|--[^\n]*|\be'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$((?:[a-z_\u0080-\uffff][\w\u0080-\uffff]*)?)\$[\s\S]*?\$\1\$/giu
+
+/** A savepoint is part of its transaction. */
+const control = /^\s*(?:begin|commit|end|abort|start\s+transaction|prepare\s+transaction|rollback(?!.*\bto\b))\b/isu
+
+/** Statements that need no closer look: almost all. */
+const plain = /^\s*(?:select|insert|update|delete|with|merge)\b[^;]*$/iu
+
+const endOfComment = (text: string, start: number): number => {
+  const bounds = /\/\*|\*\//g
+  bounds.lastIndex = start
+  for (let depth = 0, found = bounds.exec(text); found; found = bounds.exec(text)) {
+    depth += found[0] === '/*' ? 1 : -1
+    if (depth === 0) return bounds.lastIndex
+  }
+  return text.length
+}
+
+/** Replaces each comment and each quoted part by a space. */
+const withoutOpaque = (text: string): string => {
+  let rest = ''
+  let from = 0
+  opaque.lastIndex = 0
+  for (let found = opaque.exec(text); found; found = opaque.exec(text)) {
+    rest += `${text.slice(from, found.index)} `
+    from = found[0] === '/*' ? endOfComment(text, found.index) : opaque.lastIndex
+    opaque.lastIndex = from
+  }
+  return rest + text.slice(from)
+}
+
+/**
+ * Throws if a statement begins or ends a transaction. A command that commits early could fail afterwards, and its retry
+ * would then take effect a second time.
+ */
+export const assertNoTransactionControl = (text: string): void => {
+  if (plain.test(text)) return
+  const found = withoutOpaque(text)
+    .split(';')
+    .find((each) => control.test(each))
+  if (found === undefined) return
+  throw new Error(`${found.trim().split(/\s/u, 1)[0]?.toUpperCase()} is not a statement of a command: return or throw`)
+}

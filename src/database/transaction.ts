@@ -1,6 +1,7 @@
 import { AbortedTransactionError, sql } from 'kysely'
 import { addMs, type Clock, type Instant } from '../kernel/index.ts'
 import { sqlState } from './errors.ts'
+import { Lease, snapshotLimit } from './lease.ts'
 import type { OpenDatabase } from './port.ts'
 import { isPipelining, withPipeline, withPipelinedTransaction } from './postgres/pipelining.ts'
 import { setIdleTimeout } from './postgres/session.ts'
@@ -79,6 +80,12 @@ class CommittedWrites {
   }
 }
 
+const leaseOf = (tx: Tx): Promise<Lease> =>
+  tx.getExecutor().provideConnection(async (connection) => {
+    if (!(connection instanceof Lease)) throw new Error('the connection has no time limit')
+    return connection
+  })
+
 const runOnce = async <T>(
   database: Database,
   work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
@@ -87,15 +94,13 @@ const runOnce = async <T>(
   const writes = new CommittedWrites()
   try {
     const result = await database.transaction().execute(async (tx) => {
-      if (isPipelining(tx))
-        return withPipelinedTransaction(tx, async (pipeline) => {
-          const done = await whileRunning(opener, () => work(pipeline, writes.send))
-          await writes.sent()
-          return done
-        })
-      const done = await whileRunning(opener, () => work(tx, writes.send))
-      await writes.settled()
-      return done
+      const lease = await leaseOf(tx)
+      return withPipelinedTransaction(tx, async (pipeline) => {
+        const running = whileRunning(opener, () => work(pipeline, writes.send))
+        const done = await lease.whileHeld(opener.owner, running)
+        await (isPipelining(tx) ? writes.sent() : writes.settled())
+        return done
+      })
     })
     await writes.settled()
     return result
@@ -108,7 +113,8 @@ const runOnce = async <T>(
 
 /**
  * Retries `work` after a serialization failure or a deadlock. On PostgreSQL, statements that `work` starts concurrently
- * leave in one round trip, in order. Another connection to the store throws inside `work`.
+ * leave in one round trip, in order. Another connection to the store throws inside `work`, and fails the transaction.
+ * Rejects if `work` takes longer than the limit of the connection (lease.ts).
  */
 export const inTransaction = <T>(
   database: Database,
@@ -132,11 +138,14 @@ export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Prom
  * only rows up to `asOf`. The result is exact, because PGlite executes statements in order: the awaited SELECT
  * completes after every statement that could write an earlier row.
  */
-export const createSnapshotReader =
-  ({ database, kind }: Pick<OpenDatabase, 'database' | 'kind'>, clock: Clock): ReadSnapshot =>
-  async (work) => {
+export const createSnapshotReader = (
+  { database, named, kind }: Pick<OpenDatabase, 'database' | 'named' | 'kind'>,
+  clock: Clock,
+): ReadSnapshot => {
+  const snapshots = named('database', snapshotLimit)
+  return async (work) => {
     if (kind === 'postgres') {
-      const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+      const transaction = snapshots.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       return transaction.execute(async (store) => {
         // The transaction is idle while the client downloads a page, and holds no locks that block writers.
         await sql.raw(setIdleTimeout(0)).execute(store)
@@ -147,3 +156,4 @@ export const createSnapshotReader =
     await sql`SELECT 1`.execute(database)
     return work({ store: database, asOf })
   }
+}

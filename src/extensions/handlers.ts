@@ -1,9 +1,50 @@
 import type { Logger } from 'pino'
 import type { HandlerDeadline } from '../backends/index.ts'
 import { type AnyHandler, type AnyRequest, type HandlerTable, type Idempotency, Refusal } from '../kernel/index.ts'
+import { inOperation } from '../platform/runtime/index.ts'
 
-/** The requests that were passed to `once`, with their reply after the commit. */
-export type ExecutedOnce = WeakMap<Idempotency, { committed?: unknown }>
+interface Executed {
+  /** Settles with the calls of `once`. */
+  running: Promise<unknown>
+  committed?: unknown
+  hasReturned?: boolean
+}
+
+/** The calls of `once` by request. */
+export class ExecutedOnce {
+  readonly #requests = new WeakMap<Idempotency, Executed>()
+
+  get(idempotency: Idempotency): Executed | undefined {
+    return this.#requests.get(idempotency)
+  }
+
+  /** A handler runs a second time after a step-up. */
+  start(idempotency: Idempotency): void {
+    this.#requests.delete(idempotency)
+  }
+
+  /** The client knows the outcome: no command may follow. */
+  end(idempotency: Idempotency): void {
+    this.#requests.set(idempotency, { running: Promise.resolve(), hasReturned: true })
+  }
+
+  /** A handler can forget to await the returned promise. */
+  run<Reply>(idempotency: Idempotency, command: () => Promise<Reply>): Promise<Reply> {
+    const previous = this.get(idempotency)
+    const executed: Executed = { running: Promise.resolve() }
+    const run = async (): Promise<Reply> => {
+      if (previous?.hasReturned) throw new Error('a handler called once after it had returned')
+      const committed = await command()
+      executed.committed = committed
+      return committed
+    }
+    const running = run()
+    executed.running = Promise.all([previous?.running, running])
+    executed.running.catch(() => undefined)
+    if (!previous?.hasReturned) this.#requests.set(idempotency, executed)
+    return running
+  }
+}
 
 export interface HandlerChecks {
   executed: ExecutedOnce
@@ -17,7 +58,8 @@ export interface HandlerChecks {
 const isFailure = (error: unknown): boolean => !(error instanceof Refusal) || error.code.startsWith('SYSTEM.')
 
 /**
- * Throws if the handler of an idempotent operation does not call `once`. If the handler fails after the commit, resolves
+ * Throws if the handler of an idempotent operation does not call `once`, or if `once` fails, even if the handler does not
+ * wait for it. If the handler fails after the commit, resolves
  * with the stored reply, as a retry would: the command has taken effect.
  */
 const runIdempotent = async (
@@ -26,17 +68,22 @@ const runIdempotent = async (
   idempotency: Idempotency,
   { executed, checkReply, logger }: HandlerChecks,
 ): Promise<unknown> => {
+  executed.start(idempotency)
   try {
     const reply = await run()
     const done = executed.get(idempotency)
     if (!done) throw new Error(`${id} did not call once`)
+    await done.running
     if (reply !== done.committed) checkReply(id, reply)
     return reply
   } catch (error) {
     const done = executed.get(idempotency)
+    await done?.running.catch(() => undefined)
     if (!done || !('committed' in done) || !isFailure(error)) throw error
     logger.error({ operation: id, err: error }, 'a handler failed after its command was committed')
     return done.committed
+  } finally {
+    executed.end(idempotency)
   }
 }
 
@@ -48,7 +95,8 @@ export const withChecks = (handlers: HandlerTable, checks: HandlerChecks): Handl
       checks.deadline.run(id, (expired) => {
         const { idempotency } = request
         // A handler in JavaScript can return a plain value.
-        const run = async () => handler({ ...request, signal: AbortSignal.any([request.signal, expired]) })
+        const signal = AbortSignal.any([request.signal, expired])
+        const run = () => inOperation(id, async () => handler({ ...request, signal }))
         return idempotency ? runIdempotent(id, run, idempotency, checks) : run()
       })
   return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))

@@ -3,5 +3,5 @@
  * check.ts and package-version.ts verify them, repair.ts replaces invalid parts for further checks, and modules.ts
  * provides Portico's modules to them. handlers.ts wraps the handlers.
  */
-export { type ExecutedOnce, type HandlerChecks, withChecks } from './handlers.ts'
+export { ExecutedOnce, type HandlerChecks, withChecks } from './handlers.ts'
 export { type LoadResult, loadDomains } from './load.ts'

@@ -43,8 +43,8 @@ describe.each([
       url: target.url,
       poolSize: 2,
       connectTimeoutMs: 20_000,
-      statementTimeoutMs: 20_000,
-      lockTimeoutMs: 20_000,
+      statementTimeoutMs: 5_000,
+      lockTimeoutMs: 4_000,
       onConnectionBroken: () => undefined,
     })
     named = store.named
@@ -63,9 +63,100 @@ describe.each([
     await expect(inside(() => one(named('ledger')))).rejects.toThrow(refused('ledger'))
     await expect(inside(() => inTransaction(database, one))).rejects.toThrow(refused('database'))
     await expect(inside(() => inOneRoundTrip(database, one))).rejects.toThrow(refused('database'))
-    const inSnapshot = createSnapshotReader({ database, kind: target === null ? 'embedded' : 'postgres' }, testClock())
+    const inSnapshot = createSnapshotReader(
+      { database, named, kind: target === null ? 'embedded' : 'postgres' },
+      testClock(),
+    )
     await expect(inside(() => inSnapshot(({ store }) => one(store)))).rejects.toThrow(refused('database'))
     expect(await inside(one)).toEqual([{ one: 1 }])
+  })
+
+  test('a port that nobody awaits, or whose error is caught, fails the transaction', async () => {
+    const forgotten = (tx: Database) => {
+      void one(database).catch(() => undefined)
+      return one(tx)
+    }
+    await expect(inside(forgotten)).rejects.toThrow(refused('database'))
+    await expect(inside((tx) => one(database).catch(() => one(tx)))).rejects.toThrow(refused('database'))
+    expect(await inside(one)).toEqual([{ one: 1 }])
+  })
+
+  test('a transaction that never settles fails after 10 s, and others get its connection', async () => {
+    await sql`CREATE TABLE IF NOT EXISTS kept (id int)`.execute(database)
+    const insert = (store: Database) => sql`INSERT INTO kept VALUES (1)`.execute(store)
+    const ids = async () => (await sql`SELECT id FROM kept`.execute(database)).rows
+    const open: Database[] = []
+    const count = target === null ? 1 : 2
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      const hang = (tx: Database) => insert(tx).then(() => new Promise<never>(() => open.push(tx)))
+      const failures = Array.from({ length: count }, () => inside(hang).catch((error: unknown) => error))
+      while (open.length < count) await new Promise(setImmediate)
+      await vi.advanceTimersByTimeAsync(10_000)
+      const [error] = await Promise.all(failures)
+      expect(error).toEqual(new Error('cards.issue kept its transaction open for 10 s'))
+      expect(isDatabaseUnavailable(error)).toBe(false)
+    } finally {
+      vi.useRealTimers()
+    }
+    for (const tx of open) await expect(insert(tx)).rejects.toThrow()
+    expect(await ids()).toEqual([])
+    expect(await Promise.all([one(database), one(database), one(database)])).toHaveLength(3)
+  })
+
+  test('a raw transaction and connection that are never given back lose the connection after 10 s', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      for (let turn = 0; turn < 3; turn++) {
+        const raw = await database.startTransaction().execute()
+        await one(raw)
+        await vi.advanceTimersByTimeAsync(10_000)
+        const late = one(raw)
+        await expect(late).rejects.toThrow('the connection was given back, or held for more than 10 s')
+        await expect(raw.commit().execute()).rejects.toThrow('held for more than 10 s')
+        const kept = Promise.withResolvers<Database>()
+        void database.connection().execute((store) => new Promise(() => kept.resolve(store)))
+        const store = await kept.promise
+        await vi.advanceTimersByTimeAsync(10_000)
+        await expect(one(store)).rejects.toThrow('held for more than 10 s')
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(await one(database)).toEqual([{ one: 1 }])
+  })
+
+  test('a connection that was given back refuses statements', async () => {
+    let stale: Database | undefined
+    await database.connection().execute(async (store) => {
+      stale = store
+    })
+    await expect(one(stale ?? database)).rejects.toThrow('the connection was given back')
+  })
+
+  test('COMMIT, ROLLBACK and BEGIN are refused, savepoints are not', async () => {
+    await sql`CREATE TABLE IF NOT EXISTS controlled (id int)`.execute(database)
+    const insert = (store: Database, id: number) => sql`INSERT INTO controlled VALUES (${id})`.execute(store)
+    for (const statement of ['COMMIT', '/* x */ rollback', 'begin', 'SELECT 1; COMMIT']) {
+      const work = inside(async (tx) => {
+        await insert(tx, 1)
+        await sql.raw(statement).execute(tx)
+      })
+      await expect(work).rejects.toThrow('is not a statement of a command: return or throw')
+      await expect(sql.raw(statement).execute(database)).rejects.toThrow('is not a statement of a command')
+    }
+    await inside(async (tx) => {
+      await sql`SAVEPOINT a`.execute(tx)
+      await insert(tx, 2)
+      await sql`ROLLBACK TO a`.execute(tx)
+      await insert(tx, 3)
+    })
+    const raw = await database.startTransaction().execute()
+    const savepoint = await raw.savepoint('b').execute()
+    await insert(savepoint, 4)
+    await savepoint.rollbackToSavepoint('b').execute()
+    await raw.commit().execute()
+    expect((await sql`SELECT id FROM controlled`.execute(database)).rows).toEqual([{ id: 3 }])
   })
 
   test('the mark ends with the work, also for promises that the work has started', async () => {
@@ -110,10 +201,10 @@ test('embedded store: callers get an error if a transaction does not end, and la
     })
     await isOpen.promise
     const waiter = sql`SELECT 1`.execute(database).catch((error: unknown) => error)
-    await vi.advanceTimersByTimeAsync(10_000)
+    await vi.advanceTimersByTimeAsync(5_000)
     const error = await waiter
     expect(error).toMatchObject({
-      message: 'a transaction holds the connection of the embedded store for more than 10000 ms',
+      message: 'a transaction holds the connection of the embedded store for more than 5000 ms',
     })
     expect(isDatabaseUnavailable(error)).toBe(true)
     end.resolve()
@@ -136,7 +227,7 @@ test('embedded store: a long queue is served, because no caller holds the connec
     const holders = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
     const served = holders.map(({ promise }) => database.transaction().execute(() => promise))
     for (const { resolve } of holders) {
-      await vi.advanceTimersByTimeAsync(6_000)
+      await vi.advanceTimersByTimeAsync(4_000)
       resolve()
       // Statements of PGlite end in a later turn of the event loop.
       await vi.waitFor(() => undefined)

@@ -14,8 +14,8 @@ import {
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { EmbeddedStoreBusy, EmbeddedStoreFailed } from '../errors.ts'
+import { holdLimit, LeasingDriver } from '../lease.ts'
 import { isListQuery } from '../queries.ts'
-import { assertNoTransaction } from '../running-transaction.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
@@ -69,6 +69,8 @@ class EmbeddedConnection implements DatabaseConnection {
   #panicked: EmbeddedStoreFailed | undefined
   /** Sent in one batch with the first statement of the transaction. */
   #pendingBegin = ''
+  #isInTransaction = false
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(pglite: PGlite, onPanic: OnPanic) {
     this.#pglite = pglite
@@ -83,12 +85,18 @@ class EmbeddedConnection implements DatabaseConnection {
 
   begin(statement: string): void {
     this.#pendingBegin = statement
+    this.#isInTransaction = true
+  }
+
+  get isInTransaction(): boolean {
+    return this.#isInTransaction
   }
 
   /** The tag of a COMMIT is `ROLLBACK` if a statement in the transaction failed. */
   async end(statement: 'COMMIT' | 'ROLLBACK'): Promise<string | undefined> {
     const isEmpty = this.#pendingBegin !== ''
     this.#pendingBegin = ''
+    this.#isInTransaction = false
     return isEmpty ? statement : (await this.#run(statement, [])).command
   }
 
@@ -102,13 +110,23 @@ class EmbeddedConnection implements DatabaseConnection {
     return this.#panicked
   }
 
-  async #run(sql: string, parameters: readonly unknown[]): Promise<Results> {
-    if (this.#panicked) throw this.#panicked
+  /** PGlite mixes up the replies to concurrent batches. */
+  #run(sql: string, parameters: readonly unknown[]): Promise<Results> {
+    // A value that cannot be sent must not consume BEGIN.
     const values = parameters.map(wireValue)
+    const begin = this.#pendingBegin
+    this.#pendingBegin = ''
+    const sent = this.#last.then(() => this.#send(begin, sql, values))
+    this.#last = sent.catch(() => undefined)
+    return sent
+  }
+
+  async #send(begin: string, sql: string, values: (string | ArrayBufferView | null)[]): Promise<Results> {
+    if (this.#panicked) throw this.#panicked
     const known = this.#names.get(sql)
     const name = known ?? (isListQuery(sql) ? unnamed : `s${this.#nameCount++}`)
     const bytes = Buffer.concat([
-      ...(this.#pendingBegin === '' ? [] : [serialize.query(this.#pendingBegin)]),
+      ...(begin === '' ? [] : [serialize.query(begin)]),
       ...this.#unused.splice(0).map((each) => serialize.close({ type: 'S', name: each })),
       ...(known === undefined ? [serialize.parse({ name, text: sql })] : []),
       serialize.bind({ statement: name, values }),
@@ -116,7 +134,6 @@ class EmbeddedConnection implements DatabaseConnection {
       serialize.execute({}),
       serialize.sync(),
     ])
-    this.#pendingBegin = ''
     // PGlite writes directly to files, so `syncToFs` has no work to do.
     const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       if (isPanic(error)) throw this.#panic(error)
@@ -131,8 +148,8 @@ class EmbeddedConnection implements DatabaseConnection {
 
 const yieldAfterMs = 20
 
-/** Twice as long as a statement of a request may take. Afterwards, callers do not wait for the transaction to end. */
-const maxHoldMs = 10_000
+/** Callers get an error if another caller holds the connection for longer: half of the limit of a transaction. */
+const maxWaitMs = 5_000
 
 interface Waiting {
   start(): void
@@ -161,10 +178,10 @@ export class EmbeddedStore {
   }
 
   /** Errors inside a transaction name the port. */
-  dialect(port: string): Dialect {
+  dialect(port: string, limit = holdLimit()): Dialect {
     return {
       createAdapter: () => this.#adapter,
-      createDriver: () => new EmbeddedDriver(this, port),
+      createDriver: () => new LeasingDriver(new EmbeddedDriver(this), port, limit),
       createIntrospector: (database) => new PostgresIntrospector(database),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     }
@@ -199,11 +216,11 @@ export class EmbeddedStore {
   }
 
   #failAfterHold(): NodeJS.Timeout {
-    const remainingMs = Math.max(0, this.#heldSince + maxHoldMs - performance.now())
+    const remainingMs = Math.max(0, this.#heldSince + maxWaitMs - performance.now())
     return setTimeout(() => {
       this.#timer = undefined
-      const isStuck = performance.now() - this.#heldSince >= maxHoldMs
-      if (isStuck) for (const { reject } of this.#waiting.splice(0)) reject(new EmbeddedStoreBusy(maxHoldMs))
+      const isStuck = performance.now() - this.#heldSince >= maxWaitMs
+      if (isStuck) for (const { reject } of this.#waiting.splice(0)) reject(new EmbeddedStoreBusy(maxWaitMs))
       if (this.#waiting.length > 0) this.#timer = this.#failAfterHold()
     }, remainingMs).unref()
   }
@@ -211,22 +228,24 @@ export class EmbeddedStore {
 
 class EmbeddedDriver implements Driver {
   readonly #store: EmbeddedStore
-  readonly #port: string
 
-  constructor(store: EmbeddedStore, port: string) {
+  constructor(store: EmbeddedStore) {
     this.#store = store
-    this.#port = port
   }
 
   async init(): Promise<void> {}
 
-  async acquireConnection(): Promise<EmbeddedConnection> {
-    assertNoTransaction(this.#port)
+  acquireConnection(): Promise<EmbeddedConnection> {
     return this.#store.acquire()
   }
 
-  async releaseConnection(): Promise<void> {
-    this.#store.release()
+  /** Ends a transaction that its holder left open. */
+  async releaseConnection(connection: EmbeddedConnection): Promise<void> {
+    try {
+      if (connection.isInTransaction) await connection.end('ROLLBACK')
+    } finally {
+      this.#store.release()
+    }
   }
 
   async beginTransaction(connection: EmbeddedConnection, { isolationLevel, accessMode }: TransactionSettings) {

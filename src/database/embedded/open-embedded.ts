@@ -1,14 +1,16 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { isRecord } from '../../kernel/index.ts'
+import type { HoldLimit } from '../lease.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase } from '../port.ts'
 import { type Tables, valueParsers } from '../tables.ts'
 import { embeddedStorePath, lockDirectory, makeDirectory } from './data-directory.ts'
 import { EmbeddedStore } from './dialect.ts'
 import { assertFreeSpace, watchFreeSpace } from './disk-space.ts'
-import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
-import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
+import { DurableNodeFS, durableStartParams, syncFolder, syncPath } from './durable-files.ts'
 
 /** The values are small: the store has one connection, and PGlite's main cost is memory. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
@@ -28,6 +30,39 @@ const createDataDirectory = async (directory: string): Promise<void> => {
   } catch (error) {
     throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be created`, { cause: error })
   }
+}
+
+/** Marks a store as opened before. The file is inside the store's folder, so that backups and restores include it. */
+const openedMark = (directory: string): string => join(embeddedStorePath(directory), 'portico.opened')
+/** Without this file, PGlite overwrites the folder with a new store. */
+const versionFile = (directory: string): string => join(embeddedStorePath(directory), 'PG_VERSION')
+/** Exists while a store is being created. PG_VERSION cannot show that, because PGlite writes other files after it. */
+const creationMark = (directory: string): string => join(directory, 'pg.making')
+
+/** The file must survive a power failure. */
+const writeMark = (file: string): void => {
+  writeFileSync(file, '')
+  syncPath(file)
+  syncPath(dirname(file))
+}
+
+/**
+ * Deletes a store whose creation was interrupted. Throws if an opened store has no PG_VERSION. Call this before PGlite
+ * opens the folder.
+ */
+const recoverIncompleteStore = (directory: string): void => {
+  const isCreated = existsSync(versionFile(directory))
+  const wasOpened = existsSync(openedMark(directory))
+  if (wasOpened && !isCreated) throw new Error('it has been opened before, but its file PG_VERSION is missing')
+  if (wasOpened) return
+  if (existsSync(creationMark(directory))) rmSync(embeddedStorePath(directory), { recursive: true, force: true })
+  else if (!isCreated) writeMark(creationMark(directory))
+}
+
+const markStoreOpened = (directory: string): void => {
+  const mark = openedMark(directory)
+  if (!existsSync(mark)) writeMark(mark)
+  rmSync(creationMark(directory), { force: true })
 }
 
 /** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
@@ -69,8 +104,9 @@ export const openEmbedded = async ({
       fatal.resolve(error)
     }
     const store = new EmbeddedStore(pglite, onPanic)
-    const named = (port: string) => new Kysely<Tables>({ dialect: store.dialect(port) })
+    const named = (port: string, limit?: HoldLimit) => new Kysely<Tables>({ dialect: store.dialect(port, limit) })
     const database = named('database')
+    const unlimited = named('database', null)
     const guard = watchFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
     return {
       database,
@@ -80,9 +116,9 @@ export const openEmbedded = async ({
       check: async () => void (await sql`SELECT 1`.execute(database)),
       withoutTimeouts: async (work, signal) => {
         signal?.throwIfAborted()
-        return work(database)
+        return work(unlimited)
       },
-      migrate: (owners) => migrate(database, owners),
+      migrate: (owners) => migrate(unlimited, owners),
       fatal: fatal.promise,
       close: async () => {
         guard.stop()

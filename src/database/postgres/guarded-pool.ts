@@ -59,6 +59,7 @@ class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient
   readonly #shared: Shared
   #isBroken = false
+  #inFlight = 0
   #isInTransaction = false
   /** Null if the server knows of the transaction. */
   #pendingBegin: string | null = null
@@ -78,8 +79,12 @@ class GuardedClient implements PostgresPoolClient {
     return this.#run<R>(text, values)
   }
 
+  /** The next caller must get no transaction and no statement of this one. */
   release(destroy?: boolean): void {
-    this.#client.release(destroy || this.#isBroken || this.#shared.failover.isRetired(this.#client))
+    const isBusy = this.#inFlight > 0 || this.#isInTransaction
+    this.#client.release(destroy || isBusy || this.#isBroken || this.#shared.failover.isRetired(this.#client))
+    // `pg` would wait for the statements.
+    if (isBusy && this.#client instanceof PipeliningClient) this.#client.connection.stream.destroy()
   }
 
   #send<R>(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
@@ -89,12 +94,20 @@ class GuardedClient implements PostgresPoolClient {
       values.length === 0
         ? this.#client.query(text)
         : this.#client.query({ name: this.#shared.names?.nameOf(text), text, values: [...values] })
-    return sent.catch((error: unknown) => {
-      const state = sqlState(error)
-      if (state === undefined || state === outdatedPlan || isReadOnly(error)) this.#isBroken = true
-      if (isReadOnly(error) || isSilent(error)) this.#shared.failover.retireConnections()
-      throw error
-    }) as Promise<PostgresQueryResult<R>>
+    this.#inFlight++
+    return sent.then(
+      (result) => {
+        this.#inFlight--
+        return result
+      },
+      (error: unknown) => {
+        this.#inFlight--
+        const state = sqlState(error)
+        if (state === undefined || state === outdatedPlan || isReadOnly(error)) this.#isBroken = true
+        if (isReadOnly(error) || isSilent(error)) this.#shared.failover.retireConnections()
+        throw error
+      },
+    ) as Promise<PostgresQueryResult<R>>
   }
 
   /** Sends all messages before the first `await`, so that the caller can send the next statement. */

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from '../errors.ts'
+import { holdLimit } from '../lease.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
 import { valueParsers } from '../tables.ts'
@@ -75,9 +76,10 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   ].join('; ')
   // A server that stops responding cannot enforce `statement_timeout`.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
+  const limit = holdLimit(statementTimeoutMs)
   const { pool, database, named } = direct
-    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
-    : openPool(config, preamble, onConnectionBroken)
+    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken, limit)
+    : openPool(config, preamble, onConnectionBroken, limit)
   try {
     await assertEncoding(pool)
   } catch (error) {

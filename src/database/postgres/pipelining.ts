@@ -14,41 +14,29 @@ import {
   type QueryExecutor,
   Transaction,
 } from 'kysely'
-import { assertNoTransaction } from '../running-transaction.ts'
+import { type HoldLimit, LeasingDriver } from '../lease.ts'
 import type { Database, Tables, Tx } from '../tables.ts'
 
 /** Marks databases whose connections send a statement without waiting for the result of the previous one. */
 export class PipeliningAdapter extends PostgresAdapter {}
-
-class GuardedDriver extends PostgresDriver {
-  readonly #port: string
-
-  constructor(config: PostgresDialectConfig, port: string) {
-    super(config)
-    this.#port = port
-  }
-
-  override async acquireConnection(options?: Parameters<PostgresDriver['acquireConnection']>[0]) {
-    assertNoTransaction(this.#port)
-    return super.acquireConnection(options)
-  }
-}
 
 /** Its pool must use the pipeline mode of `pg`. */
 export class PipeliningDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig
   readonly #adapter: PipeliningAdapter
   readonly #port: string
+  readonly #limit: HoldLimit
 
-  constructor(config: PostgresDialectConfig, adapter: PipeliningAdapter, port: string) {
+  constructor(config: PostgresDialectConfig, adapter: PipeliningAdapter, port: string, limit: HoldLimit) {
     super(config)
     this.#config = config
     this.#adapter = adapter
     this.#port = port
+    this.#limit = limit
   }
 
-  override createDriver(): GuardedDriver {
-    return new GuardedDriver(this.#config, this.#port)
+  override createDriver(): LeasingDriver {
+    return new LeasingDriver(new PostgresDriver(this.#config), this.#port, this.#limit)
   }
 
   override createAdapter(): PipeliningAdapter {

@@ -1,6 +1,7 @@
 import type { LookupFunction, Socket } from 'node:net'
 import { Kysely } from 'kysely'
 import { type ClientConfig, Pool } from 'pg'
+import type { HoldLimit } from '../lease.ts'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient, ResolvingSocket } from './client.ts'
 import { createGuardedPool } from './guarded-pool.ts'
@@ -12,6 +13,7 @@ export const openPool = (
   config: ClientConfig & { max: number },
   preamble: string | null,
   onConnectionBroken: (error: Error) => void,
+  defaultLimit: HoldLimit,
 ) => {
   const all = { ...config, Client: PipeliningClient, pipeline: true }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
@@ -20,8 +22,8 @@ export const openPool = (
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
   const guarded = createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`)
   const adapter = new PipeliningAdapter()
-  const named = (port: string) =>
-    new Kysely<Tables>({ dialect: new PipeliningDialect({ pool: guarded }, adapter, port) })
+  const named = (port: string, limit = defaultLimit) =>
+    new Kysely<Tables>({ dialect: new PipeliningDialect({ pool: guarded }, adapter, port, limit) })
   return { pool, database: named('database'), named }
 }
 
@@ -48,9 +50,10 @@ export const runWithoutTimeouts = async <T>(
   }
   const cut = () => void socket?.destroy()
   const single = { ...config, max: 1, keepAliveInitialDelayMillis, stream }
-  const { pool, database } = openPool(single, withoutTimeoutsPreamble, (error) => {
+  const reportBroken = (error: Error): void => {
     if (!signal?.aborted) onConnectionBroken(error)
-  })
+  }
+  const { pool, database } = openPool(single, withoutTimeoutsPreamble, reportBroken, null)
   pool.on('connect', () => {
     if (signal?.aborted) cut()
   })

@@ -11,7 +11,15 @@ declare module '../../kernel/request.ts' {
 }
 
 export { lookup, lookupInTurn, shareResolver } from './resolver.ts'
-export { setDeadline, systemClock, systemIds, systemRandomness, withTimeout } from './system.ts'
+export {
+  currentOperation,
+  inOperation,
+  setDeadline,
+  systemClock,
+  systemIds,
+  systemRandomness,
+  withTimeout,
+} from './system.ts'
 export {
   Agent,
   countStreamedBytes,

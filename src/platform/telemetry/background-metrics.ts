@@ -1,5 +1,7 @@
+import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { DropReason } from '../jobs/index.ts'
+import { currentOperation } from '../runtime/index.ts'
 
 export interface LedgerMetrics {
   /** `wholeAt` is the last check of the whole ledger, or null. */
@@ -82,4 +84,20 @@ export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<s
       for (const [queue, waiting] of Object.entries(queues)) this.set({ queue }, waiting())
     },
   })
+}
+
+/**
+ * A promise of an extension that nobody awaits must not end the process. An exception does, because it can interrupt
+ * code that cannot throw.
+ */
+export const createRejectionReport = (logger: Logger, registry: Registry): ((reason: unknown) => void) => {
+  const rejections = new Counter({
+    name: 'portico_unhandled_rejections_total',
+    help: 'Promises that were rejected although nothing awaited them',
+    registers: [registry],
+  })
+  return (reason) => {
+    rejections.inc()
+    logger.error({ operation: currentOperation(), err: reason }, 'unhandled rejection')
+  }
 }

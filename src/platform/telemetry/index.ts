@@ -10,6 +10,7 @@ export {
   createJobMetrics,
   createLedgerMetrics,
   createQueueMetrics,
+  createRejectionReport,
 } from './background-metrics.ts'
 export { createExchangeMetrics } from './exchange-metrics.ts'
 export { createLogger } from './logger.ts'

@@ -49,7 +49,7 @@ describe('exports', () => {
     const to = await journal.wallet('USD', '1000.00', workspace)
     for (let count = 1; count < opening; count++) await transfer(journal, from, to)
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
-    const inSnapshot = createSnapshotReader({ database, kind }, journal.clock)
+    const inSnapshot = createSnapshotReader({ database, named: () => database, kind }, journal.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000 }
     const ports = { blobs, catalogue: bankingCatalogue, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>

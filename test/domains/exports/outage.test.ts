@@ -53,7 +53,7 @@ const runExportDuring = async (outageMs: number): Promise<{ status: string; trie
     clock,
     ids,
     blobs,
-    inSnapshot: createSnapshotReader({ database, kind: 'embedded' }, clock),
+    inSnapshot: createSnapshotReader({ database, named: () => database, kind: 'embedded' }, clock),
   }
   const { jobs } = createExports({ ...ports, catalogue: bankingCatalogue, ledger, words, settings: settings.exports })
   const runner = createJobRunner({

@@ -64,6 +64,10 @@ describe('a command of an extension', needsStore(), () => {
     ['type', 'reply does not match its schema: note: Invalid input: expected string, received number'],
     ['size', 'reply has 6000058 bytes, more than the maximum of 5242880'],
     ['depth', 'reply is nested more than 64 times'],
+    ['forgottenDatabase', 'vouchers.issue uses `database` inside `once`: use `tx`'],
+    ['forgottenLedger', 'vouchers.issue uses `ledger` inside `once`: use `tx`'],
+    ['forgottenOnce', 'the printer is on fire'],
+    ['commit', 'COMMIT is not a statement of a command: return or throw'],
     ['job', 'the domain vouchers has no job vouchers.remid; its jobs: none'],
     ['undeclared', 'vouchers.issue refused with STATE.CONFLICT, which it does not declare in `refuses`'],
   ])(
@@ -73,6 +77,24 @@ describe('a command of an extension', needsStore(), () => {
       await expect.poll(output).toContain(log)
     },
   )
+
+  test('vouchers.issue 500 SYSTEM.INTERNAL_ERROR: 24 commands that never settle keep no connection', async () => {
+    const before = await counts()
+    const hung = Array.from({ length: 24 }, () => issue('never'))
+    const statuses = (await Promise.all(hung)).map(({ status }) => status)
+    expect(statuses).toContain(fault[0])
+    expect(await counts()).toEqual(before)
+    expect((await issue('none')).status).toBe(200)
+    await expect.poll(output).toContain('vouchers.issue kept its transaction open for 10 s')
+  }, 60_000)
+
+  test('vouchers.issue 200: a rejection that nobody awaits is logged, and the process continues', async () => {
+    expect((await issue('forgottenRejection')).status).toBe(200)
+    await expect.poll(output).toContain('nobody awaits this')
+    await pause(300)
+    expect(output()).not.toContain('fatal error')
+    expect((await issue('none')).status).toBe(200)
+  })
 
   test('vouchers.issue 409 VOUCHER.SPENT: a declared refusal rolls back', async () => {
     await expectNothing('spent', [409, 'VOUCHER.SPENT'])

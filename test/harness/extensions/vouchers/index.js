@@ -78,6 +78,13 @@ export default domain({
       return rows[0].n
     }
     const mistakes = {
+      forgottenDatabase: async ({ workspace }) => void insert(database, workspace, 'outside'),
+      forgottenLedger: async ({ workspace }) => void ledger.listWallets(workspace.id),
+      commit: async (_request, tx) => {
+        await sql`/* now */ COMMIT`.execute(tx)
+        throw new Error('the printer is on fire')
+      },
+      never: () => new Promise(() => undefined),
       none: async () => undefined,
       database: ({ workspace }) => insert(database, workspace, 'outside'),
       ledger: ({ workspace }) => ledger.listWallets(workspace.id),
@@ -108,6 +115,14 @@ export default domain({
       handlers: {
         issueVoucher: async (request) => {
           const { body, workspace } = request
+          if (body.mistake === 'forgottenOnce') {
+            void once(request, async (tx) => {
+              await insert(tx, workspace, 'inside')
+              throw new Error('the printer is on fire')
+            })
+            return { bizId: ids.next(), note: 'paid' }
+          }
+          if (body.mistake === 'forgottenRejection') void Promise.reject(new Error('nobody awaits this'))
           const reply = await once(request, async (tx) => {
             await insert(tx, workspace, 'inside')
             await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: null })
