@@ -31,10 +31,7 @@ const decoyPayload = (randomness: Randomness): string => {
 }
 
 const decrypt = async (payload: string, key: ChannelKey): Promise<Uint8Array | undefined> => {
-  const algorithms = {
-    keyManagementAlgorithms: [keyManagement],
-    contentEncryptionAlgorithms: [contentEncryption],
-  }
+  const algorithms = { keyManagementAlgorithms: [keyManagement], contentEncryptionAlgorithms: [contentEncryption] }
   try {
     return (await compactDecrypt(payload, key.privateKey, algorithms)).plaintext
   } catch {
