@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { HandlerDeadline } from '../backends/index.ts'
 import { type AnyHandler, type AnyRequest, type HandlerTable, type Idempotency, Refusal } from '../kernel/index.ts'
-import { inOperation } from '../platform/runtime/index.ts'
+import { inOperation } from '../platform/telemetry/index.ts'
 
 interface Executed {
   /** Settles with the calls of `once`. */

@@ -32,10 +32,7 @@ const isRelayed = (status: number, requestHeaders: Record<string, string>): bool
   return (status >= 200 && status < 300) || (status >= 400 && status < 500 && !gatewayStatuses.has(status))
 }
 
-/**
- * A redirect that leaves the prefix would reveal an internal address or send the client elsewhere. The router rejects
- * unsafe segments.
- */
+/** Outside of the prefix are internal addresses and other sites. The router rejects unsafe segments. */
 function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
   const base = new URL(url)
   const basePath = basePathOf(url)

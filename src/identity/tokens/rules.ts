@@ -58,12 +58,10 @@ export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & {
   return { accountId: bizId(sub), sessionId: bizId(sid), portal, client, issuedAt, notBefore, expires }
 }
 
-const tokenBytes = 32
 const pattern = /^[A-Za-z0-9_-]{43}$/
 
 /** Returns 256 random bits. Only their digest is stored. */
-export const mintToken = (randomness: Randomness): string =>
-  Buffer.from(randomness.bytes(tokenBytes)).toString('base64url')
+export const mintToken = (randomness: Randomness): string => Buffer.from(randomness.bytes(32)).toString('base64url')
 
 /** The same refusal for unknown, expired and used values. */
 export const sessionNotFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })

@@ -12,8 +12,6 @@ declare module '../../kernel/request.ts' {
 
 export { lookup, lookupInTurn, shareResolver } from './resolver.ts'
 export {
-  currentOperation,
-  inOperation,
   setDeadline,
   systemClock,
   systemIds,

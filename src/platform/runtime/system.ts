@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
@@ -72,11 +71,3 @@ export const systemIds: Ids = {
     return bizId(v7({ random, msecs: milliseconds, seq: counter }))
   },
 }
-
-const running = new AsyncLocalStorage<string>()
-
-/** `currentOperation` returns the id in `work`, and in all that it starts. */
-export const inOperation = <T>(id: string, work: () => T): T => running.run(id, work)
-
-/** The id of the operation whose handler started this work. For a rejection, its promise counts. */
-export const currentOperation = (): string | undefined => running.getStore()

@@ -1,7 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { DropReason } from '../jobs/index.ts'
-import { currentOperation } from '../runtime/index.ts'
 
 export interface LedgerMetrics {
   /** `wholeAt` is the last check of the whole ledger, or null. */
@@ -86,6 +86,11 @@ export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<s
   })
 }
 
+const running = new AsyncLocalStorage<string>()
+
+/** Rejections of `work`, and of all that it starts, are logged with the id. */
+export const inOperation = <T>(id: string, work: () => T): T => running.run(id, work)
+
 /**
  * A promise of an extension that nobody awaits must not end the process. An exception does, because it can interrupt
  * code that cannot throw.
@@ -98,6 +103,6 @@ export const createRejectionReport = (logger: Logger, registry: Registry): ((rea
   })
   return (reason) => {
     rejections.inc()
-    logger.error({ operation: currentOperation(), err: reason }, 'unhandled rejection')
+    logger.error({ operation: running.getStore(), err: reason }, 'unhandled rejection')
   }
 }

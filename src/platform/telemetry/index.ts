@@ -11,6 +11,7 @@ export {
   createLedgerMetrics,
   createQueueMetrics,
   createRejectionReport,
+  inOperation,
 } from './background-metrics.ts'
 export { createExchangeMetrics } from './exchange-metrics.ts'
 export { createLogger } from './logger.ts'
