@@ -141,7 +141,7 @@ export const serve: Command = {
     'SIGHUP, or a change of that file, reloads `backends`. Other changes need a restart.',
     'SIGTERM and SIGINT shut down gracefully: readiness fails, the listener closes after shutdown.delayMs, and accepted',
     'requests have shutdown.timeoutMs to finish. Exit code 0. A second signal, or one during the start, ends the process',
-    'immediately (143 or 130). An uncaught exception or a failure of the embedded store ends it with exit code 1.',
+    'immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }, context) => {

@@ -92,17 +92,19 @@ const running = new AsyncLocalStorage<string>()
 export const inOperation = <T>(id: string, work: () => T): T => running.run(id, work)
 
 /**
- * A promise of an extension that nobody awaits must not end the process. An exception does, because it can interrupt
- * code that cannot throw.
+ * A promise that a handler of an extension does not await must not end the process. Other errors that nothing handles
+ * do: throws them.
  */
 export const createRejectionReport = (logger: Logger, registry: Registry): ((reason: unknown) => void) => {
   const rejections = new Counter({
     name: 'portico_unhandled_rejections_total',
-    help: 'Promises that were rejected although nothing awaited them',
+    help: 'Rejected promises that a handler of an extension did not await',
     registers: [registry],
   })
   return (reason) => {
+    const operation = running.getStore()
+    if (operation === undefined) throw reason
     rejections.inc()
-    logger.error({ operation: running.getStore(), err: reason }, 'unhandled rejection')
+    logger.error({ operation, err: reason }, 'unhandled rejection')
   }
 }
