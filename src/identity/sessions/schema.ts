@@ -32,7 +32,6 @@ interface LoginHistoryTable {
   login_at: Timestamp
   client_ip: string
   user_agent: string
-  /** 1 for a success, 0 for a failure. */
   login_result: number
   failure_reason: string | null
 }
