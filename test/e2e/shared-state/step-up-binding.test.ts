@@ -158,13 +158,17 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
       404,
       'RESOURCE.NOT_FOUND',
     ])
-    const codes = { operationId: 'roles.setPermissions', roleBizId: randomUUID(), permissionCodes: [] }
+    const role = { roleName: 'Reader', permissionCodes: ['wallet:read'] }
+    const created = await post('/roles', role, { workspace: elsewhere })
+    const codes = {
+      operationId: 'roles.setPermissions',
+      roleBizId: created.body.data.bizId,
+      permissionCodes: ['wallet:read', 'invitation:manage'],
+    }
     await confirm({ ...codes, workspaceBizId: elsewhere })
     const { roleBizId, permissionCodes } = codes
     expect(outcome(await post('/roles/permissions', { roleBizId, permissionCodes }))).toEqual(required)
-    expect(outcome(await post('/roles/permissions', { roleBizId, permissionCodes }, { workspace: elsewhere }))).toEqual(
-      [404, 'RESOURCE.NOT_FOUND'],
-    )
+    expect(outcome(await post('/roles/permissions', { roleBizId, permissionCodes }, { workspace: elsewhere }))).toBe(200)
     expect(outcome(await transfer({ amount: '5.30' }))).toBe(200)
   })
 
