@@ -12,6 +12,8 @@ const { workspace } = developmentIds
 const vouchers = {
   extensions: ['./test/harness/extensions/vouchers/index.js'],
   backends: { vouchers: 'in-process' },
+  // A transaction that never settles ends first.
+  requests: { handlerTimeoutMs: 30_000 },
 }
 
 const fault = [500, 'SYSTEM.INTERNAL_ERROR']
