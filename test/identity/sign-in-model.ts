@@ -251,6 +251,7 @@ export const createSignInModel = (accountCount: number) => {
     if (!link || link.spent || now >= link.made + lives.link) return unknown
     cancelPending(link.account)
     link.account.logins.clear()
+    link.account.known.clear()
     endAll(link.account, 0)
     return 'none'
   }
