@@ -43,8 +43,8 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
     PORTICO_RATE_LIMIT_SCALE: '100',
   })
   // Background jobs must not run during a request.
-  const quiet = { ...settings, jobs: { ...settings.jobs, pollMs: 3_600_000 } }
-  const running = await startServer(bankingDomains, quiet, 'gateway', createLogger('silent'))
+  const quiet = { pace: { pollMs: 3_600_000 } }
+  const running = await startServer(bankingDomains, settings, 'gateway', createLogger('silent'), quiet)
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')

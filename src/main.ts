@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Domain } from './api/domain.ts'
 import { loadConfigured } from './compose/extensions.ts'
 import { compose, type Deployment, type Role } from './compose/index.ts'
+import type { JobPace } from './compose/jobs.ts'
 import { placesOf } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
@@ -39,16 +40,22 @@ const listen = (server: Server, settings: Configuration['listen'], name: 'port' 
     })
   })
 
+/** Parts that tests replace. */
+export interface StartOptions {
+  clock?: Clock
+  pace?: JobPace
+}
+
 /** Rejects if a part cannot be opened or a port is in use. */
 export const startServer = async (
   domains: readonly Domain[],
   settings: Configuration,
   role: Role,
   logger: Logger,
-  clock: Clock = systemClock,
+  { clock = systemClock, pace = {} }: StartOptions = {},
 ): Promise<Running> => {
   shareResolver()
-  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, clock)
+  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, { clock, pace })
   try {
     const running = {
       unserved: deployment.unserved,

@@ -37,7 +37,7 @@ import type { Loaded } from './extensions.ts'
 import { assertBackends, catalogueOf, withDomainLimits } from './extensions.ts'
 import { composeIdentity, purposePorts } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
-import { type RunJob, startJobs } from './jobs.ts'
+import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
 import { passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
@@ -187,7 +187,7 @@ export const compose = async (
   configured: Configuration,
   role: Role,
   logger: Logger,
-  clock: Clock,
+  { clock, pace }: { clock: Clock; pace: JobPace },
 ): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
   const parts = await composeParts(loaded, configured, role, { logger, clock }, building)
@@ -226,7 +226,7 @@ export const compose = async (
     logger,
   })
   const runJob = await startJobs(
-    { settings, infrastructure, logger, registry: metrics.registry, isGateway, identity, domains },
+    { settings, infrastructure, logger, registry: metrics.registry, isGateway, identity, domains, pace },
     building,
   )
   const listening = {

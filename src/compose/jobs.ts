@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
 import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
+import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import {
@@ -17,6 +18,22 @@ import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
+/** For this time, the hash chain does not protect a new entry. Each run costs one transaction. */
+const sealEveryMs = 2_000
+
+/** Checks ignore expired rows, so their deletion can wait. */
+const identitySweepMs = minutes(10)
+
+/** PGlite has no autovacuum. An hour of updates grows a table by megabytes. */
+const vacuumEveryMs = hours(1)
+
+/** How often jobs run, where a test does not wait for the actual interval. */
+export interface JobPace {
+  pollMs?: number
+  /** By name of a recurring job. */
+  everyMs?: Readonly<Record<string, number>>
+}
+
 interface Parts {
   settings: Configuration
   infrastructure: Infrastructure
@@ -25,6 +42,7 @@ interface Parts {
   isGateway: boolean
   identity: Pick<Identity, 'deleteExpired' | 'jobs'>
   domains: Pick<Domains, 'jobs' | 'ledger'>
+  pace: JobPace
 }
 
 /**
@@ -38,22 +56,21 @@ const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domain
   }
   const sweep: JobKind['work'] = (_payload, { signal }) =>
     infrastructure.withoutTimeouts((database) => identity.deleteExpired(database, signal), signal)
-  const { vacuumEveryMs } = settings.database
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(infrastructure.database, signal)
   return [
-    { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
+    { name: 'audit.seal', attempts: 1, everyMs: sealEveryMs, work: seal },
     failedJobCleanup({ ...infrastructure, ...settings.jobs }),
     ...(settings.databaseUrl === null
       ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),
     ...(isGateway
       ? [
-          { name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep },
+          { name: 'identity.sweep', attempts: 1, everyMs: identitySweepMs, work: sweep },
           expiredCommandCleanup(infrastructure),
         ]
       : []),
     ...domains.jobs.flatMap(({ domain, jobs }) => (isHere(domain) ? jobs : [])),
-    ...cleanupJobs(domains.ledger, settings.money.background.expiryMs),
+    ...cleanupJobs(domains.ledger),
     ledgerCheckJob({
       ledger: domains.ledger,
       clock: infrastructure.clock,
@@ -82,12 +99,16 @@ export type RunJob = (name: string, payload: object) => Promise<void>
 /** `stack` stops the jobs before it closes the parts that they use. */
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<RunJob> => {
   const { infrastructure, settings, logger, registry } = parts
-  const kinds = kindsOf(parts)
+  const { everyMs: intervals = {}, ...poll } = parts.pace
+  const kinds = kindsOf(parts).map((kind): JobKind => {
+    const everyMs = intervals[kind.name] ?? kind.everyMs
+    return everyMs === undefined ? kind : { ...kind, everyMs }
+  })
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
     ...infrastructure,
-    settings: settings.jobs,
+    settings: { ...settings.jobs, ...poll },
     kinds,
     onFailure: ({ error, ...failure }) => {
       metrics.failed(failure.kind)

@@ -85,12 +85,6 @@ export const fileSettings = z.strictObject({
     account: quota('an account across all workspaces'),
     workspace: quota('a workspace'),
   }),
-  orphanAfterMs: lifetimeMs(60_000).describe(
-    'Time in milliseconds after which the bytes of an incomplete upload are deleted. If the value is less than twice `requests.uploadTimeoutMs`, that time applies instead.',
-  ),
-  sweepEveryMs: lifetimeMs(100).describe(
-    'Interval in milliseconds at which the bytes of deleted files and incomplete uploads are deleted.',
-  ),
 })
 
 export const exportSettings = z.strictObject({
@@ -104,7 +98,6 @@ export const exportSettings = z.strictObject({
     .describe(
       'Maximum number of attempts per export, after which the export fails. The pause after the first attempt is one second. Each further pause is four times as long, up to five minutes.',
     ),
-  sweepEveryMs: lifetimeMs(100).describe('Interval in milliseconds at which expired exports are deleted.'),
 })
 
 export const jobSettings = z.strictObject({
@@ -114,19 +107,9 @@ export const jobSettings = z.strictObject({
     .describe(
       'Maximum number of concurrent background jobs per process. Further jobs wait. If the value is above 1, exports never use the last slot, so that other jobs can run.',
     ),
-  pollMs: timeoutMs(10).describe('Interval in milliseconds at which a process looks for due jobs.'),
-  leaseMs: timeoutMs(300).describe(
-    'Time in milliseconds after which another process takes over a job if the process that ran it has died.',
-  ),
   failedRetentionMs: lifetimeMs(days(1))
     .multipleOf(days(1))
     .describe(
       'Time in milliseconds for which a failed job stays in the table `jobs`. Afterwards, the job is deleted. The value must be a whole number of days.',
     ),
-})
-
-export const auditSettings = z.strictObject({
-  sealEveryMs: lifetimeMs(100).describe(
-    'Interval in milliseconds at which new audit log entries are added to the hash chain.',
-  ),
 })

@@ -290,7 +290,3 @@ export const background = z.strictObject({
     'Time limit in milliseconds for a stopping process to finish its background tasks. The process exits no later than 5 s after `shutdown.delayMs` plus `shutdown.timeoutMs`.',
   ),
 })
-
-export const identity = z.strictObject({
-  sweepEveryMs: lifetimeMs(1_000).describe('Interval in milliseconds at which expired identity data is deleted.'),
-})

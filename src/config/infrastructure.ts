@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { lifetimeMs, timeoutMs } from './values.ts'
+import { timeoutMs } from './values.ts'
 
 export const databaseSettings = z.strictObject({
   poolSize: z
@@ -28,9 +28,6 @@ export const databaseSettings = z.strictObject({
     .describe(
       'Whether the production profile can use the embedded store if `DATABASE_URL` is unset. The embedded store serves only one process. In production, it writes every commit to disk.',
     ),
-  vacuumEveryMs: lifetimeMs(60_000).describe(
-    'Interval in milliseconds at which the embedded store reclaims the space of deleted rows. It has no effect on a PostgreSQL server, which reclaims space automatically.',
-  ),
 })
 
 export const redisSettings = z.strictObject({

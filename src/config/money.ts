@@ -226,9 +226,6 @@ const settings = z.strictObject({
     wholeLedgerCheckMs: lifetimeMs(1_000).describe(
       'Interval in milliseconds after which a ledger check reads the whole ledger.',
     ),
-    expiryMs: lifetimeMs(1_000).describe(
-      'Interval in milliseconds at which expired orders, quotes and idempotency records are processed.',
-    ),
   }),
 })
 

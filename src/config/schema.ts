@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isSender, portals } from '../kernel/index.ts'
 import { backendSettings, passThroughSettings } from './backends.ts'
 import type { SecretKeys } from './environment/secret-keys.ts'
-import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
+import { exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
 import { accessSettings } from './identity.ts'
 import {
@@ -137,7 +137,6 @@ export const schema = z.strictObject({
   mfa: identity.mfa,
   turnstile: identity.turnstile,
   background: identity.background,
-  identity: identity.identity,
   secureChannel: z.strictObject({
     sessionTtlMs: lifetimeMs(1_000).describe(
       'Lifetime of a secure channel session in milliseconds. When a session expires, the client must open a new one.',
@@ -176,7 +175,6 @@ export const schema = z.strictObject({
   files: fileSettings,
   exports: exportSettings,
   jobs: jobSettings,
-  audit: auditSettings,
   explain: explainSettings,
   tracing: tracingSettings,
   backends: backendSettings,

@@ -1,4 +1,4 @@
-import { addMs, areWithin, type Clock, type Instant } from '../kernel/index.ts'
+import { addMs, areWithin, type Clock, type Instant, minutes } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import type { Discrepancy, LastCheck } from './integrity-store.ts'
 import type { Ledger } from './ledger.ts'
@@ -42,20 +42,20 @@ export const ledgerCheckJob = (ports: LedgerCheckPorts): JobKind => ({
 
 const batchSize = 10_000
 
+/** The rows of a minute fit in few batches. */
+const cleanupEveryMs = minutes(1)
+
 /** Deletes in batches until a batch is not full. */
-const cleanupJob = (name: string, everyMs: number, deleteBatch: (limit: number) => Promise<number>): JobKind => ({
+const cleanupJob = (name: string, deleteBatch: (limit: number) => Promise<number>): JobKind => ({
   name,
   attempts: 1,
-  everyMs,
+  everyMs: cleanupEveryMs,
   work: async (_payload, { signal }) => {
     for (let deleted = batchSize; deleted === batchSize && !signal.aborted; ) deleted = await deleteBatch(batchSize)
   },
 })
 
-export const cleanupJobs = (
-  ledger: Pick<Ledger, 'deleteExpiredResults' | 'deleteExpiredUsage'>,
-  everyMs: number,
-): JobKind[] => [
-  cleanupJob('ledger.deleteExpiredResults', everyMs, (limit) => ledger.deleteExpiredResults(limit)),
-  cleanupJob('ledger.deleteExpiredUsage', everyMs, (limit) => ledger.deleteExpiredUsage(limit)),
+export const cleanupJobs = (ledger: Pick<Ledger, 'deleteExpiredResults' | 'deleteExpiredUsage'>): JobKind[] => [
+  cleanupJob('ledger.deleteExpiredResults', (limit) => ledger.deleteExpiredResults(limit)),
+  cleanupJob('ledger.deleteExpiredUsage', (limit) => ledger.deleteExpiredUsage(limit)),
 ]

@@ -135,10 +135,12 @@ export const startTestGateway = async <const Added extends readonly object[] = [
   const { level, format } = configuration.log
   const logger = createLogger(level, undefined, format)
   const clock = createTestClock()
-  const running = await startServer(domains, configuration, 'gateway', logger, clock).catch(async (error: unknown) => {
-    await rm(folder, { recursive: true, force: true })
-    throw error
-  })
+  const running = await startServer(domains, configuration, 'gateway', logger, { clock }).catch(
+    async (error: unknown) => {
+      await rm(folder, { recursive: true, force: true })
+      throw error
+    },
+  )
   const url = `http://127.0.0.1:${running.port}`
   const operationsUrl = `http://127.0.0.1:${running.operationsPort}`
 

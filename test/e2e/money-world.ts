@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import type { JobPace } from '../../src/compose/jobs.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { confirmation } from '../harness/confirmation.ts'
 import type { Answer } from '../harness/http.ts'
@@ -16,8 +17,8 @@ export const reused = [422, 'REQUEST.ID_REUSED']
 
 export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
 
-export const startMoneyWorld = async (adjust?: Adjust) => {
-  const portico = await startPortico({ ...(adjust && { adjust }) })
+export const startMoneyWorld = async (adjust?: Adjust, pace: JobPace = {}) => {
+  const portico = await startPortico({ pace, ...(adjust && { adjust }) })
   const owner = await signIn(portico)
   const operator = await signIn(portico, 'operator@demo.test')
   const web = (method: string, path: string, body?: unknown, more: { id?: string; workspace?: string } = {}) =>

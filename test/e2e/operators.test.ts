@@ -14,8 +14,8 @@ describe('operators', () => {
 
   beforeAll(async () => {
     portico = await startPortico({
+      pace: { pollMs: 50 },
       adjust: (settings) => {
-        settings.jobs.pollMs = 50
         settings.portals.CONSUMER.selfRegistration = 'approval'
         settings.publicUrl = 'https://portal.example.com/app/'
         settings.portals.CONSUMER.links.signIn = '/sign-in'

@@ -1,3 +1,4 @@
+import type { JobPace } from '../../src/compose/jobs.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { encodeMultipart, pdf } from '../harness/multipart.ts'
 import { type Adjust, startMoneyWorld } from './money-world.ts'
@@ -10,8 +11,8 @@ export const reason = { reason: 'no such payment' }
 export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }): string[] =>
   order.statusHistory.map(({ status }) => status.code)
 
-export const startRechargesWorld = async (adjust?: Adjust) => {
-  const world = await startMoneyWorld(adjust)
+export const startRechargesWorld = async (adjust?: Adjust, pace: JobPace = {}) => {
+  const world = await startMoneyWorld(adjust, pace)
   const { portico, owner, web, data } = world
   const receipt = { where: workspace, fileName: 'receipt.pdf', type: 'application/pdf' }
   const upload = async (

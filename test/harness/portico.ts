@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import type { Domain } from '../../src/api/domain.ts'
+import type { JobPace } from '../../src/compose/jobs.ts'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
 import { bankingDomains } from '../../src/domains/index.ts'
@@ -54,6 +55,8 @@ export interface Options {
   domains?: readonly Domain[]
   variables?: Variables
   adjust?: (settings: Configuration) => void
+  /** Replaces the intervals of jobs. */
+  pace?: JobPace
   /** Runs before the start, for example a command of the CLI. */
   prepare?: (variables: Variables) => Promise<void>
 }
@@ -79,6 +82,7 @@ export const startPortico = async ({
   domains: added = [],
   variables = {},
   adjust,
+  pace = {},
   prepare,
 }: Options = {}): Promise<Portico> => {
   const isDistributed = inject('topology') === 'distributed'
@@ -94,7 +98,7 @@ export const startPortico = async ({
   const served = [...bankingDomains, ...added]
   const runBeside = (role: 'gateway' | 'domains', assertion = settings.assertion): Promise<Running> => {
     const listen = { ...settings.listen, operationsPort: 0 }
-    return startServer(served, { ...settings, listen, assertion }, role, captured.logger)
+    return startServer(served, { ...settings, listen, assertion }, role, captured.logger, { pace })
   }
   const services: Running[] = []
   if (isDistributed) {
@@ -106,7 +110,7 @@ export const startPortico = async ({
     services.push(service)
     useService(settings, `http://127.0.0.1:${service.port}`, added)
   }
-  const running = await startServer(served, settings, 'gateway', captured.logger)
+  const running = await startServer(served, settings, 'gateway', captured.logger, { pace })
   // The replicas share only the store, Redis and the service. Calls alternate between them.
   const replicas = isDistributed ? [running, await runBeside('gateway')] : [running]
   let turn = 0

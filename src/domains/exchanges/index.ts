@@ -7,7 +7,7 @@
 import type { Logger } from 'pino'
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
-import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
+import { type HandlerTable, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import type { PairRate } from '../../platform/exchange-rates.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -25,8 +25,6 @@ export type { ExchangesPorts } from './service.ts'
 export type ExchangesOptions = Omit<ExchangesPorts, 'findGainingPairs'> & {
   words: Words
   logger: Pick<Logger, 'warn'>
-  /** Interval of the cleanup job. */
-  expiryMs: number
 }
 
 export interface Exchanges {
@@ -38,12 +36,15 @@ export interface Exchanges {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
-export const createExchanges = ({ words, expiryMs, logger, ...options }: ExchangesOptions): Exchanges => {
+/** An expired quote can never be accepted. It stays for a day, so the moment of its deletion does not matter. */
+const cleanupEveryMs = minutes(1)
+
+export const createExchanges = ({ words, logger, ...options }: ExchangesOptions): Exchanges => {
   const ports = { ...options, findGainingPairs: gainWatch(options.terms, logger) }
   const work: JobKind['work'] = (_, { signal }) => deleteExpiredQuotes(ports, signal)
   return {
     handlers: exchangeHandlers(ports, words),
-    jobs: [{ name: 'exchanges.deleteExpiredQuotes', attempts: 1, everyMs: expiryMs, work }],
+    jobs: [{ name: 'exchanges.deleteExpiredQuotes', attempts: 1, everyMs: cleanupEveryMs, work }],
     readGains: () => readGains(ports),
     ratesInForce: (database) => ratesInForce({ ...ports, database }),
     clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
@@ -73,7 +74,6 @@ export default domain({
       currencies: money.currencies,
       terms: exchangeTerms(money.exchange),
       operatorRates: operatorRateTerms(money.exchange),
-      expiryMs: money.background.expiryMs,
     })
     return { handlers, jobs, service, onSandboxReset: clean, close: () => rates.close() }
   },

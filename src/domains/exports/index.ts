@@ -1,7 +1,7 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { Tx } from '../../database/index.ts'
-import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
+import { type HandlerTable, type Instant, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -19,7 +19,7 @@ import { deleteExportsOf, expireExports } from './store.ts'
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
   catalogue: Pick<Catalogue, 'codedFamilies'>
-  settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number }
+  settings: { pageSize: number; lifeMs: number; attempts: number }
 }
 
 export interface Exports {
@@ -27,6 +27,9 @@ export interface Exports {
   jobs: JobKind[]
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
+
+/** Reads show an expired export as such before its bytes are deleted. */
+const sweepEveryMs = minutes(5)
 
 export const createExports = (options: ExportsOptions): Exports => {
   const { transaction, clock, settings } = options
@@ -47,7 +50,7 @@ export const createExports = (options: ExportsOptions): Exports => {
         work: (payload, facts) => runExport(options, payload, facts),
         abandon: (payload) => abandonExport(options, payload),
       },
-      { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
+      { name: 'exports.sweep', attempts: 1, everyMs: sweepEveryMs, work: sweep },
     ],
     clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteExportsOf(tx, workspaceId), at),
   }

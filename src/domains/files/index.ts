@@ -1,6 +1,14 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
-import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Clock,
+  type HandlerTable,
+  hours,
+  type Instant,
+  minutes,
+  type Words,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import { addOrphanBlobs, type Downloadable, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
@@ -25,8 +33,6 @@ export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'quotas' | 'o
     quotas: Quotas
     /** Retention of bytes without a row. */
     orphanAfterMs: number
-    /** Interval of the job that deletes bytes without a row. */
-    sweepEveryMs: number
   }
 }
 
@@ -42,9 +48,15 @@ export interface Files {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** Bytes of deleted files cost space only. */
+const sweepEveryMs = minutes(10)
+
+/** An upload in progress has no row yet. Its bytes stay for longer than it can take. */
+const orphanRetentionMs = (uploadTimeoutMs: number): number => Math.max(hours(1), 2 * uploadTimeoutMs)
+
 export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files => {
   const { database } = ports
-  const { purposes, quotas, orphanAfterMs, sweepEveryMs } = settings
+  const { purposes, quotas, orphanAfterMs } = settings
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
     await deleteOrphanBlobs(ports, 'files', clock.now(), signal)
   }
@@ -83,12 +95,9 @@ export default domain({
   ...declaredBy(contract),
   migrations,
   create: ({ configuration, ...ports }) => {
-    // An upload in progress has no row yet. Retain its bytes for longer than it can take.
-    const orphanAfterMs = Math.max(configuration.files.orphanAfterMs, 2 * configuration.requests.uploadTimeoutMs)
-    const { handlers, jobs, clean, ...service } = createFiles({
-      ...ports,
-      settings: { ...configuration.files, orphanAfterMs },
-    })
+    const { files, requests } = configuration
+    const settings = { ...files, orphanAfterMs: orphanRetentionMs(requests.uploadTimeoutMs) }
+    const { handlers, jobs, clean, ...service } = createFiles({ ...ports, settings })
     return { handlers, jobs, service, onSandboxReset: clean }
   },
 })

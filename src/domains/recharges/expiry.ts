@@ -1,9 +1,12 @@
-import { type Clock, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Clock, type Instant, minutes, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { expiredAt, type Ledger, type Order, rechargeExpiry } from '../../ledger/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { expiryMove } from './order.ts'
 
 export const expiryJob = 'recharges.expire'
+
+/** Reads show an expired recharge as such before the job has recorded it. */
+export const expiryIntervalMs = minutes(1)
 
 /** After its expiry, the order is EXPIRED, even if the job has not recorded that yet. */
 export const withExpiry = <O extends Order>(order: O, now: Instant): O => {

@@ -7,7 +7,7 @@ import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
-import { expiryJob, runExpiryJob } from './expiry.ts'
+import { expiryIntervalMs, expiryJob, runExpiryJob } from './expiry.ts'
 import { rechargeHandlers } from './handlers.ts'
 import { type ChannelSettings, parseChannels } from './rules.ts'
 import { migrations } from './schema.ts'
@@ -17,8 +17,6 @@ import { deleteProofsAndReferences } from './store.ts'
 export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs' | 'referenceRequired'> & {
   words: Words
   settings: { lifeMs: number; referenceRequired: boolean; channels: readonly ChannelSettings[] }
-  /** Interval of the expiry job. */
-  expiryMs: number
 }
 
 export interface Recharges {
@@ -28,12 +26,12 @@ export interface Recharges {
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export const createRecharges = ({ words, settings, expiryMs, ...infrastructure }: RechargesOptions): Recharges => {
+export const createRecharges = ({ words, settings, ...infrastructure }: RechargesOptions): Recharges => {
   const { lifeMs, referenceRequired } = settings
   const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs, referenceRequired }
   return {
     handlers: rechargeHandlers(ports, words),
-    jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryMs, work: (_, facts) => runExpiryJob(ports, facts) }],
+    jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryIntervalMs, work: (_, facts) => runExpiryJob(ports, facts) }],
     clean: (tx, { workspaceId }) => deleteProofsAndReferences(tx, workspaceId),
   }
 }
@@ -48,7 +46,6 @@ export default domain({
     const { handlers, jobs, clean } = createRecharges({
       ...ports,
       settings: money.recharge,
-      expiryMs: money.background.expiryMs,
       fileOf,
       keepAsProof,
       isProof: (file) => serves('RECHARGE_PROOF', file),

@@ -3,12 +3,18 @@ import { addMs, type Clock, type Ids, messageOf } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
 import { deleteJob, type Lease, leaseJob, maxBackoffMs, renewLease, returnJob, upsertRecurringJob } from './store.ts'
 
+/** People wait for jobs such as exports. Half a second costs two indexed reads per second and process. */
+const defaultPollMs = 500
+
+/** The pause after which another process takes over. Renewed every 10 s, it outlasts a failover of the database. */
+const defaultLeaseMs = 30_000
+
 /** Times are in milliseconds. */
 export interface JobSettings {
   concurrency: number
-  pollMs: number
+  pollMs?: number
   /** How long a job stays leased after its process was killed. */
-  leaseMs: number
+  leaseMs?: number
 }
 
 export interface JobRunner {
@@ -60,7 +66,7 @@ const startLeaseRenewal = (
   lease: Lease,
   onLost: (reason: Error) => void,
 ): { stop(): Promise<void> } => {
-  const { leaseMs } = settings
+  const { leaseMs = defaultLeaseMs } = settings
   let until = addMs(clock.now(), leaseMs)
   let renewing: Promise<void> = Promise.resolve()
   const renew = async (): Promise<void> => {
@@ -104,7 +110,7 @@ class Runner implements JobRunner {
     for (const { name, everyMs, initialDelayMs = 0 } of kinds)
       if (everyMs !== undefined)
         await upsertRecurringJob(database, ids, { kind: name, everyMs, at, firstAt: addMs(at, initialDelayMs) })
-    this.#timer = setInterval(() => this.#startWorker(), settings.pollMs)
+    this.#timer = setInterval(() => this.#startWorker(), settings.pollMs ?? defaultPollMs)
   }
 
   async runOne(): Promise<boolean> {
@@ -162,7 +168,7 @@ class Runner implements JobRunner {
       kinds: eligible.map(({ name }) => name),
       leaseId: ids.next<'lease'>(),
       at: clock.now(),
-      leaseMs: settings.leaseMs,
+      leaseMs: settings.leaseMs ?? defaultLeaseMs,
     })
     const kind = lease && this.#kinds.get(lease.kind)
     if (kind?.isLong) this.#longJobs += 1

@@ -29,7 +29,7 @@ const openRates = async () => {
   const { handlers, readGains } = createExchanges({
     logger: { warn: (...logged: unknown[]) => warnings.push(logged) },
     transaction: transactionOf(database),
-    ...{ database, ledger, clock, words, ids: systemIds, currencies: ['USD', 'EUR', 'JPY'], expiryMs: 60_000 },
+    ...{ database, ledger, clock, words, ids: systemIds, currencies: ['USD', 'EUR', 'JPY'] },
     rates: { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] },
     terms: { spread: share('0'), feeRate: share('0'), quoteLifeMs: 1_000 },
     operatorRates: { ttlMs, band: share('0.05') },

@@ -32,7 +32,6 @@ const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', curre
     currencies,
     terms,
     operatorRates: { ttlMs: 86_400_000, band: null },
-    expiryMs: 60_000,
   })
   const workspace = await bank.workspace(kind)
   const open = async (currency: string, isDefault = true) => {

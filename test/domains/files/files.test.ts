@@ -25,7 +25,7 @@ const purposes = {
 }
 const large = { filesPerDay: 1_000, bytesPerDay: 1_000_000, files: 1_000, bytes: 1_000_000 }
 const quotas = { account: large, workspace: large }
-const settings = { purposes, quotas, orphanAfterMs: hour, sweepEveryMs: 1_000 }
+const settings = { purposes, quotas, orphanAfterMs: hour }
 
 const formFor = (purpose: string): Upload => {
   const { headers, body } = encodeMultipart([

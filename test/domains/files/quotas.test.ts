@@ -65,7 +65,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
     orphanAfterMs: hours(1),
   })
   const files = () => {
-    const settings = { purposes, quotas, orphanAfterMs: hours(1), sweepEveryMs: 1_000 }
+    const settings = { purposes, quotas, orphanAfterMs: hours(1) }
     return createFiles({
       database,
       transaction: transactionOf(database),

@@ -30,7 +30,6 @@ const openRecharges = async ({ database }: TestStore) => {
       lifeMs,
       channels: [card, transfer].map((channel) => ({ ...channel, ...terms, enabled: true })),
     },
-    expiryMs: 600_000,
     database,
     transaction: transactionOf(database),
     blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),

@@ -37,7 +37,6 @@ describe('recharges', () => {
       clock,
       words,
       settings: { lifeMs, referenceRequired, channels: [channel] },
-      expiryMs: 1_000,
       database,
       transaction: transactionOf(database),
       blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),

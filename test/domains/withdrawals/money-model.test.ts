@@ -50,7 +50,6 @@ const rechargeDomain = createRecharges({
     words,
     settings: { lifeMs, referenceRequired: true, channels: [rechargeChannel] },
   },
-  expiryMs: 1_000,
   blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
   fileOf: async () => undefined,
   keepAsProof: async () => undefined,

@@ -10,9 +10,7 @@ describe('cleanup jobs', needsStore('distributed'), () => {
   let client: Client
   beforeAll(async () => {
     portico = await startPortico({
-      adjust: (settings) => {
-        settings.money.background.expiryMs = 1_000
-      },
+      pace: { everyMs: { 'ledger.deleteExpiredResults': 1_000, 'exchanges.deleteExpiredQuotes': 1_000 } },
     })
     client = new Client({ connectionString: portico.databaseUrl })
     await client.connect()

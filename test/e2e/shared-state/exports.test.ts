@@ -24,11 +24,9 @@ describe('exports', needsStore(), () => {
 
   beforeAll(async () => {
     portico = await startPortico({
+      pace: { pollMs: 50, everyMs: { 'exports.sweep': 200, 'recharges.expire': 600_000 } },
       adjust: (settings) => {
-        settings.jobs.pollMs = 50
-        settings.exports.sweepEveryMs = 200
         settings.money.recharge.lifeMs = 1_000
-        settings.money.background.expiryMs = 600_000
       },
     })
     owner = await signIn(portico)
@@ -241,11 +239,7 @@ describe('exports', needsStore(), () => {
 describe('a pending export', needsStore(), () => {
   let portico: Portico
   beforeAll(async () => {
-    portico = await startPortico({
-      adjust: (settings) => {
-        settings.jobs.pollMs = 600_000
-      },
-    })
+    portico = await startPortico({ pace: { pollMs: 600_000 } })
   })
   afterAll(() => portico?.stop())
 
@@ -266,9 +260,8 @@ describe('exports with a short expiry', needsStore(), () => {
     portico = await startPortico({
       // Other tests raise the limit of 20 per window.
       variables: { PORTICO_RATE_LIMIT_SCALE: '1' },
+      pace: { pollMs: 50, everyMs: { 'exports.sweep': 200 } },
       adjust: (settings) => {
-        settings.jobs.pollMs = 50
-        settings.exports.sweepEveryMs = 200
         settings.exports.lifeMs = 1_500
       },
     })
@@ -311,9 +304,8 @@ describe('an expired export, before any job has run', needsStore(), () => {
   let owner: Session
   beforeAll(async () => {
     portico = await startPortico({
+      pace: { pollMs: 50, everyMs: { 'exports.sweep': 600_000 } },
       adjust: (settings) => {
-        settings.jobs.pollMs = 50
-        settings.exports.sweepEveryMs = 600_000
         settings.exports.lifeMs = 1_000
       },
     })

@@ -9,11 +9,13 @@ const { workspace } = developmentIds
 describe('expired recharges', needsStore(), () => {
   let world: RechargesWorld
   beforeAll(async () => {
-    world = await startRechargesWorld(({ money }) => {
-      money.recharge.lifeMs = 1_000
-      money.background.expiryMs = 1_000
-      for (const channel of money.recharge.channels) channel.dailyMax = '100.00'
-    })
+    world = await startRechargesWorld(
+      ({ money }) => {
+        money.recharge.lifeMs = 1_000
+        for (const channel of money.recharge.channels) channel.dailyMax = '100.00'
+      },
+      { everyMs: { 'recharges.expire': 1_000 } },
+    )
   })
   afterAll(() => world?.portico.stop())
 
