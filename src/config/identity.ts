@@ -264,29 +264,7 @@ export const turnstile = z.strictObject({
 })
 
 export const background = z.strictObject({
-  concurrency: z
-    .int()
-    .min(1)
-    .describe('Maximum number of concurrent background tasks per process, such as sending emails. Further tasks wait.'),
-  capacity: z
-    .int()
-    .min(1)
-    .describe(
-      'Maximum number of running and waiting background tasks per process. Further tasks are dropped and logged as errors.',
-    ),
-  spreadMs: timeoutMs(0).describe(
-    'Maximum delay in milliseconds before a background task starts. The delay is random, so that response times do not reveal whether an email is sent.',
-  ),
-  attempts: z
-    .int()
-    .min(1)
-    .describe(
-      'Maximum number of attempts per background task. After the last failed attempt, the task is dropped and logged as an error.',
-    ),
-  retryMs: timeoutMs(0).describe(
-    'Pause in milliseconds before the second attempt of a background task. Each further pause is twice as long.',
-  ),
-  closeMs: timeoutMs(0).describe(
-    'Time limit in milliseconds for a stopping process to finish its background tasks. The process exits no later than 5 s after `shutdown.delayMs` plus `shutdown.timeoutMs`.',
+  attempts: positive.describe(
+    'Maximum number of attempts per background task, such as an email. After the last failed attempt, the task is dropped and logged as an error.',
   ),
 })

@@ -17,17 +17,20 @@ export interface BackgroundWork {
 }
 
 /** Times are in milliseconds. */
-export interface BackgroundSettings {
-  concurrency: number
-  /** Running and waiting tasks together. Further tasks are dropped. */
-  capacity: number
+const defaults = {
+  /** Below the five connections to the mail server, so that a code does not wait for notices. */
+  concurrency: 4,
+  /** Running and waiting tasks together. Further tasks are dropped: in an outage, memory must not grow. */
+  capacity: 1_000,
   /** Maximum random delay before a task starts, so that response times do not reveal it. */
-  spreadMs: number
-  attempts: number
-  /** Wait after the first failed attempt. Doubles each time. */
-  retryMs: number
-  closeMs: number
+  spreadMs: 250,
+  /** Wait after the first failed attempt. Doubles each time. A busy mail server accepts seconds later. */
+  retryMs: 1_000,
+  /** With the defaults of `shutdown`, a process stops within 30 s, the default grace period of Kubernetes. */
+  closeMs: 5_000,
 }
+
+export type BackgroundSettings = Partial<typeof defaults> & { attempts: number }
 
 interface Task {
   name: string
@@ -35,10 +38,11 @@ interface Task {
 }
 
 export const createBackgroundWork = (
-  settings: BackgroundSettings,
+  overrides: BackgroundSettings,
   log: Pick<Logger, 'warn' | 'error'>,
   randomness: Pick<Randomness, 'integer'>,
 ): BackgroundWork => {
+  const settings = { ...defaults, ...overrides }
   const stopping = new AbortController()
   // `run` enforces `capacity`.
   const { runLimited } = createConcurrencyLimiter({
