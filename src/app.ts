@@ -93,7 +93,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     payoutHold: parts.payoutHold,
     transferLimit: transferLimitStage({
       settings: settings.requests,
-      addressKey: (address) => limits.addressKey(address, settings.limits.ipv6Prefix),
+      addressKey: limits.addressKey,
       onRefused: parts.onTransferRefused,
     }),
     body: bodyStage(settings.requests, reauthorize),

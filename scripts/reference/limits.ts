@@ -42,7 +42,7 @@ ${table(['group', 'counted by', 'requests', 'window'], [everything, ...rules])}
 
 | counted by | meaning |
 | --- | --- |
-| address | the client address; IPv6 by its /56 (\`limits.ipv6Prefix\`) |
+| address | the client address; IPv6 by its /56 |
 | network | an IPv4 /24 or an IPv6 /48 |
 | total | all clients of one portal |
 | account | one count for all sessions of an account, and another for all its API keys |
@@ -89,7 +89,7 @@ Totals of lists are exact up to 10,000 matching records. Above that, \`totalReco
 statistics of the database. The response then has the header \`X-Total-Estimated: true\`, and the client’s \`answer\` has
 \`isTotalEstimated\`. \`hasNext\` is always exact.
 
-\`requests.maxListDepth\` limits \`currentPage\` times \`pageSize\`. A deeper page gets 400 \`VALIDATION.INVALID_PARAMETER\`, which names
+\`currentPage\` times \`pageSize\` can be at most 100,000. A deeper page gets 400 \`VALIDATION.INVALID_PARAMETER\`, which names
 \`currentPage\`. To read further records, narrow the list with \`startTime\`, \`endTime\` or a filter. To read all records of a
 workspace, create an export.
 
@@ -102,7 +102,6 @@ workspace, create an export.
 | concurrent sign-in steps, and their queue | \`login.concurrency\`, \`login.queue\` |
 | concurrent sessions per account | \`sessions.maxConcurrent\` |
 | open event streams and WebSockets, per account, address and replica | \`streams\` |
-| depth of a list | \`requests.maxListDepth\` |
 | size of a JSON body | \`requests.maxBodyBytes\` |
 | size of an upload, download or body that is passed through to a service | \`backends.<name>.maxStreamBytes\` |
 | size of a file, by purpose | \`files.purposes\` |

@@ -139,7 +139,7 @@ const warnOfSplitLedger = (
 const createStreams = ({ settings, infrastructure, metrics, perimeter }: Parts): OpenStreams =>
   new OpenStreams({
     settings: settings.streams,
-    addressKey: (address) => infrastructure.limits.addressKey(address, settings.limits.ipv6Prefix),
+    addressKey: infrastructure.limits.addressKey,
     metrics: {
       ...createStreamMetrics(metrics.registry),
       countRefused: () => perimeter.limitHit('open-streams'),

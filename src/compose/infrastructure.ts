@@ -47,21 +47,22 @@ const createMailer = async (
   { database, clock }: { database: Database; clock: Clock },
   logger: Logger,
 ) => {
-  const { from, timeoutMs, outboxSize } = settings.mail
+  const { from, timeoutMs } = settings.mail
   if (settings.smtpUrl) {
     const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
     // Separate from other background work, which must not delay codes.
     const queue = createBackgroundWork({ ...settings.background, spreadMs: 0 }, logger, systemRandomness)
     return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }
   }
-  const outbox = settings.databaseUrl
-    ? createSharedOutbox(texts, clock, outboxSize, database)
-    : createOutbox(texts, clock, outboxSize)
+  const outbox = settings.databaseUrl ? createSharedOutbox(texts, clock, database) : createOutbox(texts, clock)
   return { mailer: outbox, codeMails: outbox, queue: null, outbox }
 }
 
 /** Above this, one replica may reject tokens that another one has just issued. */
 const warnSkewMs = 1_000
+
+/** Clients give up before a longer queue reaches them. */
+const waitingHashes = 500
 
 /** With a clock that is a day ahead, sessions and keys expire too early. */
 const maxSkewMs = hours(12)
@@ -152,7 +153,7 @@ export const openInfrastructure = async (
     secretBox: createSecretBox(keys, systemRandomness),
     digest: createKeyedDigest(keys),
     passwords: createPasswordHasher(
-      { concurrency: settings.passwords.concurrency, waiting: settings.passwords.queue },
+      { concurrency: settings.passwords.concurrency, waiting: waitingHashes },
       systemRandomness,
     ),
   }

@@ -31,7 +31,7 @@ const audienceErrors = (settings: Settings): string[] => {
 }
 
 export const crossFieldErrors = (settings: Settings): string[] => {
-  const { database, jobs, listen, portals, requests, secureChannel } = settings
+  const { database, jobs, listen, portals, requests } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
   const { provider } = settings.money.exchange
   return [
@@ -43,9 +43,6 @@ export const crossFieldErrors = (settings: Settings): string[] => {
     listen.port !== listen.operationsPort || listen.port === 0 || 'listen.operationsPort: must differ from listen.port',
     headersTimeoutMs <= uploadTimeoutMs ||
       'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
-    // Otherwise a new key would need a successor immediately.
-    secureChannel.keyOverlapMs < secureChannel.keyTtlMs ||
-      'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs',
     // Otherwise, rates would be stale before each refresh.
     provider === undefined ||
       provider.staleAfterMs > provider.refreshMs ||

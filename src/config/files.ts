@@ -91,13 +91,6 @@ export const exportSettings = z.strictObject({
   lifeMs: lifetimeMs(1_000).describe(
     'Time in milliseconds for which a completed export can be downloaded. Afterwards, the export is deleted.',
   ),
-  pageSize: z.int().min(1).max(10_000).describe('Number of rows that an export reads with each SQL statement.'),
-  attempts: z
-    .int()
-    .min(1)
-    .describe(
-      'Maximum number of attempts per export, after which the export fails. The pause after the first attempt is one second. Each further pause is four times as long, up to five minutes.',
-    ),
 })
 
 export const jobSettings = z.strictObject({

@@ -156,22 +156,9 @@ export const login = z.strictObject({
   codeTtlMs: lifetimeMs(100).describe('Lifetime of an emailed code in milliseconds.'),
   resendMs: lifetimeMs(0).describe('Minimum time in milliseconds between two emailed codes. Earlier requests get 429.'),
   knownDevices: z.strictObject({
-    max: z
-      .int()
-      .min(1)
-      .max(100)
-      .describe(
-        'Maximum number of known devices per account. A device is known once it has completed a sign-in. A further device replaces the one that signed in least recently.',
-      ),
     retentionMs: lifetimeMs(60_000).describe(
       'Time in milliseconds for which a device stays known after its last sign-in. A later sign-in counts as one from a new device.',
     ),
-    reservedCodes: z
-      .int()
-      .min(0)
-      .describe(
-        'Number of emailed codes within the `mfaSend` limit of an account that only known devices can request. At least one code stays available to unknown devices.',
-      ),
   }),
   failures: z.strictObject({
     ...failureWindow,
@@ -189,12 +176,6 @@ export const passwords = z.strictObject({
     .int()
     .min(1)
     .describe('Maximum number of concurrent argon2id password hashes per process. Further hashes wait in the queue.'),
-  queue: z
-    .int()
-    .min(1)
-    .describe(
-      'Maximum number of argon2id password hashes that wait in the queue of a process. Further requests get 503.',
-    ),
   minimumScore: z
     .int()
     .min(0)

@@ -152,11 +152,6 @@ export const limitSettings = z.strictObject({
     .describe(
       'Rate limits by operation group. Domains declare the defaults of their own groups. A group without an `account` limit uses the `account` limit of `general`.',
     ),
-  ipv6Prefix: z
-    .int()
-    .min(32)
-    .max(64)
-    .describe('Length in bits of the IPv6 prefix whose addresses count as one client in rate limits.'),
 })
 
 export type PortalConfiguration = z.output<typeof portal>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isSender, portals } from '../kernel/index.ts'
+import { hours, isSender, portals } from '../kernel/index.ts'
 import { backendSettings, passThroughSettings } from './backends.ts'
 import type { SecretKeys } from './environment/secret-keys.ts'
 import { exportSettings, fileSettings, jobSettings } from './files.ts'
@@ -86,12 +86,6 @@ export const schema = z.strictObject({
     headersTimeoutMs: timeoutMs(100).describe(
       'Time limit in milliseconds for receiving the headers of a request. Slower requests get 408.',
     ),
-    uploadBytesPerSecond: z
-      .int()
-      .min(1)
-      .describe(
-        'Minimum speed of an upload in bytes per second, measured over `bodyTimeoutMs`. Slower uploads get 408.',
-      ),
     downloadStallMs: timeoutMs(100).describe(
       'Maximum time in milliseconds for which a client can stop reading a response. After this time, the gateway aborts the response.',
     ),
@@ -116,14 +110,6 @@ export const schema = z.strictObject({
     uploadTimeoutMs: timeoutMs(1_000).describe(
       'Time limit in milliseconds for receiving a complete request, including an upload. Slower requests get 408.',
     ),
-    maxHeaders: z.int().min(20).describe('Maximum number of header fields in a request. Requests with more get 431.'),
-    maxDepth: z.int().min(4).describe('Maximum nesting depth of a JSON body. Deeper bodies are rejected as invalid.'),
-    maxListDepth: z
-      .int()
-      .min(100)
-      .describe(
-        'Maximum value of `currentPage` times `pageSize` in a list. Deeper pages get 400. To read further records, a client narrows the list with `startTime`, `endTime` or a filter.',
-      ),
     handlerTimeoutMs: timeoutMs(10).describe(
       'Time limit in milliseconds for a handler of an extension in this process. If it does not reply in time, the client gets 504. For a service, `backends.<name>.timeoutMs` applies instead.',
     ),
@@ -147,11 +133,8 @@ export const schema = z.strictObject({
       .describe(
         'Maximum number of secure channel sessions per portal. The maximum is divided evenly over the minutes of `sessionTtlMs`. Once the share of a minute is used up, opening a session gets 429 until the next minute. A session in use takes up to 400 bytes in Redis, or in memory if there is no Redis.',
       ),
-    keyTtlMs: lifetimeMs(1_000).describe(
-      'Lifetime in milliseconds of a public key that the secure channel offers to clients.',
-    ),
-    keyOverlapMs: lifetimeMs(0).describe(
-      'Time in milliseconds before the current public key of the secure channel expires at which clients start to get the next key. It must be less than `keyTtlMs`.',
+    keyTtlMs: lifetimeMs(hours(2)).describe(
+      'Lifetime in milliseconds of a public key that the secure channel offers to clients. In its last hour, clients get the next key.',
     ),
   }),
   mail: z.strictObject({
@@ -159,10 +142,6 @@ export const schema = z.strictObject({
       .string()
       .refine(isSender, 'a sender such as Portal <no-reply@portal.example>')
       .describe('Sender of all emails, such as `Portal <no-reply@portal.example>`.'),
-    outboxSize: z
-      .int()
-      .min(1)
-      .describe('Maximum number of emails in the development outbox. Beyond it, the oldest emails are deleted.'),
     timeoutMs: timeoutMs(100).describe(
       'Time limit in milliseconds for the mail server to accept an email, including the wait for one of five connections. When it expires, the attempt to send the email fails.',
     ),

@@ -23,6 +23,9 @@ export const isForward = (query: unknown): boolean => {
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
 }
 
+/** Maximum of `currentPage` times `pageSize`. The database reads the keys of all pages before the requested one. */
+export const maxListDepth = 100_000
+
 /** The query of a list: page, sorting, interval and filters. Default sorting: the first sortable field. */
 export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
   sortable: S,
@@ -32,7 +35,7 @@ export const listQuery = <const S extends readonly [string, ...string[]], F exte
     .strictObject({
       currentPage: count(1, 1_000_000, 1).meta({
         description:
-          'Page to return, from 1. Deep pages get 400: narrow the list with `startTime`, `endTime` or a filter instead. The gateway’s setting `requests.maxListDepth` limits `currentPage` times `pageSize`.',
+          'Page to return, from 1. `currentPage` times `pageSize` can be at most 100,000. For deeper pages, narrow the list with `startTime`, `endTime` or a filter.',
       }),
       pageSize: count(1, 100, 20).meta({ description: 'Maximum number of records on a page.' }),
       sortBy: z.enum(sortable).default(sortable[0]).meta({ description: 'Field to sort by.' }),

@@ -43,6 +43,9 @@ const endOfString = (text: string, start: number): number => {
   return end
 }
 
+/** Bodies of operations nest fewer than ten levels, and parsers recurse into each level. */
+export const maxJsonDepth = 32
+
 /**
  * Each member has one colon outside strings. Returns undefined beyond `maxDepth`.
  */
@@ -152,7 +155,7 @@ const findFlaw = (text: string, root: unknown, members: number): string | undefi
  * Parses JSON (RFC 8259), but rejects invalid UTF-8, a byte-order mark, repeated names, `__proto__` and similar names,
  * NUL, lone surrogates, numbers that a double changes, nesting deeper than `maxDepth` and more than 1,000 members.
  */
-export const parseStrictJson = (bytes: Uint8Array, maxDepth: number): StrictJson => {
+export const parseStrictJson = (bytes: Uint8Array, maxDepth = maxJsonDepth): StrictJson => {
   try {
     const text = decode(bytes)
     const members = countMembers(text, maxDepth)

@@ -103,6 +103,37 @@ test('an unknown setting at the top level: the error names it', () => {
   expect(errorsOf('colour: red')).toEqual([expect.stringMatching(/^Unrecognized key: "colour"/)])
 })
 
+/** docs/decisions/0056 */
+test.each([
+  ['audit', { audit: { sealEveryMs: 2_000 } }],
+  ['identity', { identity: { sweepEveryMs: 600_000 } }],
+])('the removed section %s: the error names it', (name, settings) => {
+  expect(errorsOf(JSON.stringify(settings))).toEqual([expect.stringMatching(`^Unrecognized key: "${name}"`)])
+})
+
+/** docs/decisions/0056 */
+test.each<[section: string, keys: string[]]>([
+  ['requests', ['uploadBytesPerSecond', 'maxHeaders', 'maxDepth', 'maxListDepth']],
+  ['limits', ['ipv6Prefix']],
+  ['login.knownDevices', ['max', 'reservedCodes']],
+  ['passwords', ['queue']],
+  ['background', ['concurrency', 'capacity', 'spreadMs', 'retryMs', 'closeMs']],
+  ['secureChannel', ['keyOverlapMs']],
+  ['mail', ['outboxSize']],
+  ['database', ['vacuumEveryMs']],
+  ['money.background', ['expiryMs']],
+  ['files', ['orphanAfterMs', 'sweepEveryMs']],
+  ['exports', ['pageSize', 'attempts', 'sweepEveryMs']],
+  ['jobs', ['pollMs', 'leaseMs']],
+])('removed settings of %s: the error names them', (section, keys) => {
+  const [outer = '', inner] = section.split('.')
+  const settings = Object.fromEntries(keys.map((key) => [key, 1]))
+  const named = keys.map((key) => `"${key}"`).join(', ')
+  expect(errorsOf(JSON.stringify({ [outer]: inner ? { [inner]: settings } : settings }))).toEqual([
+    expect.stringMatching(`^${section}: Unrecognized keys?: ${named}`),
+  ])
+})
+
 test.each([
   ['PORT', 'listen.port (PORT): Too small'],
   ['PORTICO_RATE_LIMIT_SCALE', 'limits.scale (PORTICO_RATE_LIMIT_SCALE): Too small'],
@@ -177,7 +208,6 @@ test.each([
     'portals: { CONSUMER: { mfa: { mailCodes: never } } }',
     'portals.CONSUMER.mfa.mailCodes: never needs portals.CONSUMER.selfRegistration: closed',
   ],
-  ['secureChannel: { keyOverlapMs: 86400000 }', 'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs'],
   [
     'backends: { transfers: { url: http://10.0.0.5, tls: { caFile: ca.pem } } }',
     'backends.transfers.tls: needs a url that begins with https://',

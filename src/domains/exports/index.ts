@@ -19,7 +19,7 @@ import { deleteExportsOf, expireExports } from './store.ts'
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
   catalogue: Pick<Catalogue, 'codedFamilies'>
-  settings: { pageSize: number; lifeMs: number; attempts: number }
+  settings: ExportJobPorts['settings']
 }
 
 export interface Exports {
@@ -28,11 +28,14 @@ export interface Exports {
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
+/** The pauses grow from one second to five minutes. Together they outlast an outage of five minutes. */
+export const exportAttempts = 6
+
 /** Reads show an expired export as such before its bytes are deleted. */
 const sweepEveryMs = minutes(5)
 
 export const createExports = (options: ExportsOptions): Exports => {
-  const { transaction, clock, settings } = options
+  const { transaction, clock } = options
 
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
     const now = clock.now()
@@ -45,7 +48,7 @@ export const createExports = (options: ExportsOptions): Exports => {
     jobs: [
       {
         name: exportJobName,
-        attempts: settings.attempts,
+        attempts: exportAttempts,
         isLong: true,
         work: (payload, facts) => runExport(options, payload, facts),
         abandon: (payload) => abandonExport(options, payload),

@@ -19,7 +19,7 @@ export interface ExportJobPorts {
   blobs: Blobs
   clock: Clock
   ids: Ids
-  settings: { pageSize: number; lifeMs: number }
+  settings: { lifeMs: number; pageSize?: number }
 }
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })

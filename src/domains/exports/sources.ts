@@ -100,11 +100,14 @@ const endOf = (requested: Instant | undefined, asOf: Instant | null): Instant | 
 export interface SourcePorts {
   ledger: Ledger
   clock: Clock
-  settings: { pageSize: number }
+  settings: { pageSize?: number }
 }
 
+/** Rows per statement: few enough for little memory, and enough that round trips do not dominate. */
+const defaultPageSize = 500
+
 export const createSource = (
-  { ledger, clock, settings: { pageSize } }: SourcePorts,
+  { ledger, clock, settings: { pageSize = defaultPageSize } }: SourcePorts,
   { store, asOf }: Snapshot,
   scope: ExportScope,
 ): Source => {

@@ -24,6 +24,7 @@ export interface HttpServerParts {
   app: Express
   upgrades: UpgradeHandler | null
   settings: Configuration['requests']
+  maxHeaders?: number
   /** Below this path, any Host is accepted. */
   anyHostPrefix?: string
   isDraining: () => boolean
@@ -31,6 +32,9 @@ export interface HttpServerParts {
   isTuned: boolean
   onParseError: (error: ParseError) => void
 }
+
+/** Browsers and edges send about 40 header fields. */
+const defaultMaxHeaders = 100
 
 const emptyResponseHeaders = { ...minimalHeaders, 'Content-Length': '0' }
 
@@ -71,11 +75,11 @@ const serveUpgrades = (server: Server, { accepts, handle }: UpgradeHandler): voi
 }
 
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { app, upgrades, settings, anyHostPrefix, isDraining, isTuned } = parts
+  const { app, upgrades, settings, maxHeaders = defaultMaxHeaders, anyHostPrefix, isDraining, isTuned } = parts
   const accepts = (request: IncomingMessage): boolean =>
     upgrades !== null &&
     !isAfterLastResponse(request) &&
-    findFramingError(request, settings.maxHeaders) === undefined &&
+    findFramingError(request, maxHeaders) === undefined &&
     upgrades.accepts(request)
   const server = new ParseErrorServer(
     {
@@ -98,7 +102,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   server.on('request', (request, response) => {
     if (isAfterLastResponse(request)) return
     response.on('timeout', destroyIfStalled)
-    const error = findFramingError(request, settings.maxHeaders, anyHostPrefix)
+    const error = findFramingError(request, maxHeaders, anyHostPrefix)
     // `Connection: close` sends the client's next request to another replica.
     if (isDraining() || isPipelineFull(request, response)) closeAfterResponse(request, response)
     if (error) reject(parts, request, response, error)

@@ -109,7 +109,7 @@ export interface LimitPort {
   /** Whether `spendAll` takes one round trip for several limits. */
   sharesRoundTrip: boolean
   /** The IPv4 address, or the IPv6 prefix. */
-  addressKey(address: string, ipv6Prefix: number): string
+  addressKey(address: string): string
   /** The IPv4 /24 or IPv6 /48. */
   networkKey(address: string): string
 }

@@ -76,14 +76,17 @@ export interface SentCode {
 export const addressSubject = (digest: KeyedDigest, email: string): string =>
   Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
 
+/** Emailed codes that strangers cannot use up: one to sign in, and one to repeat. */
+export const reservedCodes = 2
+
 export interface MailCount {
   portal: Portal
   /** An account id, or an `addressSubject`. */
   subject: string
   kind: 'code' | 'registration' | 'registration-daily' | 'forgot'
   limit: WindowLimit
-  /** Part of the limit for known devices only. */
-  reserve?: { size: number; mayUse: boolean }
+  /** If set, a part of the limit is for known devices only. */
+  mayUseReserve?: boolean
   /** Uses at most half of the limit, so that a stolen session leaves codes for the owner. */
   session?: SessionId
 }
@@ -106,7 +109,7 @@ export const forgetCodeMails = async (
  */
 export const countMail = async (
   cache: Cache,
-  { portal, subject, kind, limit: { limit, windowMs }, reserve, session }: MailCount,
+  { portal, subject, kind, limit: { limit, windowMs }, mayUseReserve, session }: MailCount,
 ): Promise<void> => {
   const key = mailsKey({ portal, subject, kind })
   if (session !== undefined) {
@@ -120,8 +123,8 @@ export const countMail = async (
       })
   }
   // At least one email stays available to unknown devices.
-  const reserved = Math.min(reserve?.size ?? 0, limit - 1)
-  if (reserve?.mayUse && reserved > 0 && (await cache.increment(`${key}:reserve`, windowMs)).count <= reserved) return
+  const reserved = mayUseReserve === undefined ? 0 : Math.min(reservedCodes, limit - 1)
+  if (mayUseReserve && reserved > 0 && (await cache.increment(`${key}:reserve`, windowMs)).count <= reserved) return
   const { count, remaining } = await cache.increment(key, windowMs)
   if (count <= limit - reserved) return
   throw rateLimited(remaining, `too many mails of kind ${kind}`, { name: `${kind}-mails`, limit, windowMs })

@@ -47,8 +47,11 @@ export const lookUpDevice = (
     ])
     .executeTakeFirstOrThrow()
 
-/** Deletes all but an account's `max` most recent devices. */
-export const deleteOldestDevices = async (tx: Tx, accountId: AccountId, max: number): Promise<void> => {
+/** More devices than a person uses within the retention. */
+const maxKnownDevices = 20
+
+/** Deletes all but an account's most recent devices. */
+export const deleteOldestDevices = async (tx: Tx, accountId: AccountId): Promise<void> => {
   await tx
     .deleteFrom('known_devices')
     .where('account_biz_id', '=', accountId)
@@ -59,7 +62,7 @@ export const deleteOldestDevices = async (tx: Tx, accountId: AccountId, max: num
         .where('account_biz_id', '=', accountId)
         .orderBy('last_seen_at', 'desc')
         .orderBy('client_digest')
-        .limit(max),
+        .limit(maxKnownDevices),
     )
     .execute()
 }

@@ -64,7 +64,7 @@ const finish = async (
   subject: FailureSubject,
   context: RequestContext,
 ): Promise<FinishedLogin> => {
-  const { clock, digest, ids, lockout, settings } = ports
+  const { clock, digest, ids, lockout } = ports
   const { portal } = context
   const { id } = login.account
   const now = clock.now()
@@ -86,10 +86,7 @@ const finish = async (
     recordLogin(ports, tx, { accountId: id, method: factor.method }, context, now),
   )
   if (isNewDevice)
-    sendWithCommit(
-      deleteOldestDevices(tx, id, settings.login.knownDevices.max),
-      queueNotice(tx, ids, account, 'NEW_DEVICE', context, now),
-    )
+    sendWithCommit(deleteOldestDevices(tx, id), queueNotice(tx, ids, account, 'NEW_DEVICE', context, now))
   return { ...started, isNewDevice }
 }
 

@@ -234,8 +234,7 @@ const issueCode = async (
   // Count first, so that an exhausted quota leaves the previous code valid.
   const { mayUseReserve } = login.device
   const { codeSends: limit } = settings.portals[portal]
-  const reserve = { size: settings.login.knownDevices.reservedCodes, mayUse: mayUseReserve }
-  await countMail(cache, { portal, subject: login.account.id, kind: 'code', limit, reserve })
+  await countMail(cache, { portal, subject: login.account.id, kind: 'code', limit, mayUseReserve })
   return { login, ttlMs: await storeCode(ports, login, code, now) }
 }
 

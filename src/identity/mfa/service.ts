@@ -125,8 +125,8 @@ export const sendStepUpCode = async (
   // Count first, so that the previous code stays valid if the quota is exhausted.
   const limit = settings.portals[portal].codeSends
   // The session proves a known device.
-  const reserve = { size: settings.login.knownDevices.reservedCodes, mayUse: true }
-  await countMail(cache, { portal, subject: accountId, kind: 'code', limit, reserve, session: session.sessionId })
+  const quota = { limit, mayUseReserve: true, session: session.sessionId }
+  await countMail(cache, { portal, subject: accountId, kind: 'code', ...quota })
   if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
     throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
   const values = { code, minutes: String(wholeMinutes(codeTtlMs)), purpose }

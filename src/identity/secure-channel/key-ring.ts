@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { addMs, type Instant } from '../../kernel/index.ts'
+import { addMs, hours, type Instant } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { addChannelKey, readChannelKeys } from './store.ts'
@@ -20,9 +20,12 @@ const modulusLength = 2048
 /** Minimum milliseconds between two reads for an unknown key id. */
 const rereadMs = 1_000
 
+/** For this time before a key expires, clients get the next key, so that no sign-in starts with a key about to expire. */
+export const keyOverlapMs = hours(1)
+
 export class ChannelKeyRing {
   readonly #ports: Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
-  readonly #settings: Pick<IdentitySettings['secureChannel'], 'keyTtlMs' | 'keyOverlapMs'>
+  readonly #settings: Pick<IdentitySettings['secureChannel'], 'keyTtlMs'>
   #keys: readonly ChannelKey[] = []
   #readAt: Instant | undefined
   #renewal: Promise<ChannelKey> | undefined
@@ -58,7 +61,7 @@ export class ChannelKeyRing {
 
   #findOffered(): ChannelKey | undefined {
     const now = this.#ports.clock.now()
-    const until = addMs(now, this.#settings.keyOverlapMs)
+    const until = addMs(now, keyOverlapMs)
     return this.#keys.find((key) => key.expiresAt > until && key.createdAt <= now)
   }
 
@@ -88,7 +91,7 @@ export class ChannelKeyRing {
     const expiresAt = addMs(createdAt, this.#settings.keyTtlMs)
     const privateKey = secretBox.seal('channel-key', keyId, pair.privateKey)
     const key = { keyId, publicKey: pair.publicKey, privateKey, createdAt, expiresAt }
-    await addChannelKey(database, key, this.#settings.keyOverlapMs)
+    await addChannelKey(database, key, keyOverlapMs)
     await this.#read()
     const added = this.#findOffered()
     if (!added) throw new Error('no channel key is valid beyond the overlap')

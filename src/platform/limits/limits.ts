@@ -78,8 +78,8 @@ export interface Limits {
   spendAll(spends: readonly Spend[]): MaybePromise<LimitState[]>
   /** Whether `spendAll` takes one round trip for several limits. */
   sharesRoundTrip: boolean
-  /** IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
-  addressKey(address: string, ipv6Prefix: number): string
+  /** The IPv4 address, or the IPv6 /56. */
+  addressKey(address: string): string
   /** /24 for IPv4, /48 for IPv6. */
   networkKey(address: string): string
   close(): void
@@ -116,9 +116,10 @@ export interface SharedCounters {
   countInOrder: CountInOrder | undefined
 }
 
-/** IPv6 addresses are cut to a prefix of `ipv6Prefix` bits. */
-const addressKey = (address: string, ipv6Prefix: number): string =>
-  address.includes(':') ? ipKeyGenerator(address, ipv6Prefix) : address
+/** Providers assign prefixes of up to /56 to a customer, who can use each address of it. */
+const ipv6Prefix = 56
+
+const addressKey = (address: string): string => (address.includes(':') ? ipKeyGenerator(address, ipv6Prefix) : address)
 
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 

@@ -3,18 +3,18 @@ import { z } from 'zod'
 import type { Database } from '../../database/index.ts'
 import { type Clock, locales, toInstant } from '../../kernel/index.ts'
 import { mailTemplateNames } from './mailer.ts'
-import { composeMail, type ReadableOutbox } from './outbox.ts'
+import { composeMail, outboxSize, type ReadableOutbox } from './outbox.ts'
 import type { MailTexts } from './templates.ts'
 
-/** Keeps only the last `limit` emails. */
-const insertMail = async (database: Database, mail: object, limit: number): Promise<void> => {
+/** Keeps only the last `outboxSize` emails. */
+const insertMail = async (database: Database, mail: object): Promise<void> => {
   await database
     .insertInto('development_outbox')
     .values({ mail: JSON.stringify(mail) })
     .execute()
   await sql`
     DELETE FROM development_outbox
-    WHERE sequence <= (SELECT sequence FROM development_outbox ORDER BY sequence DESC OFFSET ${limit} LIMIT 1)
+    WHERE sequence <= (SELECT sequence FROM development_outbox ORDER BY sequence DESC OFFSET ${outboxSize} LIMIT 1)
   `.execute(database)
 }
 
@@ -34,13 +34,8 @@ const StoredMail = z.object({
   at: z.int().transform(toInstant),
 })
 
-export const createSharedOutbox = (
-  texts: MailTexts,
-  clock: Clock,
-  limit: number,
-  database: Database,
-): ReadableOutbox => ({
-  send: async (mail) => insertMail(database, composeMail(texts, clock, mail), limit),
+export const createSharedOutbox = (texts: MailTexts, clock: Clock, database: Database): ReadableOutbox => ({
+  send: async (mail) => insertMail(database, composeMail(texts, clock, mail)),
   list: async () => z.array(StoredMail).parse(await readMails(database)),
   close: async () => undefined,
 })

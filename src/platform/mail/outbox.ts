@@ -28,8 +28,11 @@ export const composeMail = <T extends AnyTemplate>(texts: MailTexts, clock: Cloc
   at: clock.now(),
 })
 
+/** More emails than a tour of the portal sends. */
+export const outboxSize = 200
+
 /** Stores the last `limit` mails in memory and sends none. */
-export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Outbox => {
+export const createOutbox = (texts: MailTexts, clock: Clock, limit = outboxSize): Outbox => {
   let mails: readonly OutboxMail[] = []
   return {
     send: async (mail) => {

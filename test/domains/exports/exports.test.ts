@@ -50,7 +50,7 @@ describe('exports', () => {
     for (let count = 1; count < opening; count++) await transfer(journal, from, to)
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
     const inSnapshot = createSnapshotReader({ database, named: () => database, kind }, journal.clock)
-    const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2 }
+    const settings = { pageSize: 7, lifeMs: 60_000 }
     const ports = { blobs, catalogue: bankingCatalogue, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
       createExports({ ...ports, database: store, transaction: transactionOf(store), ledger })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfiguration } from '../../../src/config/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { createSnapshotReader } from '../../../src/database/index.ts'
-import { createExports } from '../../../src/domains/exports/index.ts'
+import { createExports, exportAttempts } from '../../../src/domains/exports/index.ts'
 import { createExport, readExport } from '../../../src/domains/exports/service.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../../src/platform/jobs/index.ts'
@@ -95,5 +95,5 @@ test.each([
 })
 
 test('exports.read 200: FAILED after the configured attempts in an outage of half an hour', async () => {
-  expect(await runExportDuring(30 * minute)).toEqual({ status: 'FAILED', tries: settings.exports.attempts })
+  expect(await runExportDuring(30 * minute)).toEqual({ status: 'FAILED', tries: exportAttempts })
 })

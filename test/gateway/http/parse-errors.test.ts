@@ -15,7 +15,10 @@ let served = 0
 let reported: ParseError[] = []
 
 /** The app responds once the body is complete. */
-const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
+const listen = async ({
+  maxHeaders = 100,
+  ...settings
+}: Partial<Configuration['requests']> & { maxHeaders?: number } = {}): Promise<void> => {
   const app = express()
   app.use((request, response) => {
     served += 1
@@ -25,6 +28,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
     upgrades: null,
     app,
     isTuned: true,
+    maxHeaders,
     settings: { ...testSettings({}).requests, ...settings },
     isDraining: () => isDraining,
     onParseError: (malformed) => reported.push(malformed),

@@ -4,12 +4,13 @@ import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from 
 import { afterAll, expect, test } from 'vitest'
 import type { Identity } from '../../../src/identity/index.ts'
 import * as contract from '../../../src/identity/secure-channel/contract.ts'
+import { keyOverlapMs } from '../../../src/identity/secure-channel/key-ring.ts'
 import type { Portal } from '../../../src/kernel/index.ts'
 import { call, createRequestContext, harness } from '../harness.ts'
 
 const at = await harness()
 afterAll(() => at.close())
-const { sessionTtlMs, keyOverlapMs } = at.settings.secureChannel
+const { sessionTtlMs } = at.settings.secureChannel
 const window = 256
 const target = { htm: 'POST', htu: '/web/v1/consumer/auth/login/initiate' }
 

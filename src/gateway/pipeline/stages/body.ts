@@ -91,7 +91,7 @@ const readMediaType = (call: Call, accepted: RegExp): string => {
 
 async function readPayload(
   call: Call,
-  { maxBodyBytes, bodyTimeoutMs, maxDepth }: Configuration['requests'],
+  { maxBodyBytes, bodyTimeoutMs }: Configuration['requests'],
   reauthorize: Reauthorize,
 ): Promise<void> {
   const authorizeAgain = reauthorize(call)
@@ -99,7 +99,7 @@ async function readPayload(
   await authorizeAgain()
   if (bytes.length === 0) return
   readMediaType(call, jsonType)
-  const parsed = parseStrictJson(bytes, maxDepth)
+  const parsed = parseStrictJson(bytes)
   if (!parsed.ok) {
     const { malformedBody } = call.operation
     throw malformedBody ? new Refusal(malformedBody, { internal: parsed.reason }) : invalid('body', parsed.reason)
@@ -118,9 +118,12 @@ const rawUpload = (call: Call): { contentType: string } | undefined => {
   return { contentType: call.headers.has('content-type') ? readMediaType(call, rawType) : 'application/octet-stream' }
 }
 
+/** The slowest mobile networks send several times as much. */
+const uploadBytesPerSecond = 1_024
+
 /** Uploads and raw bodies stay streams, with a minimum speed. */
 export function bodyStage(settings: Configuration['requests'], reauthorize: Reauthorize): Stage {
-  const { bodyTimeoutMs, uploadBytesPerSecond } = settings
+  const { bodyTimeoutMs } = settings
   const pace = { windowMs: bodyTimeoutMs, bytes: (uploadBytesPerSecond * bodyTimeoutMs) / 1_000 }
   return (call) => {
     const encoding = call.headers.optional('content-encoding')

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Configuration } from '../../../config/index.ts'
 import { pathParameterSchema } from '../../../contract/fields.ts'
 import { headers } from '../../../contract/headers.ts'
+import { maxListDepth } from '../../../contract/lists.ts'
 import { codeForMalformedParam, type ObservedError, observedErrors } from '../../../contract/policies.ts'
 import { canonicalJson, invalid, isInexactNumber, isRecord, type Operation, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
@@ -103,13 +104,13 @@ const assertExact = (query: Record<string, string>, parsed: unknown): void => {
 }
 
 /** The database reads all pages before the requested one. */
-const assertDepth = (query: unknown, maxDepth: number): void => {
+const assertDepth = (query: unknown): void => {
   if (!isRecord(query) || typeof query.currentPage !== 'number' || typeof query.pageSize !== 'number') return
-  if (query.currentPage * query.pageSize > maxDepth)
-    throw invalid('currentPage', `the page ends after record ${maxDepth}; narrow the list, such as by startTime`)
+  if (query.currentPage * query.pageSize > maxListDepth)
+    throw invalid('currentPage', `the page ends after record ${maxListDepth}; narrow the list, such as by startTime`)
 }
 
-/** Rejects unknown, missing or repeated input, and pages beyond `requests.maxListDepth`. */
+/** Rejects unknown, missing or repeated input, and pages beyond `maxListDepth`. */
 export function validateStage(settings: Configuration): Stage {
   return (call) => {
     if (call.below) return assertVisible(call.query)
@@ -121,7 +122,7 @@ export function validateStage(settings: Configuration): Stage {
     if (!schema && unknown !== undefined) throw invalid(unknown)
     const parsed = schema ? parse(schema, query, 'query') : query
     assertExact(query, parsed)
-    assertDepth(parsed, settings.requests.maxListDepth)
+    assertDepth(parsed)
     call.input = { query: parsed, body: parseBody(call) }
   }
 }

@@ -66,7 +66,7 @@ function addressSpends(
   const limitsAt = limitsByPortal(settings)
   return ({ clientIp }, portal) => {
     const { address, isAddressOwn } = limitsAt(portal)
-    const key = limits.addressKey(clientIp, settings.limits.ipv6Prefix)
+    const key = limits.addressKey(clientIp)
     return { name: 'address', key: isAddressOwn ? `${portal}:${key}` : key, rule: address }
   }
 }
@@ -93,7 +93,7 @@ export function addressLimitStage(limits: LimitPort, settings: Settings, isCache
       const rule = rules?.[scope]
       if (rule) spends.push({ name: `${group}-${scope}`, key, rule })
     }
-    if (rules?.address) add('address', `${call.portal}:${limits.addressKey(call.clientIp, settings.limits.ipv6Prefix)}`)
+    if (rules?.address) add('address', `${call.portal}:${limits.addressKey(call.clientIp)}`)
     if (rules?.network) add('network', `${call.portal}:${limits.networkKey(call.clientIp)}`)
     if (!totalsOfHandlers.has(group)) add('total', `${call.portal}`)
     return spends

@@ -28,14 +28,14 @@ const openPayload = (
   channel: ChannelPort,
   call: Call,
   session: ChannelRequest,
-  { sealsReply, maxDepth }: { sealsReply: boolean; maxDepth: number },
+  sealsReply: boolean,
 ): MaybePromise<void> => {
   const { method, path } = call
   const payload = sealedPayload(call.payload)
   return thenSync(channel.open({ ...session, method, path, payload }), (opened) => {
     if (!opened) throw invalidPayload('the payload cannot be opened')
     if (sealsReply) call.sealReply = opened.seal
-    const parsed = parseStrictJson(opened.plaintext, maxDepth)
+    const parsed = parseStrictJson(opened.plaintext)
     if (!parsed.ok) throw invalid('body', parsed.reason)
     call.payload = parsed.value
   })
@@ -46,7 +46,6 @@ const openPayload = (
  * makes the channel mandatory.
  */
 export function secureChannelStage(channel: ChannelPort, settings: Configuration): Stage {
-  const { maxDepth } = settings.requests
   const isMandatory = (portal: Portal, call: Call) =>
     settings.portals[portal].channelMandatory.includes(call.operation.policy.rate)
   return (call) => {
@@ -65,7 +64,7 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
       return
     }
     const session = { sessionId, portal, clientHash, requestId: call.requestId }
-    if (call.payload !== undefined) return openPayload(channel, call, session, { sealsReply, maxDepth })
+    if (call.payload !== undefined) return openPayload(channel, call, session, sealsReply)
     if (!sealsReply) return
     return thenSync(channel.sealer(session), (seal) => {
       if (!seal) throw invalidPayload('no such session')

@@ -4,6 +4,7 @@ import { createTransfer, listTransfers } from '../../../../src/domains/transfers
 import { secureChannelStage } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { closeSecureChannel, openSecureChannel } from '../../../../src/identity/secure-channel/contract.ts'
 import type { Operation } from '../../../../src/kernel/index.ts'
+import { maxJsonDepth } from '../../../../src/kernel/json.ts'
 import { testSettings } from '../../../harness/settings.ts'
 import { portalCall, refused } from './portal-call.ts'
 
@@ -117,21 +118,20 @@ describe('a body through the secure channel', () => {
   })
 
   test('its content is parsed as strictly as a plain body', async () => {
-    const { maxDepth } = settings.requests
     const opens = async (text: string) => {
       plaintext = text
       const { call, refusal } = await through(session, body)
       return refusal ?? call.payload
     }
     expect(await opens('{"a":1}')).toEqual({ a: 1 })
-    expect(await opens(`${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}`)).toHaveLength(1)
+    expect(await opens(`${'['.repeat(maxJsonDepth)}${']'.repeat(maxJsonDepth)}`)).toHaveLength(1)
     for (const bad of [
       '',
       '{',
       '{"a":1,"a":2}',
       '{"a":9007199254740993}',
       '[1e400]',
-      `${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`,
+      `${'['.repeat(maxJsonDepth + 1)}${']'.repeat(maxJsonDepth + 1)}`,
     ])
       expect(await opens(bad)).toEqual([invalid, 'body'])
   })
