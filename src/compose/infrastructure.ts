@@ -153,7 +153,8 @@ export const openInfrastructure = async (
     secretBox: createSecretBox(keys, systemRandomness),
     digest: createKeyedDigest(keys),
     passwords: createPasswordHasher(
-      { concurrency: settings.passwords.concurrency, waiting: waitingHashes },
+      // Each first step of a sign-in computes one hash.
+      { concurrency: settings.login.concurrency, waiting: waitingHashes },
       systemRandomness,
     ),
   }

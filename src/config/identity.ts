@@ -138,7 +138,7 @@ export const login = z.strictObject({
     .int()
     .min(1)
     .describe(
-      'Maximum number of concurrent sign-in steps per process, so that many sign-ins do not slow down other requests. First steps and later steps have separate limits. Further steps wait in the queue.',
+      'Maximum number of concurrent sign-in steps per process, so that many sign-ins do not slow down other requests. First steps and later steps have separate limits. Password hashes have a third one of the same size. Further steps wait in the queue.',
     ),
   queue: z
     .int()
@@ -172,10 +172,6 @@ export const login = z.strictObject({
 })
 
 export const passwords = z.strictObject({
-  concurrency: z
-    .int()
-    .min(1)
-    .describe('Maximum number of concurrent argon2id password hashes per process. Further hashes wait in the queue.'),
   minimumScore: z
     .int()
     .min(0)

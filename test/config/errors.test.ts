@@ -116,7 +116,7 @@ test.each<[section: string, keys: string[]]>([
   ['requests', ['uploadBytesPerSecond', 'maxHeaders', 'maxDepth', 'maxListDepth']],
   ['limits', ['ipv6Prefix']],
   ['login.knownDevices', ['max', 'reservedCodes']],
-  ['passwords', ['queue']],
+  ['passwords', ['concurrency', 'queue']],
   ['background', ['concurrency', 'capacity', 'spreadMs', 'retryMs', 'closeMs']],
   ['secureChannel', ['keyOverlapMs']],
   ['mail', ['outboxSize']],
