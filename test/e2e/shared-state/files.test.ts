@@ -26,7 +26,12 @@ describe('files', needsStore(), () => {
   const workspace = developmentIds.workspace
 
   beforeAll(async () => {
-    portico = await startPortico()
+    portico = await startPortico({
+      adjust: ({ requests }) => {
+        // On a busy machine, aborted uploads are still open during the next test.
+        requests.maxTransfersPerAccount = 100
+      },
+    })
     session = await signIn(portico)
   })
   afterAll(() => portico?.stop())

@@ -168,7 +168,9 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
     await confirm({ ...codes, workspaceBizId: elsewhere })
     const { roleBizId, permissionCodes } = codes
     expect(outcome(await post('/roles/permissions', { roleBizId, permissionCodes }))).toEqual(required)
-    expect(outcome(await post('/roles/permissions', { roleBizId, permissionCodes }, { workspace: elsewhere }))).toBe(200)
+    expect(outcome(await post('/roles/permissions', { roleBizId, permissionCodes }, { workspace: elsewhere }))).toBe(
+      200,
+    )
     expect(outcome(await transfer({ amount: '5.30' }))).toBe(200)
   })
 
