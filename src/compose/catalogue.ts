@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
-import { type Configuration, ConfigurationError, placeOf } from '../config/index.ts'
+import { type Configuration, placeOf } from '../config/index.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
 import type { Permissions } from '../contract/permissions.ts'
 import { foreignTexts } from '../documents/index.ts'
@@ -12,7 +12,6 @@ import {
   chains,
   domainOf,
   fallbackLocale,
-  messageOf,
   type Operation,
   type Portal,
   portalOfChain,
@@ -30,7 +29,7 @@ import {
 import { createWords } from '../platform/i18n/index.ts'
 import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { developmentIds, developmentValues } from '../seed/development.ts'
-import { buildWith } from './extensions.ts'
+import { ownersOf, rethrow } from './extensions.ts'
 
 const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => {
   if (!isRemote) return []
@@ -48,43 +47,39 @@ const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => 
   ]
 }
 
+/** Throws a ConfigurationError for the texts of extensions. */
 export const wordsOf = (
   { codes, codedFamilies }: Catalogue,
   domains: readonly LoadedDomain[],
   codedOverrides: Configuration['codedValues'] = {},
-): Words =>
-  buildWith(domains, (each) =>
-    createWords({
+): Words => {
+  const owners = ownersOf(domains)
+  const extensions = [...owners].map(([owner, domain]) => ({
+    owner,
+    directory: domain.locales && fileURLToPath(domain.locales),
+    texts: domain.texts,
+    requiredKeys: keysOfDocument(domain),
+  }))
+  try {
+    return createWords({
       directory: inPackage('config/locales'),
-      requiredKeys: each.flatMap(keysOfDocument),
-      extensionTexts: each.flatMap(({ texts }) => (texts ? [texts] : [])),
-      extensionDirectories: each.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),
+      extensions,
       codes,
       families: codedFamilies,
       codedOverrides,
-    }),
-  )
-
-const readMails = (domains: readonly LoadedDomain[]): Promise<MailTexts> =>
-  readMailTexts(
-    inPackage('config/mail'),
-    domains.flatMap(({ name, mails }) =>
-      mails ? [{ domain: name, directory: fileURLToPath(mails.directory), templates: mails.templates }] : [],
-    ),
-  )
-
-/** Errors of extensions are a ConfigurationError with their sources. */
-export const mailTextsOf = async (domains: readonly LoadedDomain[]): Promise<MailTexts> => {
-  try {
-    return await readMails(domains)
+    })
   } catch (error) {
-    const errors: string[] = []
-    for (const domain of domains)
-      await readMails([domain]).catch((cause: unknown) => errors.push(`${domain.source}: ${messageOf(cause)}`))
-    // If Portico's own texts are invalid, every attempt fails.
-    if (errors.length < domains.length) throw new ConfigurationError(errors)
-    throw error
+    return rethrow(error, owners)
   }
+}
+
+/** Rejects with a ConfigurationError for the mails of extensions. */
+export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts> => {
+  const owners = ownersOf(domains)
+  const directories = [...owners].flatMap(([domain, { mails }]) =>
+    mails ? [{ domain, directory: fileURLToPath(mails.directory), templates: mails.templates }] : [],
+  )
+  return readMailTexts(inPackage('config/mail'), directories).catch((error: unknown) => rethrow(error, owners))
 }
 
 export const catalogueOfPortal = (catalogue: Catalogue, portal: Portal): Catalogue => {

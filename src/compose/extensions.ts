@@ -1,109 +1,67 @@
 import { type Domain, type LoadedDomain, toContract } from '../api/domain.ts'
 import { type Configuration, ConfigurationError, placeOf, rateGroupErrors, withRateGroups } from '../config/index.ts'
-import {
-  bankingCatalogue,
-  type Catalogue,
-  CatalogueError,
-  catalogueWith,
-  type DeclarationError,
-  identityContracts,
-} from '../contract/index.ts'
+import { type Catalogue, identityContracts, joinWith } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
 import { bankingDomains } from '../domains/index.ts'
 import { type LoadResult, loadDomains } from '../extensions/index.ts'
 import { identityColumns } from '../identity/index.ts'
-import { callSiteOf, isPassThrough, messageOf, rateGroups, withCallSite } from '../kernel/index.ts'
+import {
+  callSiteOf,
+  type DeclarationError,
+  DeclarationErrors,
+  isPassThrough,
+  rateGroups,
+  withCallSite,
+} from '../kernel/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
 import { orderOwners, sharedOwners } from './migrations.ts'
 
-/** The errors of a build that continues after an error. */
-const errorsOf = (error: unknown): readonly DeclarationError[] | undefined => {
-  if (error instanceof CatalogueError) return error.errors
-  if (error instanceof AggregateError) return error.errors.map((each) => ({ message: messageOf(each), declared: null }))
-  return undefined
-}
-
-/** The errors in `found` beyond those in `known`. Two domains can cause the same message. */
-const newErrors = (found: readonly DeclarationError[], known: readonly DeclarationError[]): DeclarationError[] => {
-  const rest = known.map(({ message }) => message)
-  return found.filter(({ message }) => {
-    const index = rest.indexOf(message)
-    if (index >= 0) rest.splice(index, 1)
-    return index < 0
-  })
-}
-
-const lineOf = ({ message, declared }: DeclarationError, domain: LoadedDomain): string =>
-  withCallSite(`${domain.source}: ${message}`, callSiteOf(declared) === undefined ? domain : declared)
+/** Owners that are not domains. */
+const otherOwners: readonly string[] = [...Object.keys(identityContracts), ...sharedOwners, 'kernel', 'pipeline']
 
 /**
- * If `build` fails because of extensions, throws a ConfigurationError with the errors of each one, its source, and the
- * file and line. Adds one extension after the other, because an error belongs to the one that causes it.
+ * Returns the domains by a unique name. A conflict is an error of the later owner, so Portico's own domains come first.
  */
-export const buildWith = <Built>(
-  domains: readonly LoadedDomain[],
-  build: (domains: readonly LoadedDomain[]) => Built,
-): Built => {
-  try {
-    return build(domains)
-  } catch (error) {
-    const added = domains.filter(({ isOurs }) => isOurs)
-    build(added)
-    const failures: string[] = []
-    const causes: { message: string; line: string }[] = []
-    let known: readonly DeclarationError[] = []
-    for (const domain of domains.filter(({ isOurs }) => !isOurs)) {
-      let found: readonly DeclarationError[] | undefined = []
-      try {
-        build([...added, domain])
-      } catch (cause) {
-        found = errorsOf(cause)
-        if (!found) failures.push(lineOf({ message: messageOf(cause), declared: domain }, domain))
-      }
-      if (!found) continue
-      for (const each of newErrors(found, known)) causes.push({ message: each.message, line: lineOf(each, domain) })
-      known = found
-      added.push(domain)
-    }
-    // A later extension may declare what an earlier one lacks.
-    const remaining = new Set(known.map(({ message }) => message))
-    const lines = causes.filter(({ message }) => remaining.has(message)).map(({ line }) => line)
-    if (failures.length + lines.length === 0) throw error
-    throw new ConfigurationError([...new Set([...failures, ...lines])])
+export const ownersOf = (domains: readonly LoadedDomain[]): ReadonlyMap<string, LoadedDomain> => {
+  const owners = new Map<string, LoadedDomain>()
+  for (const domain of domains.toSorted((one, other) => Number(other.isOurs) - Number(one.isOurs))) {
+    const isTaken = otherOwners.includes(domain.name) || owners.has(domain.name)
+    owners.set(isTaken ? `${domain.name} of ${domain.source}` : domain.name, domain)
   }
+  return owners
 }
 
-/** Owners that are not domains. */
-const otherOwners = [...Object.keys(identityContracts), ...sharedOwners, 'kernel', 'pipeline']
-
-/** Throws a CatalogueError. Domains with a name that is taken are joined under another one. */
-const joinCatalogue = (domains: readonly LoadedDomain[]): Catalogue => {
-  const contracts: Record<string, object> = {}
-  const errors: DeclarationError[] = []
-  for (const [index, domain] of domains.entries()) {
-    const { name, source } = domain
-    const isTaken = otherOwners.includes(name) || Object.hasOwn(contracts, name)
-    if (isTaken) errors.push({ message: `name: the name ${name} is used twice`, declared: domain })
-    contracts[isTaken ? `${name} of ${source}` : name] = toContract(domain, index)
-  }
-  try {
-    const catalogue = catalogueWith(contracts)
-    if (errors.length === 0) return catalogue
-    throw new CatalogueError([], catalogue)
-  } catch (error) {
-    throw error instanceof CatalogueError ? new CatalogueError([...errors, ...error.errors], error.catalogue) : error
-  }
+/** Each line has the source of the domain, and the file and line of the declaration. */
+const linesOf = (errors: readonly DeclarationError[], owners: ReadonlyMap<string, LoadedDomain>): string[] => {
+  const lines = errors.map(({ owner, message, declared }) => {
+    const domain = owners.get(owner)
+    const site = callSiteOf(declared) === undefined ? domain : declared
+    return withCallSite(`${domain?.source ?? owner}: ${message}`, site)
+  })
+  return [...new Set(lines)]
 }
 
-export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue => buildWith(domains, joinCatalogue)
+/** Turns DeclarationErrors of domains into a ConfigurationError. Never returns. */
+export const rethrow = (error: unknown, owners: ReadonlyMap<string, LoadedDomain>): never => {
+  throw error instanceof DeclarationErrors ? new ConfigurationError(linesOf(error.errors, owners)) : error
+}
 
-/** Returns a catalogue of the valid declarations, for the checks that follow an error. */
-export const partialCatalogueOf = (domains: readonly LoadedDomain[]): Catalogue => {
-  try {
-    return joinCatalogue(domains)
-  } catch (error) {
-    return error instanceof CatalogueError ? error.catalogue : bankingCatalogue
-  }
+/** Returns a catalogue of the valid declarations, and the errors of the others. */
+export const joinDomains = (domains: readonly LoadedDomain[]): { catalogue: Catalogue; errors: string[] } => {
+  const owners = ownersOf(domains)
+  const contracts = [...owners].map(([owner, domain], index) => [owner, toContract(domain, index)] as const)
+  const { catalogue, errors } = joinWith(Object.fromEntries(contracts))
+  const taken = [...owners]
+    .filter(([owner, { name }]) => owner !== name)
+    .map(([owner, { name }]) => ({ owner, message: `name: the name ${name} is used twice` }))
+  return { catalogue, errors: linesOf([...taken, ...errors], owners) }
+}
+
+/** Throws a ConfigurationError. */
+export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue => {
+  const { catalogue, errors } = joinDomains(domains)
+  if (errors.length > 0) throw new ConfigurationError(errors)
+  return catalogue
 }
 
 export const withDomainLimits = <Settings extends Pick<Configuration, 'limits' | 'portals'>>(
@@ -181,12 +139,12 @@ const requiredDomains = ['members', 'workspaces', 'operators']
 
 const isOff = ({ domains }: Pick<Configuration, 'domains'>, name: string): boolean => domains[name] === 'off'
 
+/** Throws a ConfigurationError for domains that cannot be off. */
 export const enabledDomains = (
   domains: readonly LoadedDomain[],
   settings: Pick<Configuration, 'domains'>,
-): readonly LoadedDomain[] => domains.filter(({ name }) => !isOff(settings, name))
-
-export const assertSwitchedOff = (domains: readonly LoadedDomain[], settings: Pick<Configuration, 'domains'>): void => {
+): readonly LoadedDomain[] => {
+  const enabled = domains.filter(({ name }) => !isOff(settings, name))
   const errors = [
     ...Object.keys(settings.domains)
       .filter((name) => isOff(settings, name) && !domains.some((domain) => domain.name === name))
@@ -194,13 +152,14 @@ export const assertSwitchedOff = (domains: readonly LoadedDomain[], settings: Pi
     ...requiredDomains
       .filter((name) => isOff(settings, name))
       .map((name) => `domains.${name}: cannot be off, because the gateway needs it`),
-    ...enabledDomains(domains, settings).flatMap(({ name, uses = [] }) =>
+    ...enabled.flatMap(({ name, uses = [] }) =>
       uses
         .filter((used) => isOff(settings, used))
         .map((used) => `domains.${used}: cannot be off, because ${name} uses it`),
     ),
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)
+  return enabled
 }
 
 export interface Loaded {
@@ -225,6 +184,5 @@ export const loadConfigured = async (
 ): Promise<Loaded> => {
   const { domains: all, errors } = await loadAll(domains, settings)
   if (errors.length > 0) throw new ConfigurationError([...errors])
-  assertSwitchedOff(all, settings)
   return { domains: enabledDomains(all, settings), owners: schemaOwnersOf(all), keyedColumns: keyedColumnsOf(all) }
 }

@@ -4,6 +4,7 @@ import {
   type CodeTable,
   chains,
   codedFamily,
+  type DeclarationError,
   domainOf,
   isCodedFamily,
   type Operation,
@@ -12,8 +13,8 @@ import {
   pipelineCodes,
   type RateGroups,
   type RateRules,
+  type ReportError,
   rateGroups,
-  withCallSite,
 } from '../kernel/index.ts'
 import { collectLedgerTypes, type LedgerTypeTable } from './ledger-types.ts'
 import { passThroughErrors } from './pass-through.ts'
@@ -23,7 +24,6 @@ import {
   joinDeclarations,
   type PermissionList,
   type PermissionRow,
-  type ReportError,
 } from './permissions.ts'
 import { confirmsErrors } from './step-up-purpose.ts'
 
@@ -139,8 +139,8 @@ const assertKnownRefusals = (domains: Contracts, isCode: Catalogue['isCode'], re
       }))
         for (const code of codes)
           if (code !== undefined && !isCode(code)) {
-            const message = `${id} of ${owner} refuses with ${code}, which no owner declares in codes`
-            report(`operations.${name}.${field}: ${message}`, operation)
+            const cause = `${id} of ${owner} refuses with ${code}, which no owner declares in codes`
+            report({ owner, message: `operations.${name}.${field}: ${cause}`, declared: operation })
           }
     }
 }
@@ -151,8 +151,8 @@ const assertKnownRateGroups = (domains: Contracts, declared: Catalogue['rateGrou
     for (const [name, operation] of operationsIn(contract)) {
       const { id, policy } = operation
       if (!known.has(policy.rate)) {
-        const message = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
-        report(`operations.${name}.policy.rate: ${message}`, operation)
+        const cause = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
+        report({ owner, message: `operations.${name}.policy.rate: ${cause}`, declared: operation })
       }
     }
 }
@@ -167,47 +167,35 @@ const collectRateGroups = (domains: Contracts, report: ReportError): Catalogue['
   return all
 }
 
-export interface DeclarationError {
-  /** Begins with the field. */
-  message: string
-  /** Has the call site. */
-  declared: unknown
+const assertPassedAndConfirmed = (domains: Contracts, report: ReportError): void => {
+  for (const [owner, contract] of Object.entries(domains))
+    for (const [name, operation] of operationsIn(contract)) {
+      const errors = [
+        ...passThroughErrors(operation),
+        ...confirmsErrors(operation).map((message) => ['confirms', message] as const),
+      ]
+      for (const [field, message] of errors)
+        report({ owner, message: `operations.${name}.${field}: ${message}`, declared: operation })
+    }
 }
 
-export class CatalogueError extends TypeError {
-  readonly errors: readonly DeclarationError[]
+export interface JoinedCatalogue {
   /** Contains the first of each duplicate. */
-  readonly catalogue: Catalogue
-
-  constructor(errors: readonly DeclarationError[], catalogue: Catalogue) {
-    super(errors.map(({ message, declared }) => withCallSite(message, declared)).join('; '))
-    this.errors = errors
-    this.catalogue = catalogue
-  }
+  catalogue: Catalogue
+  /**
+   * Every duplicate declaration, undeclared code, permission or rate group, operation that cannot be passed through, and
+   * field that a step-up must confirm.
+   */
+  errors: readonly DeclarationError[]
 }
 
-const assertPassThrough = (operations: Catalogue['namedOperations'], report: ReportError): void => {
-  for (const [name, operation] of operations)
-    for (const [field, message] of passThroughErrors(operation))
-      report(`operations.${name}.${field}: ${message}`, operation)
-}
-
-const assertConfirmed = (operations: Catalogue['namedOperations'], report: ReportError): void => {
-  for (const [name, operation] of operations)
-    for (const message of confirmsErrors(operation)) report(`operations.${name}.confirms: ${message}`, operation)
-}
-
-/**
- * Joins the contract files of `domains` and of the `shared` owners, which have no operations. Throws a CatalogueError
- * with every duplicate declaration, undeclared code, permission or rate group, operation that cannot be passed through,
- * and field that a step-up must confirm.
- */
-export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue => {
+/** Joins the contract files of `domains` and of the `shared` owners, which have no operations. */
+export const joinContracts = (shared: Contracts, domains: Contracts): JoinedCatalogue => {
   const errors: DeclarationError[] = []
-  const report: ReportError = (message, declared) => errors.push({ message, declared })
+  const report: ReportError = (error) => errors.push(error)
   const order = Object.keys(domains)
   const reserved = order.find((name) => name === 'pipeline' || Object.hasOwn(shared, name))
-  if (reserved !== undefined) report(`name: the name ${reserved} is used twice`)
+  if (reserved !== undefined) report({ owner: reserved, message: `name: the name ${reserved} is used twice` })
   const positionOf = ({ id }: Operation): number => order.indexOf(domainOf(id))
   // Several owners declare operations of `operators`, so sort by domain.
   const namedOperations = Object.values(domains)
@@ -240,8 +228,7 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
     flowTypes: new Map([...allTypes.flowTypes].filter(([name]) => flowCodes.has(name))),
   }
   assertDistinctOperations(domains, report)
-  assertPassThrough(namedOperations, report)
-  assertConfirmed(namedOperations, report)
+  assertPassedAndConfirmed(domains, report)
   assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
   assertKnownRefusals(domains, isCode, report)
   assertKnownRateGroups(domains, declaredRateGroups, report)
@@ -268,6 +255,5 @@ export const buildCatalogue = (shared: Contracts, domains: Contracts): Catalogue
     ),
     rateGroups: declaredRateGroups,
   }
-  if (errors.length > 0) throw new CatalogueError(errors, catalogue)
-  return catalogue
+  return { catalogue, errors }
 }

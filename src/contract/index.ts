@@ -1,18 +1,26 @@
 /*
- * The catalogue of Portico's own operations, joined by `buildCatalogue` from contract files. The other files are
+ * The catalogue of Portico's own operations, joined by `joinContracts` from contract files. The other files are
  * building blocks for contract files. They import only the kernel and run in a browser. Start reading with `fields.ts`
  * and `policies.ts`, then `catalogue.ts`.
  */
 import * as kernel from '../kernel/coded-values.ts'
+import { DeclarationErrors } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
-import { buildCatalogue, type Catalogue, type Contracts } from './catalogue.ts'
+import { type Catalogue, type Contracts, type JoinedCatalogue, joinContracts } from './catalogue.ts'
 import { identityContracts, resources } from './resources.ts'
 
-export { type Catalogue, CatalogueError, type DeclarationError } from './catalogue.ts'
+export type { Catalogue } from './catalogue.ts'
 export { identityContracts, resources } from './resources.ts'
 
-export const catalogueWith = (domains: Contracts): Catalogue =>
-  buildCatalogue({ kernel, ledger }, { ...identityContracts, ...domains })
+export const joinWith = (domains: Contracts): JoinedCatalogue =>
+  joinContracts({ kernel, ledger }, { ...identityContracts, ...domains })
+
+/** Throws DeclarationErrors. */
+export const catalogueWith = (domains: Contracts): Catalogue => {
+  const { catalogue, errors } = joinWith(domains)
+  if (errors.length > 0) throw new DeclarationErrors(errors)
+  return catalogue
+}
 
 export const bankingCatalogue: Catalogue = catalogueWith(resources)
 

@@ -1,4 +1,5 @@
-import { joinDeclarations, type ReportError, throwError } from './permissions.ts'
+import { type ReportError, throwError } from '../kernel/index.ts'
+import { joinDeclarations } from './permissions.ts'
 
 /** The statuses of an order type, and the prefix of its order numbers. */
 export interface OrderTypeDeclaration {

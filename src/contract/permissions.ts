@@ -1,13 +1,6 @@
 import * as z from 'zod'
-import { invalid, operationsIn, type Permission, type RoleType, withCallSite } from '../kernel/index.ts'
+import { invalid, operationsIn, type Permission, type ReportError, type RoleType, throwError } from '../kernel/index.ts'
 import { uniqueList } from './fields.ts'
-
-/** `message` begins with the field of the declaration. `declared` has the call site. */
-export type ReportError = (message: string, declared?: unknown) => void
-
-export const throwError: ReportError = (message, declared) => {
-  throw new TypeError(withCallSite(message, declared))
-}
 
 /** `field` is the path of the name in the owner's declaration, such as `codes.LOAN.NOT_ELIGIBLE`. */
 export type Declaration<T> = readonly [owner: string, name: string, value: T, field: string]
@@ -25,7 +18,8 @@ export const joinDeclarations = <T>(
     if (other === undefined) {
       owners.set(name, owner)
       all.set(name, value)
-    } else report(`${field}: ${kind} ${name} is declared by ${other} and by ${owner}`, value)
+    } else
+      report({ owner, message: `${field}: ${kind} ${name} is declared by ${other} and by ${owner}`, declared: value })
   }
   return all
 }
@@ -124,8 +118,8 @@ export const assertDeclaredPermissions = (
       const { id, policy } = operation
       const scope = policy.workspace === 'none' ? 'operator' : 'workspace'
       if (policy.permission !== null && !declared[`${scope}Permissions`].includes(policy.permission)) {
-        const message = `${id} of ${owner} requires ${policy.permission}, which no owner declares in permissions.${scope}`
-        report(`operations.${name}.policy.permission: ${message}`, operation)
+        const cause = `${id} of ${owner} requires ${policy.permission}, which no owner declares in permissions.${scope}`
+        report({ owner, message: `operations.${name}.policy.permission: ${cause}`, declared: operation })
       }
     }
 }

@@ -1,14 +1,17 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import satisfies from 'semver/functions/satisfies.js'
+import validRange from 'semver/ranges/valid.js'
+import { z } from 'zod'
 import type { Domain, LoadedDomain } from '../api/domain.ts'
+import { packageVersion } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
 import { declarationsOf, readDocument } from '../documents/index.ts'
 import { errorCode, keepCallSite, messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
 import { packageUrl, provideModules } from './modules.ts'
-import { versionErrors } from './package-version.ts'
 
 const importDefault = async (url: string): Promise<unknown> => {
   const module: object = await import(/* @vite-ignore */ url)
@@ -29,6 +32,26 @@ const packageFileOf = (entry: string): string | undefined =>
   isPath(entry)
     ? nearestPackageFile(dirname(resolve(entry)))
     : findPackageJSON(entry, pathToFileURL(resolve('portico.yaml')))
+
+const Manifest = z.object({ peerDependencies: z.object({ portico: z.string().optional() }).optional() })
+
+/**
+ * Checks `peerDependencies.portico` in the extension's package.json. Without it, accepts every version.
+ */
+const versionErrors = (packageFile: string): string[] => {
+  try {
+    const range = Manifest.parse(JSON.parse(readFileSync(packageFile, 'utf8'))).peerDependencies?.portico
+    if (range === undefined) return []
+    const place = `${packageFile}: peerDependencies.portico`
+    if (validRange(range) === null) return [`${place}: '${range}' is not a version range`]
+    const version = packageVersion()
+    return satisfies(version, range, { includePrerelease: true })
+      ? []
+      : [`${place}: requires portico ${range}, but this is portico ${version}`]
+  } catch (error) {
+    return [`${packageFile}: ${messageOf(error)}`]
+  }
+}
 
 const importErrors = (entry: string, error: unknown): string[] => {
   const isMistakenPath = !isPath(entry) && errorCode(error) === 'ERR_MODULE_NOT_FOUND' && existsSync(resolve(entry))

@@ -32,3 +32,29 @@ export const withCallSite = (message: string, declared: unknown): string => {
   const site = callSiteOf(declared)
   return site === undefined ? message : `${message} (${site})`
 }
+
+/** An error in a declaration. */
+export interface DeclarationError {
+  /** Whose declaration it is, such as a domain. */
+  owner: string
+  /** Begins with the field. */
+  message: string
+  /** Has the call site. */
+  declared?: unknown
+}
+
+export type ReportError = (error: DeclarationError) => void
+
+/** Every error that one check has found. */
+export class DeclarationErrors extends TypeError {
+  readonly errors: readonly DeclarationError[]
+
+  constructor(errors: readonly DeclarationError[]) {
+    super(errors.map(({ message, declared }) => withCallSite(message, declared)).join('; '))
+    this.errors = errors
+  }
+}
+
+export const throwError: ReportError = (error) => {
+  throw new DeclarationErrors([error])
+}

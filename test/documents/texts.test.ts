@@ -8,7 +8,7 @@ import { createWords } from '../../src/platform/i18n/index.ts'
 const directory = join(import.meta.dirname, '../../config/locales')
 
 const wordsOf = ({ codes, codedFamilies }: typeof bankingCatalogue, extensionTexts: Record<string, object> = {}) =>
-  createWords({ directory, codes, families: codedFamilies, extensionTexts: [extensionTexts] })
+  createWords({ directory, codes, families: codedFamilies, extensions: [{ owner: 'cards', texts: extensionTexts }] })
 
 const cards = {
   codes: { 'CARD.NOT_ACTIVE': { status: 422 } },

@@ -114,7 +114,7 @@ test('two declarations of a text must be the same', () => {
       directory,
       codes,
       families: codedFamilies,
-      extensionTexts: texts.map((text) => ({ en: { notice: { card: text } } })),
+      extensions: texts.map((text) => ({ owner: 'cards', texts: { en: { notice: { card: text } } } })),
     })
   expect(declare('blocked', 'blocked').text('notice.card', 'en')).toBe('blocked')
   expect(() => declare('blocked', 'expired')).toThrow('declares the text notice.card, which exists already')

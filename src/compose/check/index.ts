@@ -1,6 +1,6 @@
 /*
- * The checks of `portico config check`. They continue after an error, so that one run reports all of them. `handlers.ts`
- * calls the `create` functions of extensions without a store.
+ * The checks of `portico config check` in three phases: the shape of each domain, the catalogue of all, and their `create`
+ * functions, which `handlers.ts` calls without a store. Each phase continues after an error, so that one run reports all.
  */
 import type { Domain, LoadedDomain } from '../../api/domain.ts'
 import type { Variables } from '../../config/env.ts'
@@ -8,16 +8,7 @@ import { type Configuration, ConfigurationError, tlsFileErrors } from '../../con
 import { systemClock } from '../../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from '../catalogue.ts'
 import { inOrderOfUse } from '../domains.ts'
-import {
-  assertBackends,
-  assertSwitchedOff,
-  catalogueOf,
-  enabledDomains,
-  loadAll,
-  partialCatalogueOf,
-  readSettings,
-  withDomainLimits,
-} from '../extensions.ts'
+import { assertBackends, enabledDomains, joinDomains, loadAll, readSettings, withDomainLimits } from '../extensions.ts'
 import { passThroughOf } from '../pass-through.ts'
 import { checkHandlers } from './handlers.ts'
 
@@ -58,15 +49,11 @@ export const checkConfiguration = async (
     }
   }
   const settings = isComplete ? configured : withoutUnknownNames(configured, all)
-  const enabled = await attempt(() => {
-    assertSwitchedOff(all, settings)
-    return enabledDomains(all, settings)
-  })
   // Domains that cannot be off are missing in the enabled ones.
-  const domains = enabled ?? all
+  const domains = (await attempt(() => enabledDomains(all, settings))) ?? all
   if (isComplete) await attempt(() => inOrderOfUse(domains))
-  const complete = await attempt(() => catalogueOf(domains))
-  const catalogue = complete ?? partialCatalogueOf(domains)
+  const { catalogue, errors: catalogueErrors } = joinDomains(domains)
+  errors.push(...catalogueErrors)
   const limited = isComplete ? await attempt(() => withDomainLimits(settings, catalogue)) : undefined
   await attempt(() => assertBackends(domains, catalogue, settings))
   errors.push(...tlsFileErrors(settings, variables.NODE_EXTRA_CA_CERTS, systemClock.now()))
@@ -76,8 +63,8 @@ export const checkConfiguration = async (
   const parsed = readSettings(domains, settings)
   const handlers = await checkHandlers(domains, {
     configuration: settings,
-    catalogue: complete,
-    words: complete && words,
+    catalogue: catalogueErrors.length === 0 ? catalogue : undefined,
+    words,
     settings: parsed.settings,
   })
   errors.push(...parsed.errors, ...handlers.errors)

@@ -6,6 +6,8 @@ import {
   type Code,
   type CodedFamily,
   type CodedValue,
+  type DeclarationError,
+  DeclarationErrors,
   fallbackLocale,
   type Locale,
   locales,
@@ -13,9 +15,9 @@ import {
 } from '../../kernel/index.ts'
 
 /** By full key, such as `coded.roleType.OWNER.label`. */
-export type Texts = Readonly<Record<string, string>>
+export type Texts = Record<string, string>
 
-const flatten = (node: unknown, key: string, into: Record<string, string>): void => {
+const flatten = (node: unknown, key: string, into: Texts): void => {
   if (typeof node === 'string') {
     into[key] = node
     return
@@ -27,7 +29,7 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
 /** Keys are flat, because codes contain dots and colons. */
 export const readTexts = (directory: string, locale: Locale): Texts => {
   const file = join(directory, `${locale}.yaml`)
-  const texts: Record<string, string> = {}
+  const texts: Texts = {}
   try {
     flatten(load(readFileSync(file, 'utf8')), '', texts)
   } catch (cause) {
@@ -56,14 +58,19 @@ const codedValues = (
   return result
 }
 
+export interface ExtensionTexts {
+  owner: string
+  /** Contains `<locale>.yaml`. Only English is required. */
+  directory?: string | undefined
+  /** By language and key, as an alternative. */
+  texts?: Readonly<Record<string, unknown>> | undefined
+  requiredKeys?: readonly string[]
+}
+
 export interface WordsOptions {
   /** Contains `<locale>.yaml` for each language. */
   directory: string
-  /** Only `en.yaml` is required in them. */
-  extensionDirectories?: readonly string[]
-  /** By language and key. Only English is required. */
-  extensionTexts?: readonly Readonly<Record<string, unknown>>[]
-  requiredKeys?: readonly string[]
+  extensions?: readonly ExtensionTexts[]
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
   codedOverrides?: CodedOverrides
@@ -72,35 +79,32 @@ export interface WordsOptions {
 /** No text contains this character. */
 const fieldPlaceholder = '\u0000'
 
-/** Gateways can exchange their texts in documents, so a text can be declared twice if it is the same. */
-const addTexts = (texts: Record<string, string>, added: Texts, owner: string, errors: string[]): void => {
-  for (const [key, text] of Object.entries(added))
-    if (Object.hasOwn(texts, key) && texts[key] !== text)
-      errors.push(`${owner}declares the text ${key}, which exists already`)
-    else texts[key] = text
+const readExtension = ({ directory, texts = {} }: ExtensionTexts, locale: Locale): { own: Texts; place: string } => {
+  if (directory === undefined) {
+    const own: Texts = {}
+    flatten(texts[locale] ?? {}, '', own)
+    return { own, place: '' }
+  }
+  const file = join(directory, `${locale}.yaml`)
+  const own = locale === fallbackLocale || existsSync(file) ? readTexts(directory, locale) : {}
+  return { own, place: `locales: ${file} ` }
 }
 
-const joinTexts = (
-  { directory, extensionDirectories = [], extensionTexts = [] }: WordsOptions,
-  locale: Locale,
-  errors: string[],
-): Texts => {
-  const texts: Record<string, string> = { ...readTexts(directory, locale) }
-  for (const extension of extensionTexts) {
-    const own: Record<string, string> = {}
-    flatten(extension[locale] ?? {}, '', own)
-    addTexts(texts, own, '', errors)
+const joinTexts = ({ directory, extensions = [] }: WordsOptions, locale: Locale, errors: DeclarationError[]): Texts => {
+  const all = { ...readTexts(directory, locale) }
+  for (const extension of extensions) {
+    const { own, place } = readExtension(extension, locale)
+    // Gateways can exchange their texts in documents, so a text can be declared twice if it is the same.
+    for (const [key, text] of Object.entries(own))
+      if (Object.hasOwn(all, key) && all[key] !== text)
+        errors.push({ owner: extension.owner, message: `${place}declares the text ${key}, which exists already` })
+      else all[key] = text
   }
-  for (const extension of extensionDirectories) {
-    const file = join(extension, `${locale}.yaml`)
-    if (locale !== fallbackLocale && !existsSync(file)) continue
-    addTexts(texts, readTexts(extension, locale), `locales: ${file} `, errors)
-  }
-  return texts
+  return all
 }
 
 const loadTranslations = (options: WordsOptions): I18n => {
-  const errors: string[] = []
+  const errors: DeclarationError[] = []
   const i18n = i18next.createInstance({
     resources: Object.fromEntries(
       locales.map((locale) => [locale, { translation: joinTexts(options, locale, errors) }]),
@@ -117,9 +121,9 @@ const loadTranslations = (options: WordsOptions): I18n => {
     interpolation: { escapeValue: false },
   })
   void i18n.init()
-  const missing = (options.requiredKeys ?? []).filter((key) => !i18n.exists(key))
-  errors.push(...missing.map((key) => `${key} has no text`))
-  if (errors.length > 0) throw new AggregateError(errors, errors.join('; '))
+  for (const { owner, requiredKeys = [] } of options.extensions ?? [])
+    for (const key of requiredKeys) if (!i18n.exists(key)) errors.push({ owner, message: `${key} has no text` })
+  if (errors.length > 0) throw new DeclarationErrors(errors)
   return i18n
 }
 
@@ -145,8 +149,8 @@ const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides =
 }
 
 /**
- * Reads all files at startup, so that an invalid file prevents startup. Throws an AggregateError with the errors of the
- * texts of extensions. Missing texts fall back to English. Other languages are prepared on first use, because that is
+ * Reads all files at startup, so that an invalid file prevents startup. Throws DeclarationErrors for the texts of
+ * extensions. Missing texts fall back to English. Other languages are prepared on first use, because that is
  * slow.
  */
 export const createWords = (options: WordsOptions): Words => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { z } from 'zod'
-import { fallbackLocale, type Locale, locales } from '../../kernel/index.ts'
+import { DeclarationErrors, fallbackLocale, type Locale, locales } from '../../kernel/index.ts'
 import { mailTemplateNames, mailTemplates } from './mailer.ts'
 
 const parts = ['subject', 'text', 'html'] as const
@@ -34,32 +34,31 @@ const findErrors = (mail: MailText, names: readonly string[]): string[] =>
     ]
   })
 
-const read = async (path: string, names: readonly string[]): Promise<{ mail: MailText } | { errors: string[] }> => {
+const read = async (path: string, names: readonly string[]): Promise<{ mail?: MailText; errors: string[] }> => {
   try {
     const parsed = MailText.safeParse(load(await readFile(path, 'utf8')))
     const errors = parsed.success
       ? findErrors(parsed.data, names)
       : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
-    return parsed.success && errors.length === 0 ? { mail: parsed.data } : { errors }
+    return parsed.success && errors.length === 0 ? { mail: parsed.data, errors } : { errors }
   } catch (error) {
     // Keep only the first line, because the message of a YAML error goes on to quote the file.
     return { errors: [String(error).split('\n', 1).join()] }
   }
 }
 
-/** Reads all templates and languages, so that no mail fails when it is sent. Rejects with all errors. */
+/** Reads all templates and languages, so that no mail fails when it is sent. Rejects with DeclarationErrors. */
 export const readMailTexts = async (directory: string, added: readonly MailDirectory[] = []): Promise<MailTexts> => {
   const known = new Map<string, MailText>()
-  const errors: string[] = []
   const keyOf = (template: string, locale: Locale): string => `${template} ${locale}`
-  const readOne = async (path: string, key: string, names: readonly string[]): Promise<void> => {
-    const found = await read(path, names)
-    if ('mail' in found) known.set(key, found.mail)
-    else errors.push(...found.errors.map((error) => `${path}: ${error}`))
+  const readOne = async (owner: string, path: string, key: string, names: readonly string[]) => {
+    const { mail, errors: found } = await read(path, names)
+    if (mail) known.set(key, mail)
+    return found.map((error) => ({ owner, message: `invalid mail texts: ${path}: ${error}` }))
   }
   const own = mailTemplateNames.flatMap((template) =>
     locales.map((locale) =>
-      readOne(join(directory, template, `${locale}.yaml`), keyOf(template, locale), mailTemplates[template]),
+      readOne('mail', join(directory, template, `${locale}.yaml`), keyOf(template, locale), mailTemplates[template]),
     ),
   )
   const ofDomains = added.flatMap(({ domain, directory: folder, templates }) =>
@@ -67,11 +66,11 @@ export const readMailTexts = async (directory: string, added: readonly MailDirec
       locales
         .map((locale) => ({ locale, path: join(folder, name, `${locale}.yaml`) }))
         .filter(({ locale, path }) => locale === fallbackLocale || existsSync(path))
-        .map(({ locale, path }) => readOne(path, keyOf(`${domain}.${name}`, locale), values)),
+        .map(({ locale, path }) => readOne(domain, path, keyOf(`${domain}.${name}`, locale), values)),
     ),
   )
-  await Promise.all([...own, ...ofDomains])
-  if (errors.length > 0) throw new Error(`invalid mail texts:\n${errors.sort().join('\n')}`)
+  const errors = (await Promise.all([...own, ...ofDomains])).flat()
+  if (errors.length > 0) throw new DeclarationErrors(errors)
   return (template, locale) => {
     const mail = known.get(keyOf(template, locale)) ?? known.get(keyOf(template, fallbackLocale))
     if (!mail) throw new TypeError(`no mail text ${template} in ${locale}`)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { locales, Refusal } from '../../../src/kernel/index.ts'
+import { type DeclarationError, locales, Refusal } from '../../../src/kernel/index.ts'
 import {
   createOutbox,
   type MailTexts,
@@ -376,7 +376,8 @@ describe('mail texts', () => {
     await writeFile(join(directory, 'new-device/zh.yaml'), 'subject: ""\ntext: [no, text]\n')
     await writeFile(join(directory, 'step-up-code/ja.yaml'), 'subject: "unclosed\n')
     await rm(join(directory, 'password-reset/en.yaml'))
-    const faults = (await readMailTexts(directory).catch(String)).toString().split('\n').slice(1)
+    const { errors } = await readMailTexts(directory).catch((error) => error)
+    const faults = errors.map(({ message }: DeclarationError) => message)
     for (const fault of [
       /login-code.vi\.yaml: text: the mail has no value name$/,
       /login-code.vi\.yaml: text: \{\{minutes\}\} is missing$/,

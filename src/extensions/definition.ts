@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { permissionMarks } from '../contract/permissions.ts'
+import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
+import { chains, isRecord, passThroughReplies } from '../kernel/index.ts'
+
+const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
+const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
+export const Actions = z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1)
+const groupsOf = <Shape extends z.ZodType>(shape: Shape) => z.record(named(/^[a-z][a-z-]*$/, 'loan'), shape)
+const markedActions = z
+  .strictObject({ actions: Actions, ...permissionMarkShape })
+  .superRefine(({ actions: all, ...marks }, context) => {
+    for (const mark of permissionMarks)
+      if (marks[mark]?.some((action) => !all.includes(action)))
+        context.addIssue({ code: 'custom', message: `${mark}: must list only names in \`actions\`` })
+  })
+const code = named(/^[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*$/, 'LOAN.NOT_ELIGIBLE')
+
+const OperationShape = z.strictObject({
+  id: z.string(),
+  method: z.enum(['GET', 'POST']),
+  path: named(/^(\/([a-z0-9-]+|\{\w+\}))+$/, '/loans/{loan_id}'),
+  chains: z.array(z.enum(Object.keys(chains))).min(1),
+  summary: z.string().min(1).max(60),
+  policy: PolicyShape,
+  params: z.record(z.string(), zodSchema).optional(),
+  malformedParam: code.optional(),
+  query: zodSchema.optional(),
+  body: z.union([zodSchema, z.enum(['none', 'raw'])], {
+    error: "must be a zod schema of portico/contract, 'none' or 'raw'",
+  }),
+  withoutEntry: z.literal(true).optional(),
+  auditsRefusals: z.literal(true).optional(),
+  confirms: z.array(z.string()).optional(),
+  malformedBody: code.optional(),
+  machineParams: z.record(z.string(), z.string().regex(/^\w+$/, 'must be a name such as loanBizId')).optional(),
+  reply: z.union([zodSchema, z.enum(passThroughReplies)], {
+    error: `must be a zod schema of portico/contract, or ${passThroughReplies.map((kind) => `'${kind}'`).join(', ')}`,
+  }),
+  refuses: z.array(code),
+})
+
+const reservedNames: readonly string[] = ['summary', 'codes', 'permissions', 'rateGroups', 'ledgerTypes']
+const operationName = named(/^[a-z][A-Za-z0-9]*$/, 'applyForLoan').refine(
+  (name) => !reservedNames.includes(name),
+  'is reserved',
+)
+
+const typeName = named(/^[A-Z][A-Z0-9_]{1,31}$/, 'LOAN_PAYOUT')
+const LedgerShape = z.strictObject({
+  orders: z
+    .record(
+      typeName,
+      z.strictObject({
+        prefix: named(/^[A-Z]{3}$/, 'LON'),
+        open: z.array(typeName),
+        final: z.array(typeName).min(1),
+        outgoing: z.boolean().optional(),
+      }),
+    )
+    .optional(),
+  flowTypes: z.record(typeName, z.int().positive()).optional(),
+  houseAccounts: z.array(typeName.refine((name) => name !== 'WALLET', 'is reserved')).optional(),
+})
+
+const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:', 'must be the URL of a directory')
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+/** The fields that `domain` of portico takes. */
+export const Definition = z.strictObject({
+  name: named(/^[a-z][A-Za-z0-9]{1,31}$/, 'loans'),
+  summary: z.string().min(1),
+  operations: z.record(operationName, OperationShape),
+  permissions: z
+    .strictObject({
+      workspace: groupsOf(z.union([Actions, markedActions])).optional(),
+      operator: groupsOf(z.union([Actions, markedActions])).optional(),
+    })
+    .optional(),
+  rateGroups: RateGroupsShape.optional(),
+  codes: z.record(code, z.strictObject({ status: z.int().min(400).max(499) })).optional(),
+  codedValues: z
+    .record(named(/^[a-z][A-Za-z0-9]*$/, 'loanStatus'), z.record(named(/^[A-Z][A-Z0-9_]*$/, 'PAID_OUT'), z.int()))
+    .optional(),
+  ledger: LedgerShape.optional(),
+  locales: directory.optional(),
+  mails: z
+    .strictObject({
+      directory,
+      templates: z.record(named(/^[a-z][a-z-]*$/, 'loan-approved'), z.array(named(/^\w+$/, 'amount'))),
+    })
+    .optional(),
+  settings: zodSchema.optional(),
+  migrations: z.array(z.strictObject({ name: z.string(), up: z.custom(isFunction, 'must be a function') })).optional(),
+  keyedColumns: z
+    .strictObject({ sealed: z.array(z.custom<object>(isRecord)), digests: z.array(z.custom<object>(isRecord)) })
+    .optional(),
+  uses: z.array(z.string()).optional(),
+  contract: z.custom<object>(isRecord, 'must be a module').optional(),
+  create: z.custom(isFunction, 'must be a function'),
+})
