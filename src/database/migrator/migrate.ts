@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { createQueryId, PostgresQueryCompiler, type RootOperationNode, sql } from 'kysely'
 import { sqlState } from '../errors.ts'
 import type { Database, Tx } from '../tables.ts'
 import { inTransaction } from '../transaction.ts'
@@ -34,17 +34,39 @@ const createMigrationTable = async (tx: Tx): Promise<void> => {
     )`.execute(tx)
 }
 
-const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<string[]> => {
+/** What runs, for the message of an error. An error of the store must reach the retries as it is. */
+interface Progress {
+  migration?: string
+  statement?: RootOperationNode
+}
+
+const describeFailure = ({ migration, statement }: Progress): string => {
+  if (!migration) return 'a migration failed'
+  const text = statement && new PostgresQueryCompiler().compileQuery(statement, createQueryId()).sql
+  const place = text ? ` at the statement \`${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}\`` : ''
+  return `the migration ${migration} failed${place}; nothing was migrated`
+}
+
+const runPending = async (tx: Tx, owners: readonly SchemaOwner[], progress: Progress): Promise<string[]> => {
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
   // A statement that waits for a table lock blocks all later statements on that table. Give up early, so that other
   // replicas can handle requests.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
   await createMigrationTable(tx)
   const pending = pendingMigrations(owners, await readApplied(tx))
+  const watched = tx.withPlugin({
+    transformQuery: ({ node }) => {
+      progress.statement = node
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
   for (const { owner, name, up } of pending) {
-    await up(tx)
+    Object.assign(progress, { migration: `${owner}/${name}`, statement: undefined })
+    await up(watched)
     await tx.insertInto('portico_migrations').values({ owner, name }).execute()
   }
+  delete progress.migration
   return pending.map(({ owner, name }) => `${owner}/${name}`)
 }
 
@@ -54,12 +76,13 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<strin
  */
 export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
+    const progress: Progress = {}
     try {
       if (pendingMigrations(owners, await readApplied(database)).length === 0) return []
-      return await inTransaction(database, (tx) => runPending(tx, owners))
+      return await inTransaction(database, (tx) => runPending(tx, owners, progress))
     } catch (cause) {
       if (attempt >= maxAttempts || sqlState(cause) !== lockNotAvailable)
-        throw new Error('a migration failed', { cause })
+        throw new Error(describeFailure(progress), { cause })
       await pause(pauseMs)
     }
   }

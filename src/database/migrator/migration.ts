@@ -37,10 +37,15 @@ const numberOf = (name: string): string => name.slice(0, 3)
 
 export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
   for (const [index, { name }] of migrations.entries()) {
-    if (!migrationName.test(name)) throw new Error(`migration ${owner}/${name} is not named like 001-baseline`)
+    if (!migrationName.test(name))
+      throw new Error(
+        `migration ${owner}/${name} is not named like 001-baseline: use a three-digit number and lower-case words`,
+      )
     const previous = migrations[index - 1]?.name
     if (previous !== undefined && numberOf(previous) >= numberOf(name))
-      throw new Error(`migration ${owner}/${name} must have a higher number than ${previous}`)
+      throw new Error(
+        `migration ${owner}/${name} must have a higher number than ${previous}: number it after all others`,
+      )
   }
 }
 
@@ -52,7 +57,9 @@ const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[
   for (const [index, { name }] of migrations.entries()) {
     const found = applied[index]
     if (found !== undefined && found !== name)
-      throw new Error(`the store has applied ${owner}/${found} where this version has ${owner}/${name}`)
+      throw new Error(
+        `the store has applied ${owner}/${found} where this version has ${owner}/${name}: restore the applied one, and add changes as a new migration`,
+      )
   }
   return migrations.slice(applied.length).map((migration) => ({ ...migration, owner }))
 }
@@ -62,7 +69,7 @@ export const pendingMigrations = (
   applied: readonly AppliedMigration[],
 ): PendingMigration[] => {
   const duplicate = owners.find(({ owner }, index) => owners.slice(0, index).some((other) => other.owner === owner))
-  if (duplicate) throw new Error(`two owners of migrations have the name ${duplicate.owner}`)
+  if (duplicate) throw new Error(`two owners of migrations have the name ${duplicate.owner}: rename one`)
   owners.forEach(assertNumbered)
   return owners.flatMap((each) => {
     const names = applied.filter(({ owner }) => owner === each.owner).map(({ name }) => name)

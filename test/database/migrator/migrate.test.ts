@@ -79,6 +79,31 @@ describe('migrate', needsPostgres(server), () => {
     expect((await table.execute(store.database)).rows).toEqual([{ found: null }])
   })
 
+  test('migrate: an error names the owner, the migration and its statement', async () => {
+    const failing: [name: string, migration: SchemaOwner['migrations'][number], message: string][] = [
+      [
+        'sqlMigration',
+        sqlMigration('002-broken', [
+          'ALTER TABLE loans ADD COLUMN amount integer',
+          'ALTER TABLE\n  missing ADD x integer',
+        ]),
+        'the migration loans/002-broken failed at the statement `ALTER TABLE missing ADD x integer`; nothing was migrated',
+      ],
+      [
+        'a function',
+        { name: '002-filled', up: async (tx) => void (await sql`UPDATE loans SET rate = ${'secret'}`.execute(tx)) },
+        'the migration loans/002-filled failed at the statement `UPDATE loans SET rate = $1`; nothing was migrated',
+      ],
+      [
+        'a function without a statement',
+        { name: '002-empty', up: () => Promise.reject(new Error('no loans')) },
+        'the migration loans/002-empty failed; nothing was migrated',
+      ],
+    ]
+    for (const [name, migration, message] of failing)
+      await expect(store.migrate([grown(loans, migration)]), name).rejects.toThrow(new Error(message))
+  })
+
   test('a migration that contradicts the store is refused', async () => {
     const renamed = { owner: 'loans', migrations: [sqlMigration('001-start', [])] }
     expect(await reasonOf(store.migrate([renamed]))).toContain('has applied loans/001-baseline')
