@@ -5,19 +5,9 @@ import { checkConfiguration } from '../compose/check/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { describePlaces, findSplitLedger, splitLedgerWarning } from '../compose/ledger.ts'
 import { storeName } from '../compose/store.ts'
-import { ConfigurationError, loadConfiguration, Secret } from '../config/index.ts'
-import { isRecord } from '../kernel/index.ts'
+import { ConfigurationError, loadConfiguration, maskTexts } from '../config/index.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
 import { audienceOf, parseDomains } from './service-options.ts'
-
-/** Masks every text, because Portico does not know an extension's secrets. */
-const maskTexts = (value: unknown): unknown => {
-  if (typeof value === 'string') return new Secret(value)
-  if (Array.isArray(value)) return value.map(maskTexts)
-  return isRecord(value)
-    ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskTexts(each)]))
-    : value
-}
 
 export const configCheck: Command = {
   name: 'config check',

@@ -23,4 +23,4 @@ export {
 } from './portals.ts'
 export type { Configuration } from './schema.ts'
 export type { StreamSettings } from './streams.ts'
-export { isHttps, Secret } from './values.ts'
+export { isHttps, maskTexts, Secret } from './values.ts'

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { inspect } from 'node:util'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { days } from '../kernel/index.ts'
+import { days, isRecord } from '../kernel/index.ts'
 
 /** Node's timers fire immediately above 24 days. The sum of two timeouts stays below that. */
 const maxTimeoutMs = days(10)
@@ -39,6 +39,15 @@ export class Secret<T> {
   [inspect.custom](): string {
     return mask
   }
+}
+
+/** Masks every text, because Portico does not know an extension's secrets. */
+export const maskTexts = (value: unknown): unknown => {
+  if (typeof value === 'string') return new Secret(value)
+  if (Array.isArray(value)) return value.map(maskTexts)
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskTexts(each)]))
+    : value
 }
 
 const isHost = (text: string): boolean => isIP(text) !== 0 || /^[\w.-]+$/.test(text)

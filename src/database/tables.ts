@@ -35,6 +35,7 @@ interface MigrationsTable {
   owner: string
   name: string
   applied_at: Generated<Timestamp>
+  checksum: string | null
 }
 
 /** A Kysely instance with all tables. */

@@ -92,7 +92,15 @@ export const Definition = z.strictObject({
     })
     .optional(),
   settings: zodSchema.optional(),
-  migrations: z.array(z.strictObject({ name: z.string(), up: z.custom(isFunction, 'must be a function') })).optional(),
+  migrations: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        up: z.custom(isFunction, 'must be a function'),
+        checksum: z.string().optional(),
+      }),
+    )
+    .optional(),
   keyedColumns: z
     .strictObject({ sealed: z.array(z.custom<object>(isRecord)), digests: z.array(z.custom<object>(isRecord)) })
     .optional(),

@@ -3,36 +3,21 @@ import { createQueryId, PostgresQueryCompiler, type RootOperationNode, sql } fro
 import { sqlState } from '../errors.ts'
 import type { Database, Tx } from '../tables.ts'
 import { inTransaction } from '../transaction.ts'
-import { type AppliedMigration, pendingMigrations, type SchemaOwner } from './migration.ts'
+import {
+  fillChecksums,
+  pendingMigrations,
+  prepareTable,
+  readApplied,
+  type SchemaOwner,
+  withoutChecksum,
+} from './migration.ts'
 
 /** The lock belongs to the transaction, so it also works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
 const lockNotAvailable = '55P03'
+const insufficientPrivilege = '42501'
 const maxAttempts = 30
 const pauseMs = 500
-
-const hasMigrationTable = async (store: Database | Tx): Promise<boolean> => {
-  const found = sql<{ found: boolean }>`SELECT to_regclass('portico_migrations') IS NOT NULL AS found`
-  return (await found.execute(store)).rows[0]?.found === true
-}
-
-const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> => {
-  if (!(await hasMigrationTable(store))) return []
-  return store.selectFrom('portico_migrations').select(['owner', 'name']).execute()
-}
-
-export const hasSchema = async (database: Database): Promise<boolean> => (await readApplied(database)).length > 0
-
-const createMigrationTable = async (tx: Tx): Promise<void> => {
-  if (await hasMigrationTable(tx)) return
-  await sql`
-    CREATE TABLE portico_migrations (
-      owner text NOT NULL,
-      name text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now(),
-      PRIMARY KEY (owner, name)
-    )`.execute(tx)
-}
 
 /** What runs, for the message of an error. An error of the store must reach the retries as it is. */
 interface Progress {
@@ -52,8 +37,9 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[], progress: Prog
   // A statement that waits for a table lock blocks all later statements on that table. Give up early, so that other
   // replicas can handle requests.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
-  await createMigrationTable(tx)
-  const pending = pendingMigrations(owners, await readApplied(tx))
+  const applied = await prepareTable(tx)
+  const pending = pendingMigrations(owners, applied)
+  await fillChecksums(tx, withoutChecksum(owners, applied))
   const watched = tx.withPlugin({
     transformQuery: ({ node }) => {
       progress.statement = node
@@ -61,10 +47,10 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[], progress: Prog
     },
     transformResult: async ({ result }) => result,
   })
-  for (const { owner, name, up } of pending) {
+  for (const { owner, name, up, checksum = null } of pending) {
     Object.assign(progress, { migration: `${owner}/${name}`, statement: undefined })
     await up(watched)
-    await tx.insertInto('portico_migrations').values({ owner, name }).execute()
+    await tx.insertInto('portico_migrations').values({ owner, name, checksum }).execute()
   }
   delete progress.migration
   return pending.map(({ owner, name }) => `${owner}/${name}`)
@@ -77,10 +63,15 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[], progress: Prog
 export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
     const progress: Progress = {}
+    let isPending = true
     try {
-      if (pendingMigrations(owners, await readApplied(database)).length === 0) return []
+      const applied = await readApplied(database)
+      isPending = pendingMigrations(owners, applied).length > 0
+      if (!isPending && withoutChecksum(owners, applied).length === 0) return []
       return await inTransaction(database, (tx) => runPending(tx, owners, progress))
     } catch (cause) {
+      // A role that only serves cannot add the checksums. `portico migrate` does it later.
+      if (!isPending && sqlState(cause) === insufficientPrivilege) return []
       if (attempt >= maxAttempts || sqlState(cause) !== lockNotAvailable)
         throw new Error(describeFailure(progress), { cause })
       await pause(pauseMs)

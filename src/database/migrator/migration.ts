@@ -1,11 +1,14 @@
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Tx } from '../tables.ts'
+import type { Database, Tx } from '../tables.ts'
 
 /** One change of a schema. Never edit a released migration; add a new one instead. */
 export interface Migration {
   /** A three-digit number and a name, such as `002-loan-terms`. Numbers ascend within an owner. */
   name: string
   up(tx: Tx): Promise<void>
+  /** Stored once applied. A migration with another checksum is refused. Set by `sqlMigration`. */
+  checksum?: string
 }
 
 /** A domain, identity, the ledger or a part of the platform. */
@@ -15,9 +18,16 @@ export interface SchemaOwner {
   migrations: readonly Migration[]
 }
 
-/** Executes SQL statements in order. */
+/** White space can change with the formatting of the source. */
+const checksumOf = (statements: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(statements.map((each) => each.replaceAll(/\s+/g, ' ').trim())))
+    .digest('hex')
+
+/** Executes SQL statements in order. Once applied, they cannot change. */
 export const sqlMigration = (name: string, statements: readonly string[]): Migration => ({
   name,
+  checksum: checksumOf(statements),
   up: async (tx) => {
     for (const statement of statements) await sql.raw(statement).execute(tx)
   },
@@ -26,6 +36,48 @@ export const sqlMigration = (name: string, statements: readonly string[]): Migra
 export interface AppliedMigration {
   owner: string
   name: string
+  /** Null if an earlier version applied the migration, or if it is a function. */
+  checksum: string | null
+}
+
+interface MigrationTable {
+  exists: boolean
+  hasChecksums: boolean
+}
+
+const findTable = async (store: Database | Tx): Promise<MigrationTable> => {
+  const found = sql<MigrationTable>`
+    SELECT to_regclass('portico_migrations') IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute
+      WHERE attrelid = to_regclass('portico_migrations') AND attname = 'checksum' AND NOT attisdropped) AS "hasChecksums"`
+  return (await found.execute(store)).rows[0] ?? { exists: false, hasChecksums: false }
+}
+
+export const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> => {
+  const { exists, hasChecksums } = await findTable(store)
+  if (!exists) return []
+  const checksum = hasChecksums ? sql.ref<string | null>('checksum') : sql<null>`NULL`
+  return store
+    .selectFrom('portico_migrations')
+    .select(['owner', 'name', checksum.as('checksum')])
+    .execute()
+}
+
+export const hasSchema = async (database: Database): Promise<boolean> => (await readApplied(database)).length > 0
+
+/** Returns the applied migrations. */
+export const prepareTable = async (tx: Tx): Promise<AppliedMigration[]> => {
+  const { exists, hasChecksums } = await findTable(tx)
+  if (!exists)
+    await sql`
+      CREATE TABLE portico_migrations (
+        owner text NOT NULL,
+        name text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now(),
+        checksum text,
+        PRIMARY KEY (owner, name)
+      )`.execute(tx)
+  else if (!hasChecksums) await sql`ALTER TABLE portico_migrations ADD COLUMN checksum text`.execute(tx)
+  return readApplied(tx)
 }
 
 export interface PendingMigration extends Migration {
@@ -50,18 +102,38 @@ export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
 }
 
 /**
- * During a rollout, the database may contain migrations of a newer version. Throws if a migration was removed, renamed
- * or inserted between applied ones.
+ * During a rollout, the database may contain migrations of a newer version. Throws if a migration was changed, removed,
+ * renamed or inserted between applied ones.
  */
-const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[]): PendingMigration[] => {
-  for (const [index, { name }] of migrations.entries()) {
+const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly AppliedMigration[]): PendingMigration[] => {
+  const restore = 'restore the applied one, and add changes as a new migration'
+  for (const [index, { name, checksum }] of migrations.entries()) {
     const found = applied[index]
-    if (found !== undefined && found !== name)
+    if (found && found.name !== name)
       throw new Error(
-        `the store has applied ${owner}/${found} where this version has ${owner}/${name}: restore the applied one, and add changes as a new migration`,
+        `the store has applied ${owner}/${found.name} where this version has ${owner}/${name}: ${restore}`,
       )
+    if (found?.checksum && found.checksum !== checksum)
+      throw new Error(`the migration ${owner}/${name} has changed since the store applied it: ${restore}`)
   }
   return migrations.slice(applied.length).map((migration) => ({ ...migration, owner }))
+}
+
+/** Versions without checksums have applied these. */
+export const withoutChecksum = (owners: readonly SchemaOwner[], applied: readonly AppliedMigration[]) =>
+  owners.flatMap(({ owner, migrations }) =>
+    migrations.flatMap(({ name, checksum }) =>
+      checksum && applied.some((each) => each.owner === owner && each.name === name && each.checksum === null)
+        ? [{ owner, name, checksum }]
+        : [],
+    ),
+  )
+
+export const fillChecksums = async (tx: Tx, missing: ReturnType<typeof withoutChecksum>): Promise<void> => {
+  for (const { owner, name, checksum } of missing) {
+    const update = tx.updateTable('portico_migrations').set({ checksum })
+    await update.where('owner', '=', owner).where('name', '=', name).execute()
+  }
 }
 
 export const pendingMigrations = (
@@ -72,7 +144,8 @@ export const pendingMigrations = (
   if (duplicate) throw new Error(`two owners of migrations have the name ${duplicate.owner}: rename one`)
   owners.forEach(assertNumbered)
   return owners.flatMap((each) => {
-    const names = applied.filter(({ owner }) => owner === each.owner).map(({ name }) => name)
-    return pendingOf(each, names.sort())
+    const own = applied.filter(({ owner }) => owner === each.owner)
+    own.sort((one, other) => (one.name < other.name ? -1 : 1))
+    return pendingOf(each, own)
   })
 }

@@ -109,6 +109,34 @@ describe('migrate', needsPostgres(server), () => {
     expect(await reasonOf(store.migrate([renamed]))).toContain('has applied loans/001-baseline')
   })
 
+  test('migrate: a missing checksum is filled in, and a changed migration is refused', async () => {
+    const checksums = async () => {
+      const found = store.database.selectFrom('portico_migrations').select('checksum').where('owner', '=', 'loans')
+      return (await found.execute()).map(({ checksum }) => checksum)
+    }
+    const own = await checksums()
+    expect(own).toEqual(loans.migrations.map(({ checksum }) => checksum))
+    await other.query('ALTER TABLE portico_migrations DROP COLUMN checksum')
+    expect(await store.migrate([loans])).toEqual([])
+    expect(await checksums()).toEqual(own)
+    const changed = { owner: 'loans', migrations: [sqlMigration('001-baseline', ['CREATE TABLE loans (id text)'])] }
+    expect(await reasonOf(store.migrate([changed]))).toContain(
+      'the migration loans/001-baseline has changed since the store applied it: restore the applied one',
+    )
+    expect(await checksums()).toEqual(own)
+  })
+
+  test('migrate: a role that cannot add the checksums starts without them', async () => {
+    await other.query('ALTER TABLE portico_migrations DROP COLUMN checksum')
+    await other.query('CREATE ROLE server LOGIN; GRANT SELECT, UPDATE ON portico_migrations TO server')
+    const url = new URL(server?.url ?? '')
+    url.username = 'server'
+    const restricted = await openDatabase(postgresTarget(url.href))
+    expect(await restricted.migrate([loans])).toEqual([])
+    await restricted.close()
+    expect(await store.migrate([loans])).toEqual([])
+  })
+
   test('a migration that deadlocks with a request runs again, and the request loses nothing', async () => {
     const owner = grown(
       loans,

@@ -5,7 +5,8 @@ const owner = (name: string, ...migrations: string[]): SchemaOwner => ({
   owner: name,
   migrations: migrations.map((each) => sqlMigration(each, [])),
 })
-const applied = (name: string, ...migrations: string[]) => migrations.map((each) => ({ owner: name, name: each }))
+const applied = (name: string, ...migrations: string[]) =>
+  migrations.map((each) => ({ owner: name, name: each, checksum: null }))
 const namesOf = (...values: Parameters<typeof pendingMigrations>): string[] =>
   pendingMigrations(...values).map((each) => `${each.owner}/${each.name}`)
 
@@ -41,6 +42,22 @@ test.each([
   expect(() => pendingMigrations([changed], applied('loans', '001-baseline', '002-terms'))).toThrow(
     /the store has applied loans\/00/,
   )
+})
+
+test('migrate: a checksum ignores white space, and only white space', () => {
+  const checksumOf = (...statements: string[]) => sqlMigration('001-baseline', statements).checksum
+  expect(checksumOf('CREATE TABLE a ()\n')).toBe(checksumOf(' CREATE  TABLE a ()'))
+  expect(checksumOf('CREATE TABLE a ()')).not.toBe(checksumOf('CREATE TABLE A ()'))
+  expect(checksumOf('SELECT 1', 'SELECT 2')).not.toBe(checksumOf('SELECT 1 SELECT 2'))
+})
+
+test('migrate: an applied migration with other statements, or with none, is refused by its name', () => {
+  const [baseline] = loans.migrations
+  const records = applied('loans', '001-baseline').map((each) => ({ ...each, checksum: baseline?.checksum ?? null }))
+  expect(namesOf([loans], records)).toEqual(['loans/002-terms'])
+  const message = /^the migration loans\/001-baseline has changed since the store applied it: restore the applied one, /
+  for (const changed of [sqlMigration('001-baseline', ['SELECT 1']), { name: '001-baseline', up: async () => {} }])
+    expect(() => pendingMigrations([{ owner: 'loans', migrations: [changed] }], records)).toThrow(message)
 })
 
 test.each([
