@@ -340,6 +340,7 @@ export const readDocument = (
     const own = withoutDeclared(root.data, marks, gateway, (error) => errors.push(`x-portico: ${error}`))
     return errors.length > 0 ? { errors } : { domains: toDomains(`operations: ${file}`, own, operations) }
   } catch (error) {
-    return { errors: [messageOf(error)] }
+    // The first line has the line and column. The others quote the file.
+    return { errors: messageOf(error).split('\n', 1) }
   }
 }

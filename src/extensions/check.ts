@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -47,9 +47,17 @@ interface TextFile {
   keys: readonly string[]
 }
 
+/** A misspelt language would be ignored. */
+const unknownLocales = (folder: string, field: string): string[] => {
+  const known = locales.map((locale) => `${locale}.yaml`)
+  return (existsSync(folder) ? readdirSync(folder) : [])
+    .filter((name) => /\.ya?ml$/.test(name) && !known.includes(name))
+    .map((name) => `${field}: ${join(folder, name)} is not read: name it ${known.join(', ')}`)
+}
+
 const readTextFiles = (folder: string): { files: TextFile[]; errors: string[] } => {
   const files: TextFile[] = []
-  const errors: string[] = []
+  const errors = unknownLocales(folder, 'locales')
   for (const locale of locales) {
     const path = join(folder, `${locale}.yaml`)
     if (existsSync(path))
@@ -81,6 +89,12 @@ const checkTexts = (domain: Domain, areTextsKnown: boolean): { errors: string[];
     ...keys.filter(isUnused).map((key) => `locales: ${path} has the text ${key}, which belongs to no declaration`),
   ])
   return { errors: [...errors, ...ofKeys], areReadable: errors.length === 0 }
+}
+
+const mailErrors = ({ mails }: Domain): string[] => {
+  if (!mails) return []
+  const folder = fileURLToPath(mails.directory)
+  return Object.keys(mails.templates).flatMap((name) => unknownLocales(join(folder, name), 'mails'))
 }
 
 const acceptsUnknownFields = (schema: unknown): boolean => {
@@ -183,6 +197,7 @@ export const checkDomain = (exported: unknown): CheckedDomain => {
     ...ledgerErrors(domain.ledger),
     ...migrationErrors(domain),
     ...textErrors,
+    ...mailErrors(domain),
   ].map((error) => withPlace(error, exported))
   if (areReadable) return { domain, errors }
   const { locales: _, ...withoutTexts } = domain

@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import satisfies from 'semver/functions/satisfies.js'
 import validRange from 'semver/ranges/valid.js'
 import { z } from 'zod'
@@ -11,7 +12,10 @@ import type { Configuration } from '../config/index.ts'
 import { declarationsOf, readDocument } from '../documents/index.ts'
 import { errorCode, keepCallSite, messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
-import { packageUrl, provideModules } from './modules.ts'
+import { importedFiles, packageUrl, provideModules } from './modules.ts'
+
+/** Each check starts a process. */
+const maxCheckedFiles = 20
 
 const importDefault = async (url: string): Promise<unknown> => {
   const module: object = await import(/* @vite-ignore */ url)
@@ -53,9 +57,26 @@ const versionErrors = (packageFile: string): string[] => {
   }
 }
 
+const filePlace = /^(?:file:\/\/)?(\/\S+:\d+)$/
+
+/** Returns the file and line. Node names them in errors of TypeScript only, and otherwise with `--check`. */
+const placeOfSyntaxError = (error: SyntaxError): string | undefined => {
+  const placeIn = (text = ''): string | undefined => filePlace.exec(text.split('\n', 1).join())?.[1]
+  const known = placeIn(error.stack)
+  if (known !== undefined) return known
+  for (const url of importedFiles.slice(-maxCheckedFiles).toReversed()) {
+    const { stderr } = spawnSync(process.execPath, ['--check', fileURLToPath(url)], { encoding: 'utf8' })
+    const place = placeIn(stderr)
+    if (place !== undefined) return place
+  }
+  return undefined
+}
+
 const importErrors = (entry: string, error: unknown): string[] => {
   const isMistakenPath = !isPath(entry) && errorCode(error) === 'ERR_MODULE_NOT_FOUND' && existsSync(resolve(entry))
-  return [isMistakenPath ? `no package has this name; write ./${entry} for the file` : messageOf(error)]
+  if (isMistakenPath) return [`no package has this name; write ./${entry} for the file`]
+  const place = error instanceof SyntaxError ? placeOfSyntaxError(error) : undefined
+  return [place === undefined ? messageOf(error) : `${messageOf(error)} (${place})`]
 }
 
 /** Returns the default export of an entry of `extensions`, or the reasons why it cannot be used. */

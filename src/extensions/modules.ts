@@ -21,6 +21,9 @@ const packageScheme = 'portico-package:'
 /** Returns the URL that imports a package from node_modules of the working directory, once `provideModules` was called. */
 export const packageUrl = (name: string): string => packageScheme + name
 
+/** URLs of the files that were imported, in order, for the place of a syntax error. */
+export const importedFiles: string[] = []
+
 let isRegistered = false
 
 export const provideModules = (): void => {
@@ -35,9 +38,11 @@ export const provideModules = (): void => {
       const parentURL = pathToFileURL(resolve('portico.yaml')).href
       return nextResolve(specifier.slice(packageScheme.length), { ...context, parentURL })
     },
-    load: (url, context, nextLoad) =>
-      url.startsWith(scheme)
-        ? { format: 'module', source: sourceOf(url.slice(scheme.length)), shortCircuit: true }
-        : nextLoad(url, context),
+    load: (url, context, nextLoad) => {
+      if (url.startsWith(scheme))
+        return { format: 'module', source: sourceOf(url.slice(scheme.length)), shortCircuit: true }
+      if (url.startsWith('file:')) importedFiles.push(url)
+      return nextLoad(url, context)
+    },
   })
 }

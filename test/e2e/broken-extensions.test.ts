@@ -216,6 +216,44 @@ describe('a broken extension', () => {
     expect([code, out]).toEqual([2, ''])
   })
 
+  test('config check names the file and the line of a syntax error, also in an imported file: exit code 2', async () => {
+    const broken = join(folder, 'broken.js')
+    await writeFile(broken, 'export const one = 1\nexport const two = {\n  a: 1\n  b: 2\n}\n')
+    const importing = await extension("import './broken.js'")
+    const typed = join(folder, 'typed.ts')
+    await writeFile(typed, 'export const one: number = 1\nexport default { a: 1 b: 2 }\n')
+    const { code, err } = await runProgram(['config', 'check'], { extensions: [broken, importing, typed] })
+    expect(code).toBe(2)
+    expect(err).toContain(`extensions: ${broken}: Unexpected identifier 'b' (${broken}:4)`)
+    expect(err).toContain(`extensions: ${importing}: Unexpected identifier 'b' (${broken}:4)`)
+    expect(err).toMatch(new RegExp(`extensions: ${typed}: .* \\(${typed}:2\\)`))
+  })
+
+  test('config check names the line of invalid YAML, and refuses unknown languages: exit code 2', async () => {
+    await mkdir(join(folder, 'invalid'))
+    await writeFile(join(folder, 'invalid', 'en.yaml'), 'notice:\n  a: one\n  a: two\n')
+    await writeFile(join(folder, 'invalid', 'jp.yaml'), 'notice:\n  a: one\n')
+    await mkdir(join(folder, 'mails', 'blocked'), { recursive: true })
+    await writeFile(join(folder, 'mails', 'blocked', 'en.yaml'), 'subject: Blocked\ntext: "a\nhtml: b\n')
+    await writeFile(join(folder, 'mails', 'blocked', 'zh-TW.yml'), '')
+    const file = await extension(`d.locales = new URL('./invalid/', import.meta.url)
+      d.mails = { directory: new URL('./mails/', import.meta.url), templates: { blocked: [] } }`)
+    const document = join(folder, 'document.yaml')
+    await writeFile(document, 'openapi: 3.1.0\npaths: {\n')
+    const { code, err } = await runCli(['config', 'check'], { extensions: [file], operations: [document] })
+    expect(code).toBe(2)
+    expect(err).toMatch(/invalid\/en\.yaml cannot be read: .* \(3:3\)/)
+    expect(err).toContain(
+      `extensions: ${file}: locales: ${join(folder, 'invalid', 'jp.yaml')} is not read: name it en.yaml`,
+    )
+    expect(err).toContain(
+      `extensions: ${file}: mails: ${join(folder, 'mails', 'blocked', 'zh-TW.yml')} is not read: name it`,
+    )
+    expect(err).toMatch(/mails\/blocked\/en\.yaml: .* \(3:1\)/)
+    expect(err).toMatch(/operations: \S+document\.yaml: .* \(3:1\)/)
+    expect(err).not.toContain(' | ')
+  })
+
   test('config check reports a missing file, and settings of no extension: exit code 2', async () => {
     const missing = await runCli(['config', 'check'], { extensions: ['./no-such.js'] })
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('extensions: ./no-such.js: ')])

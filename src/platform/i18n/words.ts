@@ -11,31 +11,29 @@ import {
   fallbackLocale,
   type Locale,
   locales,
+  messageOf,
   type Words,
 } from '../../kernel/index.ts'
 
 /** By full key, such as `coded.roleType.OWNER.label`. */
 export type Texts = Record<string, string>
 
-const flatten = (node: unknown, key: string, into: Texts): void => {
-  if (typeof node === 'string') {
-    into[key] = node
-    return
-  }
-  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
-  for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
+const flatten = (node: unknown, key = '', into: Texts = {}): Texts => {
+  if (typeof node === 'string') into[key] = node
+  else if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
+  else for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
+  return into
 }
 
 /** Keys are flat, because codes contain dots and colons. */
 export const readTexts = (directory: string, locale: Locale): Texts => {
   const file = join(directory, `${locale}.yaml`)
-  const texts: Texts = {}
   try {
-    flatten(load(readFileSync(file, 'utf8')), '', texts)
+    return flatten(load(readFileSync(file, 'utf8')))
   } catch (cause) {
-    throw new Error(`the texts of ${file} cannot be read`, { cause })
+    // The other lines quote the file.
+    throw new Error(`the texts of ${file} cannot be read: ${messageOf(cause).split('\n', 1)}`, { cause })
   }
-  return texts
 }
 
 /** By family and code. */
@@ -80,14 +78,10 @@ export interface WordsOptions {
 const fieldPlaceholder = '\u0000'
 
 const readExtension = ({ directory, texts = {} }: ExtensionTexts, locale: Locale): { own: Texts; place: string } => {
-  if (directory === undefined) {
-    const own: Texts = {}
-    flatten(texts[locale] ?? {}, '', own)
-    return { own, place: '' }
-  }
+  if (directory === undefined) return { own: flatten(texts[locale] ?? {}), place: '' }
   const file = join(directory, `${locale}.yaml`)
-  const own = locale === fallbackLocale || existsSync(file) ? readTexts(directory, locale) : {}
-  return { own, place: `locales: ${file} ` }
+  const isRead = locale === fallbackLocale || existsSync(file)
+  return { own: isRead ? readTexts(directory, locale) : {}, place: `locales: ${file} ` }
 }
 
 const joinTexts = ({ directory, extensions = [] }: WordsOptions, locale: Locale, errors: DeclarationError[]): Texts => {
