@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Below the root of `portico`, as in its `exports`. */
 export const clientFolder = 'dist/portico-client'
 
-const { version, homepage, bugs, repository, license, engines, dependencies } = manifest
+const { version, homepage, bugs, repository, license, dependencies } = manifest
 
 const clientManifest = {
   name: 'portico-client',
@@ -30,7 +30,8 @@ const clientManifest = {
   sideEffects: ['./client/zod-config.js'],
   // `api` is the module portico/contract, which shares files with the client.
   files: ['**', '!api'],
-  engines: { node: engines.node },
+  // Only the server needs a newer Node.
+  engines: { node: '>=20.19' },
   // A range, so that a front end has one copy of zod.
   dependencies: { zod: `^${dependencies.zod}` },
 }

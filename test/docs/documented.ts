@@ -78,7 +78,12 @@ export const documented: Documented[] = [
     begins: 'PORTICO_CONFIG=examples/loans/portico.yaml npx portico config check',
     prints: /^extensions:\n\s+- \.\/examples\/loans\/index\.ts$/m,
   },
-  ...['npm init -y', 'npx tsc', 'node main.ts'].map((begins) => ({
+  ...['npm pkg set', 'npm pack', 'npm install portico'].map((begins) => ({
+    file: 'docs/guides/publish-a-domain.md',
+    begins,
+    notRun: 'test/package/publish.test.ts runs every block of the page in the folder of a domain',
+  })),
+  ...['npm init -y', 'npx tsc', 'node --watch main.ts'].map((begins) => ({
     file: 'docs/guides/your-own-domain.md',
     begins,
     notRun: 'test/package/guide.test.ts runs every block of the page in an empty folder',

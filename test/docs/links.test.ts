@@ -1,41 +1,28 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import { root } from '../harness/settings.ts'
+import { leads, linksOf, repositoryPathsOf } from './links.ts'
 import { documentationFiles } from './shell-blocks.ts'
 
 const files = documentationFiles()
 
-/** Brackets and hashes in fenced blocks are neither links nor headings. */
-const proseOf = (page: string): string => readFileSync(page, 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '')
-
-/** As GitHub creates them: a repeated heading gets a number. */
-const anchorsOf = (page: string): string[] => {
-  const counts = new Map<string, number>()
-  return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
-    const anchor = heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-')
-    const count = counts.get(anchor) ?? 0
-    counts.set(anchor, count + 1)
-    return count === 0 ? anchor : `${anchor}-${count}`
-  })
-}
-
-const linksOf = (page: string): string[] =>
-  [...proseOf(page).matchAll(/\]\((?!https?:)([^)]+)/g)].map(([, link = '']) => link)
-
-/** The file must exist, and so must the heading if the link names one. */
-const leads = (page: string, link: string): boolean => {
-  const [path = '', anchor] = link.split('#')
-  const target = path === '' ? page : join(dirname(page), path)
-  return existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor))
-}
-
 test.each(files)('the links of %s lead to files and headings that exist', (file) => {
   const page = join(root, file)
   expect(linksOf(page).filter((link) => !leads(page, link))).toEqual([])
+  expect(repositoryPathsOf(page).filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
+/** npm adds these files to every package. */
+const packed = [...manifest.files, 'README.md', 'LICENSE', 'package.json']
+
+test.each(files)('the links of %s lead into the package, or to the repository by address', (file) => {
+  const targets = linksOf(join(root, file))
+    .filter((link) => !link.startsWith('#'))
+    .map((link) => join(dirname(file), link.split('#')[0] ?? ''))
+  const isPacked = (target: string) => packed.some((part) => target === part || target.startsWith(`${part}/`))
+  expect(targets.filter((target) => !isPacked(target))).toEqual([])
 })
 
 const isPartOf = (folder: string) => (file: string) => file.startsWith(`docs/${folder}/`)

@@ -1,37 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import manifest from '../../package.json' with { type: 'json' }
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PorticoProcess } from '../harness/process.ts'
-import { root } from '../harness/settings.ts'
+import { type Block, blocksOf, fileIn, runBlock, writeBlock } from './guide-steps.ts'
 import { runIn, startIn } from './user.ts'
 
 const guide = 'docs/guides/your-own-domain.md'
 
-interface Block {
-  language: string
-  text: string
-}
+const blocks = blocksOf(guide)
 
-const blocks: Block[] = [...readFileSync(join(root, guide), 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
-  ([, language = '', text = '']) => ({ language, text }),
-)
-
-/** A file begins with a comment that names it. */
-const fileIn = ({ text }: Block): string | undefined => /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text)?.[1]
-
-/** The registry lacks the package under test. The tools have the versions of this clone. */
-const installed = (script: string): string => {
-  const { devDependencies } = manifest
-  const tools = Object.entries(devDependencies).filter(([name]) => /^(typescript|vitest|@types\/node)$/.test(name))
-  return tools
-    .reduce((text, tool) => text.replace(` ${tool[0]}`, ` ${tool.join('@')}`), script)
-    .replace(/^npm install portico$/m, `npm install ${inject('package').tarball}`)
-}
-
-const isServer = (block: Block): boolean => block.text === 'node main.ts\n'
+const isServer = (block: Block): boolean => block.text === 'node --watch main.ts\n'
 
 describe(guide, () => {
   let folder: string
@@ -50,8 +30,7 @@ describe(guide, () => {
     async ({ block }) => {
       const file = fileIn(block)
       if (file !== undefined) {
-        await mkdir(join(folder, dirname(file)), { recursive: true })
-        await writeFile(join(folder, file), block.text)
+        await writeBlock(folder, file, block)
         expect(await readdir(join(folder, dirname(file)))).toContain(file.split('/').at(-1))
       } else if (isServer(block)) {
         gateway = await startIn(folder, block.text.trim().split(' '))
@@ -60,8 +39,7 @@ describe(guide, () => {
         expect((await fetch(`${gateway.url}/docs`)).status).toBe(200)
       } else {
         expect(block.language).toBe('sh')
-        const variables = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' }
-        const { code, stdout, stderr } = await runIn(folder, ['bash', '-ec', installed(block.text)], variables)
+        const { code, stdout, stderr } = await runBlock(folder, block)
         expect(code, stdout + stderr).toBe(0)
       }
     },
