@@ -82,7 +82,6 @@ export default domain({
               created_by: caller.accountId,
               created_at: clock.now(),
             })
-            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: loan.biz_id })
             return toView(loan, locale)
           }),
 
@@ -104,6 +103,7 @@ export default domain({
             await within.execute(payout({ loan, wallet: wallet.bizId, amount: loan.amount, actor: caller.accountId }))
             const paidOut = { ...loan, status: 'PAID_OUT' as const }
             await updateLoan(tx, paidOut)
+            // The request of an operator names no workspace, so `once` cannot record it.
             await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace, targetId: loan.biz_id })
             // The job and the payment share one transaction, so a mail is sent if and only if the loan was paid out.
             const payload = { accountId: loan.created_by, amount: `${formatMoney(money)} ${loan.currency}` }
@@ -126,7 +126,6 @@ export default domain({
             await within.execute(repayment({ loan, wallet: wallet.bizId, amount: minor, actor: caller.accountId }))
             const changed = { ...loan, repaid, status: repaid === loan.amount ? ('REPAID' as const) : loan.status }
             await updateLoan(tx, changed)
-            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: loan.biz_id })
             return toView(changed, locale)
           }),
       },

@@ -172,7 +172,8 @@ export interface DomainPorts<Settings = unknown> {
    * Runs a command once per X-Request-Id, in a transaction, as `transaction` does. `work` returns the operation's JSON
    * reply, which is checked before the commit: an invalid reply rolls back. A repeated request gets the stored reply. The
    * same id with another body throws REQUEST.ID_REUSED. Idempotent operations of extensions must call it, or they fail
-   * with 500. `recordSuccess` and `enqueueJob` take effect with the command.
+   * with 500. Writes an audit entry about the `bizId` of the reply, unless `work` calls `recordSuccess` or a command of
+   * the ledger with `audit`. `enqueueJob` takes effect with the command.
    */
   once<Reply>(request: IdempotentRequest, work: (tx: Tx) => Promise<Reply>): Promise<Reply>
   /** Wallets, orders and postings. */

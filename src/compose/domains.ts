@@ -20,6 +20,7 @@ import {
   domainOf,
   type HandlerTable,
   isPassThrough,
+  isRecord,
   type Operation,
   parseChecked,
   parseLocale,
@@ -27,7 +28,7 @@ import {
   withCallSite,
 } from '../kernel/index.ts'
 import { Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
-import { recordSetting } from '../platform/audit/index.ts'
+import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { isCountry } from '../platform/countries.ts'
 import { highestRate } from '../platform/exchange-rates.ts'
@@ -111,17 +112,22 @@ interface OncePorts {
   checkReply(operationId: string, reply: unknown): string
 }
 
-/** The command and its stored reply share one transaction, which an invalid reply rolls back. */
+const targetOf = (reply: unknown): string | null =>
+  isRecord(reply) && typeof reply.bizId === 'string' ? reply.bizId : null
+
+/** The command, its audit entry and its stored reply share one transaction, which an invalid reply rolls back. */
 const runOnce = <Reply>(
   { database, ledger, checkReply }: OncePorts,
-  { operationId, caller, workspace, idempotency }: IdempotentRequest,
+  request: IdempotentRequest,
   work: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> => {
+  const { operationId, caller, idempotency } = request
+  const workspaceId = request.workspace?.id ?? null
   const runInTransaction = async (tx: Tx): Promise<Reply> => {
     const within = ledger.within(tx)
     const key = {
       account: caller.accountId,
-      workspace: workspace?.id ?? null,
+      workspace: workspaceId,
       operation: operationId,
       ...idempotency,
     }
@@ -131,6 +137,8 @@ const runOnce = <Reply>(
     // What is stored and sent is the JSON text, so it must match the schema too.
     const text = checkReply(operationId, JSON.parse(checkReply(operationId, await work(tx))))
     const reply = parseChecked(text) as Reply
+    if (!isRecorded(tx, operationId))
+      await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: targetOf(reply) })
     await within.storeResult(key, reply)
     return reply
   }

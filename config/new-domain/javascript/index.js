@@ -1,5 +1,5 @@
 /* The domain of card orders: permissions, texts, table and handlers. Start reading with contract.js. */
-import { auditContextOf, domain, notFound, Refusal, recordSuccess, toIso } from 'portico'
+import { domain, notFound, Refusal, toIso } from 'portico'
 import * as contract from './contract.js'
 import { deleteCardOrders, findCardOrder, insertCardOrder, migrations, selectCardOrders } from './store.js'
 
@@ -25,7 +25,6 @@ export default domain({
           const created = { biz_id: ids.next(), name: request.body.name, created_at: new Date(clock.now()) }
           const row = await insertCardOrder(tx, workspaceId, created)
           if (!row) throw new Refusal('CARD_ORDER.EXISTS')
-          await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: row.biz_id })
           return toView(row)
         }),
       readCardOrder: async ({ params, workspace }) => {

@@ -1,5 +1,5 @@
 /* The domain of card orders: permissions, texts, table and handlers. Start reading with contract.ts. */
-import { auditContextOf, domain, type Instant, notFound, Refusal, recordSuccess, toIso } from 'portico'
+import { domain, type Instant, notFound, Refusal, toIso } from 'portico'
 import * as contract from './contract.ts'
 import { deleteCardOrders, findCardOrder, insertCardOrder, migrations, selectCardOrders } from './store.ts'
 
@@ -25,7 +25,6 @@ export default domain({
           const created = { biz_id: ids.next(), name: request.body.name, created_at: new Date(clock.now()) }
           const row = await insertCardOrder(tx, workspaceId, created)
           if (!row) throw new Refusal('CARD_ORDER.EXISTS')
-          await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: row.biz_id })
           return toView(row)
         }),
       readCardOrder: async ({ params, workspace }) => {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { collectLedgerTypes, type LedgerTypeTable } from '../../contract/ledger-types.ts'
 import { type Database, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, invalid, Refusal, toIso } from '../../kernel/index.ts'
+import { markRecorded } from '../../platform/audit/index.ts'
 import * as contract from '../contract.ts'
 import { type OutgoingRules, outgoingUsage } from '../limits.ts'
 import { type Order, orderNumber, storedOrder } from '../order.ts'
@@ -195,7 +196,9 @@ const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCom
   const commandJson = toCommandJson(command, usage, ports)
   const attempt = () => callExecute(database, commandJson)
   const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt))
-  return unwrapOutcome(outcome, command.parties, usage)
+  const result = unwrapOutcome(outcome, command.parties, usage)
+  if (command.audit && outcome.outcome === 'DONE') markRecorded(database, command.audit.action)
+  return result
 }
 
 /** A repeated request returns the first result. */

@@ -7,6 +7,8 @@
 export {
   type AuditContext,
   auditContextOf,
+  isRecorded,
+  markRecorded,
   recordRefusal,
   recordSuccess,
   unauthenticatedAuditContext,

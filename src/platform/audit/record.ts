@@ -48,9 +48,21 @@ const toEntry = (context: AnyContext, { workspaceId, targetId, detail }: Subject
   detail: { ...detail, ...(context.apiKeyId !== null && { apiKey: context.apiKeyId }) },
 })
 
-/** Inserts the entry of a successful operation, in its transaction. */
-export const recordSuccess = (tx: Tx, context: AnyContext, subject: Subject): Promise<void> =>
-  insertAuditEntry(tx, { ...toEntry(context, subject), outcome: 'SUCCESS' })
+/** The operations whose success is in the log, by transaction. */
+const recorded = new WeakMap<Database, Set<string>>()
+
+export const markRecorded = (tx: Database, operationId: string): void => {
+  recorded.set(tx, (recorded.get(tx) ?? new Set()).add(operationId))
+}
+
+/** Whether the transaction has an entry of a successful operation. A request id would not show it: clients reuse them. */
+export const isRecorded = (tx: Tx, operationId: string): boolean => recorded.get(tx)?.has(operationId) === true
+
+/** Inserts the entry of a successful operation, in its transaction. `once` inserts one if its work does not. */
+export const recordSuccess = async (tx: Tx, context: AnyContext, subject: Subject): Promise<void> => {
+  await insertAuditEntry(tx, { ...toEntry(context, subject), outcome: 'SUCCESS' })
+  markRecorded(tx, context.operationId)
+}
 
 /** Usually runs outside the operation's transaction, whose rollback would remove the entry. */
 export const recordRefusal = (

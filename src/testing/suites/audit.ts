@@ -22,7 +22,7 @@ export const registerAudit = (
       const reply = await world().send(route, headers, input)
       assertEqual(outcomeOf(reply), [200], correctSample(id, reply))
       const workspaces = await world().effects.auditedWorkspaces(id, requestId)
-      const hint = `call recordSuccess in its transaction; if it changes nothing, add '${id}' to \`unaudited\` of promises()`
+      const hint = `run it in \`once\`, or call recordSuccess in its transaction; if it changes nothing, add '${id}' to \`unaudited\` of promises()`
       assertEqual(workspaces.length > 0, true, hint)
       // A command without a workspace, such as one of an operator, can be about any.
       if (policy.workspace !== 'required') return

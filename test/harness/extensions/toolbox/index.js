@@ -151,7 +151,6 @@ export default domain({
           const at = new Date(clock.now())
           await sql`INSERT INTO tools (workspace_biz_id, biz_id, status, created_by, created_at)
             VALUES (${workspace.id}, ${id}, 'NEW', ${caller.accountId}, ${at})`.execute(tx)
-          await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: id })
           await enqueueJob(tx, ids, { kind: 'toolbox.print', payload: { id }, at: clock.now() })
           return { bizId: id }
         })

@@ -125,7 +125,6 @@ export default domain({
           if (body.mistake === 'forgottenRejection') void Promise.reject(new Error('nobody awaits this'))
           const reply = await once(request, async (tx) => {
             await insert(tx, workspace, 'inside')
-            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: null })
             return { bizId: ids.next(), note: '', ...(await mistakes[body.mistake]?.(request, tx)) }
           })
           if (body.mistake === 'throwsAfterwards') throw new Error('the printer is on fire')
@@ -136,7 +135,11 @@ export default domain({
           once(request, async (tx) => {
             const { body, workspace } = request
             await insert(tx, workspace, 'inside')
-            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: null })
+            await recordSuccess(tx, auditContextOf(request), {
+              workspaceId: workspace.id,
+              targetId: null,
+              detail: { forMs: body.forMs ?? null },
+            })
             const terms = body.forMs === undefined ? undefined : { days: 1, note: undefined }
             return { until: new Date(clock.now() + (body.forMs ?? 60_000)).toISOString(), terms, secret: 'internal' }
           }),
