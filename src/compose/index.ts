@@ -202,7 +202,8 @@ export const compose = async (
   const tracing = settings.tracing.enabled ? await loadTracing() : null
   const streams = createStreams(parts)
   const pipeline = buildPipeline(parts, backends, streams, tracing)
-  const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain)
+  const isDevelopment = settings.profile === 'development'
+  const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain, isDevelopment)
   building.defer(() => explain.close())
   const { app, upgrades } = portalApp(parts, pipeline, explain, tracing)
   const unserved = findUnserved(parts)

@@ -49,6 +49,10 @@ export class Refusal extends Error {
   }
 }
 
+/** Returns the message of the error that caused a 500, for developers only: it can contain data of the request. */
+export const thrownMessage = ({ code, detail: { cause } }: Refusal): string | undefined =>
+  code === 'SYSTEM.INTERNAL_ERROR' && cause !== undefined ? messageOf(cause) : undefined
+
 /** Returns VALIDATION.INVALID_PARAMETER for one input. */
 export const invalid = (field: string, internal?: string): Refusal =>
   new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}` })

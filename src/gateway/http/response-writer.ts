@@ -11,6 +11,7 @@ import {
   Refusal,
   type StreamReply,
   successEnvelope,
+  thrownMessage,
   type Words,
   wholeSeconds,
 } from '../../kernel/index.ts'
@@ -102,8 +103,11 @@ const headerHints: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The detail can quote a request, and a header cannot contain every character. */
-const hintOf = ({ code, detail: { internal, field } }: Refusal): string =>
-  (internal ?? headerHints.get(code) ?? field ?? '').replace(/[^\x20-\x7e]/g, '?').slice(0, 200)
+const hintOf = (refusal: Refusal): string => {
+  const { internal, field } = refusal.detail
+  const hint = thrownMessage(refusal) ?? internal ?? headerHints.get(refusal.code) ?? field ?? ''
+  return hint.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}
 
 const renderRefusal = (
   { clock, words, catalogue, includesField, includesHint }: ResponseWriterPorts,

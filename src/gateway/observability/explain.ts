@@ -1,7 +1,7 @@
-import { type Clock, type Code, type Instant, toIso } from '../../kernel/index.ts'
+import { type Clock, type Code, type Instant, thrownMessage, toIso } from '../../kernel/index.ts'
 import type { FinishedRequest } from './request-log.ts'
 
-/** Contains nothing that the client sent except its ids. */
+/** Contains nothing that the client sent except its ids, unless the message of a thrown error does. */
 interface Decision {
   requestId: string
   at: Instant
@@ -71,7 +71,11 @@ const toVerdicts = (decision: Decision, names: readonly string[]): StageVerdict[
   })
 }
 
-const toDecision = ({ requestId, call, refusal, status, ms }: FinishedRequest, clock: Clock): Decision => {
+const toDecision = (
+  { requestId, call, refusal, status, ms }: FinishedRequest,
+  clock: Clock,
+  includesErrors: boolean,
+): Decision => {
   const endedAt = performance.now()
   return {
     requestId,
@@ -82,7 +86,7 @@ const toDecision = ({ requestId, call, refusal, status, ms }: FinishedRequest, c
     workspace: call?.workspace?.id ?? null,
     status,
     code: refusal?.code ?? null,
-    internal: refusal?.detail.internal ?? null,
+    internal: (includesErrors && refusal && thrownMessage(refusal)) || (refusal?.detail.internal ?? null),
     ms: roundMs(ms),
     stageIndex: call?.stageIndex ?? -1,
     startedAt: endedAt - ms,
@@ -102,6 +106,8 @@ export function createExplainLog(
   clock: Clock,
   stageNames: readonly string[],
   { entries, ttlMs }: { entries: number; ttlMs: number },
+  /** Shows messages of thrown errors, which can contain data of requests. */
+  includesErrors: boolean,
 ): ExplainLog {
   const ring: (Decision | undefined)[] = []
   let next = 0
@@ -113,7 +119,7 @@ export function createExplainLog(
   return {
     record: (finished) => {
       if (entries === 0) return
-      ring[next] = toDecision(finished, clock)
+      ring[next] = toDecision(finished, clock, includesErrors)
       next = (next + 1) % entries
     },
     explain: (requestId) =>

@@ -7,6 +7,7 @@ import express from 'express'
 import request from 'supertest'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bankingCatalogue, catalogue } from '../../../src/contract/index.ts'
+import { toRefusal } from '../../../src/gateway/http/error-handler.ts'
 import {
   createErrorHandler,
   createRequestHandler,
@@ -242,11 +243,19 @@ describe('an error outside the pipeline', () => {
   })
 })
 
+const thrown = toRefusal(new Error('no such column:\ncolour'), () => false)
+
 test.each([
-  [true, 'header x-client-hash is missing'],
-  [undefined, null],
-  [false, null],
-])('X-Portico-Hint: includesHint %s', (includesHint, expected) => {
+  [
+    true,
+    new Refusal('STATE.CONFLICT', { internal: 'header x-client-hash is missing' }),
+    'header x-client-hash is missing',
+  ],
+  [undefined, new Refusal('STATE.CONFLICT', { internal: 'header x-client-hash is missing' }), null],
+  [false, new Refusal('STATE.CONFLICT', { internal: 'header x-client-hash is missing' }), null],
+  [true, thrown, 'no such column:?colour'],
+  [undefined, thrown, null],
+])('X-Portico-Hint: includesHint %s of %s', (includesHint, refusal, expected) => {
   const writer = createResponseWriter({
     clock,
     words,
@@ -256,8 +265,8 @@ test.each([
     downloadPace: null,
     ...(includesHint === undefined ? {} : { includesHint }),
   })
-  const refusal = new Refusal('STATE.CONFLICT', { internal: 'header x-client-hash is missing' })
-  const { headers } = writer.renderRefusal(refusal, { chainId: 'consumer', locale: 'en', limit: null })
+  const { headers, body } = writer.renderRefusal(refusal, { chainId: 'consumer', locale: 'en', limit: null })
   const at = headers.indexOf('x-portico-hint')
   expect(at < 0 ? null : headers[at + 1]).toBe(expected)
+  expect(body).not.toContain('colour')
 })

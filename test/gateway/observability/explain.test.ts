@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { statusOf } from '../../../src/contract/index.ts'
 import { listTransfers } from '../../../src/domains/transfers/contract.ts'
+import { toRefusal } from '../../../src/gateway/http/error-handler.ts'
 import { createExplainLog } from '../../../src/gateway/observability/explain.ts'
 import { Refusal, toInstant } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
@@ -8,7 +9,7 @@ import { arrivedCall } from '../../harness/call.ts'
 
 const explaining = (entries: number) => {
   let now = 1_000
-  const explain = createExplainLog({ now: () => toInstant(now) }, ['edge', 'serve'], { entries, ttlMs: 600 })
+  const explain = createExplainLog({ now: () => toInstant(now) }, ['edge', 'serve'], { entries, ttlMs: 600 }, false)
   const record = (requestId: string, refusal: Refusal | null = null) =>
     explain.record({ requestId, call: null, refusal, status: refusal ? statusOf(refusal.code) : 200, ms: 1 })
   return {
@@ -63,7 +64,12 @@ describe('an explain log is limited in time and size', () => {
 test('an explanation has the caller, the operation and the duration of each asynchronous stage', () => {
   const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
   const names = ['edge', 'authenticate', 'body', 'serve']
-  const { record, explain, close } = createExplainLog({ now: () => toInstant(0) }, names, { entries: 2, ttlMs: 600 })
+  const { record, explain, close } = createExplainLog(
+    { now: () => toInstant(0) },
+    names,
+    { entries: 2, ttlMs: 600 },
+    false,
+  )
   const call = arrivedCall(listTransfers)
   const caller = { accountId: account, portal: 'CONSUMER', sessionId: null, apiKeyId: null, steppedUpAt: null }
   Object.assign(call, {
@@ -87,5 +93,21 @@ test('an explanation has the caller, the operation and the duration of each asyn
   const times = explanation?.stages.map(({ stage, ms }) => [stage, ms !== undefined])
   expect(times?.filter(([, isTimed]) => isTimed).map(([stage]) => stage)).toEqual(['authenticate', 'serve'])
   expect(explanation?.stages.find(({ stage }) => stage === 'serve')?.ms).toBe(500)
+  close()
+})
+
+test.each([
+  ['in development', true, 'no such column: colour'],
+  ['in production', false, 'unexpected error'],
+])('the message of a thrown error %s', (_name, includesErrors, expected) => {
+  const { record, explain, close } = createExplainLog(
+    { now: () => toInstant(0) },
+    ['edge'],
+    { entries: 2, ttlMs: 600 },
+    includesErrors,
+  )
+  const refusal = toRefusal(new Error('no such column: colour'), () => false)
+  record({ requestId: 'one', call: null, refusal, status: 500, ms: 1 })
+  expect(explain('one')[0]?.internal).toBe(expected)
   close()
 })
