@@ -1,7 +1,7 @@
 import { type Configuration, ConfigurationError } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { DemoSignIn } from '../gateway/index.ts'
-import { accountByEmail, type Identity } from '../identity/index.ts'
+import { accountByEmail, grantOperators, type Identity } from '../identity/index.ts'
 import { mailedSignInCodes, type ReadableOutbox } from '../platform/mail/index.ts'
 import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
@@ -21,6 +21,7 @@ export const composeSeed = (
     workspacePermissions,
     operatorPermissions,
     createAccount: identity.provideAccount,
+    grantOperators: (grant) => grantOperators(infrastructure.database, grant, infrastructure.clock.now()),
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
     addMember: (tx, member, at) => memberships.add(tx, { ...member, grantedBy: null }, at),

@@ -36,7 +36,7 @@ import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
 export { provideAccount } from './accounts/service.ts'
-export { accountByEmail, accountById } from './accounts/store.ts'
+export { accountByEmail, accountById, grantOperators } from './accounts/store.ts'
 export { maskEmail } from './codes/service.ts'
 export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
 export { keyedColumns as identityColumns } from './keyed-columns.ts'

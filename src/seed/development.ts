@@ -30,6 +30,8 @@ export interface SeedPorts {
   operatorPermissions: readonly Permission[]
   /** Returns the existing account if the email address has one. */
   createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
+  /** Adds permissions to the operators of an institution that lack them. */
+  grantOperators(grant: { institutionId: string; permissions: readonly Permission[] }): Promise<void>
   /** Opens no wallets. `created` is false if the workspace exists. */
   openWorkspace(
     tx: Tx,
@@ -158,6 +160,9 @@ export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
     })
     created.push(account)
   }
+  // An extension that was added later brings permissions of its own.
+  const { institution: institutionId } = developmentIds
+  await ports.grantOperators({ institutionId, permissions: ports.operatorPermissions })
   const [owner, member] = created
   if (owner && member) await openShared(ports, owner.accountId, member.accountId)
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
+import { grantOperators } from '../../src/identity/index.ts'
 import { type AccountId, formatMoney } from '../../src/kernel/index.ts'
 import { Ledger } from '../../src/ledger/index.ts'
 
@@ -27,6 +28,7 @@ beforeAll(async () => {
       accounts.set(email, accountId)
       return { accountId }
     },
+    grantOperators: (grant) => grantOperators(database, grant, clock.now()),
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
     addMember: (tx, member, at) => world.members.memberships.add(tx, { ...member, grantedBy: null }, at),

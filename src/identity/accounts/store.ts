@@ -130,6 +130,25 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
   return inserted !== undefined
 }
 
+/** Only for the development seed: operators of other institutions get permissions by proposals. */
+export const grantOperators = async (
+  store: Store,
+  { institutionId, permissions }: { institutionId: string; permissions: readonly Permission[] },
+  at: Instant,
+): Promise<void> => {
+  const granted = sql<Permission[]>`${[...permissions]}::text[]`
+  await store
+    .updateTable('accounts')
+    .set({
+      operator_permissions: sql`ARRAY(SELECT DISTINCT unnest(operator_permissions || ${granted}) ORDER BY 1)`,
+      updated_at: toDate(at),
+    })
+    .where('portal', '=', 'SYSTEM')
+    .where('institution_biz_id', '=', institutionId)
+    .where(sql<boolean>`NOT operator_permissions @> ${granted}`)
+    .execute()
+}
+
 const updateLastLogin = statement(
   (store, param: Param<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
     store
