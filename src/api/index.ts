@@ -120,6 +120,8 @@ export {
   type Downloadable,
   deleteOrphanBlobs,
   download,
+  readForm,
+  storeContent,
 } from '../platform/blobs/index.ts'
 export { enqueueJob, enqueueJobs, type JobFacts, type JobKind } from '../platform/jobs/index.ts'
 export { bytesOf, textOf } from '../platform/key-rotation/index.ts'

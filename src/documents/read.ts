@@ -9,6 +9,7 @@ import {
   isExactNumber,
   isRecord,
   messageOf,
+  methods,
   type Operation,
   pathParamNames,
 } from '../kernel/index.ts'
@@ -200,6 +201,7 @@ const toOperation = (document: Json, { method, path, marks, source }: Documented
   const query = queryOf(document, source)
   const body = inField('requestBody', () => bodyOf(document, source))
   const reply = marks.reply ?? inField('responses', () => replyOf(document, source))
+  if (method === 'DELETE' && body !== 'none') throw new TypeError('requestBody: DELETE takes none')
   if (marks.policy.idempotent && (typeof reply === 'string' || body === 'multipart'))
     throw new TypeError('x-portico: policy: idempotent: must be false without JSON in the body and the reply')
   // The catalogue checks these codes.
@@ -230,8 +232,9 @@ const listOperations = (document: Json, errors: string[]): DocumentedOperation[]
     for (const [name, source] of Object.entries(isRecord(item) ? item : {})) {
       const place = `${name.toUpperCase()} ${path}`
       if (!isRecord(source)) continue
-      if (name !== 'get' && name !== 'post') {
-        errors.push(`${place}: only GET and POST are supported`)
+      const method = methods.find((each) => each.toLowerCase() === name)
+      if (method === undefined) {
+        errors.push(`${place}: only ${methods.join(', ')} are supported`)
         continue
       }
       const { data: marks, error } = OperationMarks.safeParse(source['x-portico'])
@@ -239,7 +242,7 @@ const listOperations = (document: Json, errors: string[]): DocumentedOperation[]
       else if (!found.has(marks.id))
         found.set(marks.id, {
           place,
-          method: name === 'get' ? 'GET' : 'POST',
+          method,
           path: marks.path ?? withoutPrefix(path, marks.chains),
           marks,
           source,

@@ -27,7 +27,7 @@ const undecidedPolicy = (method: string) => ({
   stepUp: false,
   channel: 'none',
   rate: 'general',
-  idempotent: method === 'post' ? null : false,
+  idempotent: method === 'get' ? false : null,
   changesRights: false,
 })
 

@@ -124,6 +124,22 @@ const schemaErrors = (key: string, { query, body, reply, params = {} }: Operatio
   })
 }
 
+/** An example that the schemas refuse would mislead. */
+const exampleErrors = (key: string, { query, body, reply, examples = {} }: Operation): string[] => {
+  const parts: [field: string, schema: unknown, value: unknown][] = [
+    ['query', query, examples.query],
+    ['body', body, examples.body],
+    ['reply', reply, examples.reply],
+  ]
+  return parts.flatMap(([field, schema, value]) => {
+    if (value === undefined) return []
+    const place = `operations.${key}.examples.${field}`
+    if (!(schema instanceof z.ZodType)) return [`${place}: the operation has no schema for it`]
+    const issue = schema.safeParse(value).error?.issues[0]
+    return issue ? [`${place}: ${issue.path.join('.')}: ${issue.message}`] : []
+  })
+}
+
 const policyErrors = (key: string, { policy }: Operation): string[] => {
   if (policy.caller === 'account') return []
   const forbidden = {
@@ -173,6 +189,20 @@ const withPlace = (error: string, exported: unknown): string => {
   return callSiteOf(place) === undefined ? withCallSite(error, exported) : withCallSite(error, place)
 }
 
+/** How an operation may send bytes, by the method of its request. */
+const bytesErrors = (key: string, { method, body, reply, policy }: Operation): string[] => {
+  const rules: [broken: boolean, error: string][] = [
+    [method === 'DELETE' && body !== 'none', "body: must be 'none' for DELETE"],
+    [method === 'GET' && body === 'multipart', "body: 'multipart' needs POST, PUT or PATCH"],
+    [reply === 'stream' && method !== 'GET', "method: must be GET for `reply: 'stream'`"],
+    [
+      policy.idempotent && (body === 'multipart' || reply === 'stream'),
+      'policy.idempotent: needs JSON in body and reply',
+    ],
+  ]
+  return rules.flatMap(([broken, error]) => (broken ? [`operations.${key}.${error}`] : []))
+}
+
 export interface CheckedDomain {
   /**
    * With neutral values instead of invalid ones. Undefined if the module does not export an object. The name can be
@@ -193,6 +223,8 @@ export const checkDomain = (exported: unknown): CheckedDomain => {
     ...Object.entries(domain.operations).flatMap(([key, operation]) => [
       ...policyErrors(key, operation),
       ...schemaErrors(key, operation),
+      ...bytesErrors(key, operation),
+      ...exampleErrors(key, operation),
     ]),
     ...ledgerErrors(domain.ledger),
     ...migrationErrors(domain),

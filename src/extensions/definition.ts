@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { permissionMarks } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
-import { chains, isRecord, passThroughReplies } from '../kernel/index.ts'
+import { chains, isRecord, methods, passThroughReplies } from '../kernel/index.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
@@ -16,26 +16,37 @@ const markedActions = z
   })
 const code = named(/^[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*$/, 'LOAN.NOT_ELIGIBLE')
 
+const byteReplies = ['stream', ...passThroughReplies] as const
+
 const OperationShape = z.strictObject({
   id: z.string(),
-  method: z.enum(['GET', 'POST']),
+  method: z.enum(methods),
   path: named(/^(\/([a-z0-9-]+|\{\w+\}))+$/, '/loans/{loan_id}'),
   chains: z.array(z.enum(Object.keys(chains))).min(1),
   summary: z.string().min(1).max(60),
+  description: z.string().min(1).max(2_000).optional(),
+  examples: z
+    .strictObject({
+      params: z.record(z.string(), z.string()).optional(),
+      query: z.record(z.string(), z.string()).optional(),
+      body: z.json().optional(),
+      reply: z.json().optional(),
+    })
+    .optional(),
   policy: PolicyShape,
   params: z.record(z.string(), zodSchema).optional(),
   malformedParam: code.optional(),
   query: zodSchema.optional(),
-  body: z.union([zodSchema, z.enum(['none', 'raw'])], {
-    error: "must be a zod schema of portico/contract, 'none' or 'raw'",
+  body: z.union([zodSchema, z.enum(['none', 'multipart', 'raw'])], {
+    error: "must be a zod schema of portico/contract, 'none', 'multipart' or 'raw'",
   }),
   withoutEntry: z.literal(true).optional(),
   auditsRefusals: z.literal(true).optional(),
   confirms: z.array(z.string()).optional(),
   malformedBody: code.optional(),
   machineParams: z.record(z.string(), z.string().regex(/^\w+$/, 'must be a name such as loanBizId')).optional(),
-  reply: z.union([zodSchema, z.enum(passThroughReplies)], {
-    error: `must be a zod schema of portico/contract, or ${passThroughReplies.map((kind) => `'${kind}'`).join(', ')}`,
+  reply: z.union([zodSchema, z.enum(byteReplies)], {
+    error: `must be a zod schema of portico/contract, or ${byteReplies.map((kind) => `'${kind}'`).join(', ')}`,
   }),
   refuses: z.array(code),
 })

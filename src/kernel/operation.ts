@@ -71,7 +71,9 @@ export interface Policy {
   changesRights: boolean
 }
 
-export type Method = 'GET' | 'POST'
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** Every method except GET is a command. The gateway never retries one. */
+export type Method = (typeof methods)[number]
 
 /** A JSON schema, no body, a streamed multipart form, or streamed bytes. */
 export type BodyKind = z.ZodType | 'none' | 'multipart' | 'raw'
@@ -94,6 +96,15 @@ export interface Operation {
   /** Names of path parameters on the machine chain, by their name in `path`. The interface gives them other names there. */
   machineParams?: Readonly<Record<string, string>>
   summary: string
+  /** More than the summary says, in Markdown. */
+  description?: string
+  /** Shown in the OpenAPI document. */
+  examples?: {
+    readonly params?: Readonly<Record<string, string>>
+    readonly query?: Readonly<Record<string, string>>
+    readonly body?: unknown
+    readonly reply?: unknown
+  }
   policy: Policy
   /** Schemas of the path parameters that are not UUIDs. */
   params?: Readonly<Record<string, z.ZodType<string>>>

@@ -19,7 +19,7 @@ export const noExamples: Examples = { operations: new Map(), refusals: new Map()
 
 const membersOf = (value: Json | undefined): [string, Json][] => (isJsonObject(value) ? Object.entries(value) : [])
 
-const toExample = ({ params, query, request, reply }: JsonObject): Example => ({
+export const toExample = ({ params, query, request, reply }: JsonObject): Example => ({
   ...(isJsonObject(params) && { params }),
   ...(isJsonObject(query) && { query }),
   ...(request !== undefined && { request }),

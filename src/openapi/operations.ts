@@ -4,8 +4,8 @@ import { operationMarks } from '../documents/marks.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { nullData } from './components.ts'
 import type { Envelopes } from './envelopes.ts'
-import type { Examples } from './examples.ts'
-import type { JsonObject } from './json.ts'
+import { type Example, type Examples, toExample } from './examples.ts'
+import { type JsonObject, toJsonObject } from './json.ts'
 import { exportNameOf, operationIdOf, toTag } from './names.ts'
 import { listParameters, type RequestParts, toRequestBody } from './requests.ts'
 import { type RefusalResponses, toSuccessResponses } from './responses.ts'
@@ -64,6 +64,9 @@ export const securitySchemes: Record<string, JsonObject> = {
   },
 }
 
+const declaredExample = ({ examples: { body, ...others } = {} }: Operation): Example =>
+  toExample(toJsonObject({ ...others, ...(body !== undefined && { request: body }) }))
+
 export const toOperationObject = (parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject => {
   const { catalogue, envelopes, schemas } = parts
   const chain = chains[chainId]
@@ -73,12 +76,12 @@ export const toOperationObject = (parts: OperationParts, operation: Operation, c
     const data = plain.type === 'null' ? nullData : plain
     return parts.isSealed && isSealable(operation, chain) ? envelopes.ofSealable(data, name) : envelopes.of(data, name)
   }
-  const example = parts.examples.operations.get(operation.id) ?? {}
+  const example = parts.examples.operations.get(operation.id) ?? declaredExample(operation)
   return {
     operationId: operationIdOf(operation, chainId),
     tags: [toTag(operation)],
     summary: operation.summary,
-    description: describePolicy(operation, chain),
+    description: [operation.description, describePolicy(operation, chain)].filter(Boolean).join('\n\n'),
     security: toSecurity(operation, chain),
     parameters: listParameters(parts, operation, chain, example),
     ...toRequestBody(parts, operation, chain, example),

@@ -3,7 +3,7 @@ import { pathParameterSchema } from '../contract/fields.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
-import { type Chain, type Operation, paramNameOn, pathParamNames } from '../kernel/index.ts'
+import { type Chain, domainOf, type Operation, paramNameOn, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { headerTable } from './header-table.ts'
 import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
@@ -126,6 +126,17 @@ export const formComponents = ({ codedFamilies }: Catalogue): Record<string, Jso
   },
 })
 
+/** The forms of other domains have a file and any texts. */
+const formOf = ({ id }: Operation): JsonObject =>
+  domainOf(id) === 'files'
+    ? reference('schemas', 'UploadForm')
+    : {
+        type: 'object',
+        properties: { file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } },
+        required: ['file'],
+        additionalProperties: { type: 'string' },
+      }
+
 /** Returns an operation's `requestBody` member. Returns no member if the operation has no body. */
 export const toRequestBody = (
   { catalogue, isSealed }: RequestParts,
@@ -141,7 +152,7 @@ export const toRequestBody = (
     return {
       requestBody: {
         required: true,
-        content: { 'multipart/form-data': { schema: reference('schemas', 'UploadForm'), ...examples } },
+        content: { 'multipart/form-data': { schema: formOf(operation), ...examples } },
       },
     }
   if (body === 'raw') return { requestBody: { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } } }

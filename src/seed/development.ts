@@ -160,7 +160,7 @@ export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
     })
     created.push(account)
   }
-  // An extension that was added later brings permissions of its own.
+  // An extension that was added later brings new permissions.
   const { institution: institutionId } = developmentIds
   await ports.grantOperators({ institutionId, permissions: ports.operatorPermissions })
   const [owner, member] = created

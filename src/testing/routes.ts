@@ -46,13 +46,13 @@ export const hasJsonBody = ({ operation: { body } }: Route): boolean => typeof b
 export const isWrite = (route: Route): boolean => {
   const { method, policy } = route.operation
   const readsOnly = policy.permission === null || policy.permission.endsWith(':read')
-  return isInWorkspace(route) && route.chainId !== 'system' && (method === 'POST' || !readsOnly)
+  return isInWorkspace(route) && route.chainId !== 'system' && (method !== 'GET' || !readsOnly)
 }
 
 /** Whether the route is a command of people with a JSON reply. */
 export const isCommand = ({ chainId, operation: { method, body, reply, policy } }: Route): boolean =>
   chainId !== 'api' &&
-  method === 'POST' &&
+  method !== 'GET' &&
   policy.caller === 'account' &&
   !policy.permission?.endsWith(':read') &&
   body !== 'multipart' &&

@@ -124,7 +124,7 @@ export class World {
 
   send(route: Route, headers: Call['headers'] = {}, { params = {}, query, body }: Sample = {}): Promise<Reply> {
     const text = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ''
-    const sent = route.method === 'POST' && route.operation.body !== 'none' ? { body: body ?? {} } : {}
+    const sent = route.method !== 'GET' && route.operation.body !== 'none' ? { body: body ?? {} } : {}
     return this.gateway.call(route.method, pathWith(route, params) + text, { headers, ...sent })
   }
 

@@ -12,10 +12,9 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { addOrphanBlobs, type Blobs, claimBlob, type DownloadRequest, download } from '../../platform/blobs/index.ts'
-import { storeContent } from './content.ts'
+import type { Blobs, DownloadRequest } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, claimBlob, download, readForm, storeContent } from '../../platform/blobs/index.ts'
 import { type FilePurpose, filePurpose } from './contract.ts'
-import { readForm, tooLarge } from './multipart-form.ts'
 import { assertMayUpload, countUpload, subtractFiles } from './quotas.ts'
 import type { Quotas } from './rules.ts'
 import { type FileRow, fileById, insertFile, markDeleted } from './store.ts'
@@ -36,7 +35,7 @@ const parsePurpose = (text: string | undefined, offered: readonly string[]): Fil
 
 const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
   if (!types.includes(file.type)) throw invalid('file', 'the purpose does not allow this type')
-  if (file.size > maxBytes) throw tooLarge()
+  if (file.size > maxBytes) throw new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 }
 
 export const servesPurpose = (
@@ -90,12 +89,12 @@ const receiveUpload = async ({ blobs, purposes, catalogue }: FilePorts, blobKey:
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
   try {
-    const { purpose: purposeText, received } = await readForm(form, maxBytes, async (part) => {
+    const { fields, received } = await readForm(form, { maxBytes, fields: ['purpose'] }, async (part) => {
       const content = await storeContent(blobs, blobKey, part, maxBytes)
       isStored = true
       return content
     })
-    const purpose: FilePurpose = parsePurpose(purposeText, catalogue.codedFamilies.get('filePurpose')?.codes ?? [])
+    const purpose: FilePurpose = parsePurpose(fields.purpose, catalogue.codedFamilies.get('filePurpose')?.codes ?? [])
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {

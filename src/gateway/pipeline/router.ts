@@ -1,5 +1,5 @@
 import findMyWay from 'find-my-way'
-import { type ChainId, chains, invalid, type Operation, Refusal } from '../../kernel/index.ts'
+import { type ChainId, chains, invalid, type Method, methods, type Operation, Refusal } from '../../kernel/index.ts'
 import type { BelowPrefix } from './call.ts'
 import { hasUnsafeSegment } from './paths.ts'
 
@@ -41,7 +41,7 @@ const isDecodable = (path: string): boolean => {
 
 type Routes = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-const find = (routes: Routes, method: 'GET' | 'POST', path: string): RouteMatch | undefined => {
+const find = (routes: Routes, method: Method, path: string): RouteMatch | undefined => {
   const found = routes.find(method, path)
   if (!found) return undefined
   const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
@@ -55,15 +55,15 @@ const find = (routes: Routes, method: 'GET' | 'POST', path: string): RouteMatch 
 }
 
 const assertMethodAllowed = (routes: Routes, method: string, path: string): void => {
-  const found = (['GET', 'POST'] as const).flatMap((other) => {
+  const found = methods.flatMap((other) => {
     const match = find(routes, other, path)
     return match ? [{ other, parameters: Object.keys(match.params).length }] : []
   })
   if (found.length === 0) return
   // A fixed path such as `/command/create` also matches the routes with a parameter in its place.
   const fewest = Math.min(...found.map(({ parameters }) => parameters))
-  const methods = found.filter(({ parameters }) => parameters === fewest).map(({ other }) => other)
-  const allow = methods.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
+  const closest = found.filter(({ parameters }) => parameters === fewest).map(({ other }) => other)
+  const allow = closest.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
   throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers: { allow }, internal: `${method} not allowed` })
 }
 
@@ -94,12 +94,13 @@ export function createRouter(operations: readonly Operation[], prefixes: readonl
     }
   }
   return (method, path) => {
-    const known = staticRoutes.get(`${method} ${path}`)
-    if (known) return known
+    const fixed = staticRoutes.get(`${method} ${path}`)
+    if (fixed) return fixed
     if (uncanonical.test(path) || needlessEscape.test(path)) throw new Refusal('ROUTE.NOT_FOUND')
     if (path.includes('%') && !isDecodable(path)) throw invalid('path', 'undecodable path')
     const wanted = method === 'HEAD' ? 'GET' : method
-    const match = wanted === 'GET' || wanted === 'POST' ? find(routes, wanted, path) : undefined
+    const known = methods.find((each) => each === wanted)
+    const match = known && find(routes, known, path)
     if (match) return match
     const below = findPrefix(prefixes, method, path)
     if (below) return below

@@ -54,7 +54,7 @@ export const registerPerimeter = (routes: readonly Route[], { runner, world }: S
 
   for (const route of routes) {
     const { chain, chainId, method, operation } = route
-    const isPosted = method === 'POST'
+    const isPosted = method !== 'GET'
     if (chain.perimeter === 'machine')
       testRefused(route, [401, 'ACCESS.TOKEN_MISSING', 'without a token, and without the headers of a portal'], () => ({
         'no header': {

@@ -4,10 +4,12 @@ import { isInWorkspace, isList, isPlainRead, type Route, unknownId } from '../ro
 import type { Place } from '../world.ts'
 import { correctSample, distinctionsOf, type Suite } from './suite.ts'
 
+/** Samples contain no forms. */
 const withPathIds = (routes: readonly Route[]): Route[] =>
-  routes.filter(
-    (route) => isInWorkspace(route) && route.chainId !== 'system' && pathParamNames(route.operation.path).length > 0,
-  )
+  routes.filter((route) => {
+    const { body, path } = route.operation
+    return isInWorkspace(route) && route.chainId !== 'system' && body !== 'multipart' && pathParamNames(path).length > 0
+  })
 
 const withBodyIds = (routes: readonly Route[]): { route: Route; field: string }[] =>
   routes

@@ -65,9 +65,9 @@ export const registerValidation = (routes: readonly Route[], { runner, world }: 
         }
       })
 
-    if (body === 'none' && operation.method === 'POST')
+    if (body === 'none' && operation.method !== 'GET')
       test(`${name} 400 VALIDATION.INVALID_PARAMETER: a body, because it takes none`, async () => {
-        const reply = await world().gateway.call('POST', route.path, {
+        const reply = await world().gateway.call(route.method, route.path, {
           headers: world().headersFor(route),
           body: { [unknownField]: 1 },
         })
@@ -76,7 +76,10 @@ export const registerValidation = (routes: readonly Route[], { runner, world }: 
 
     if (typeof body === 'string') continue
     test(`${name} 400: a body that is not JSON`, async () => {
-      const reply = await world().gateway.call('POST', route.path, { headers: world().headersFor(route), body: '{' })
+      const reply = await world().gateway.call(route.method, route.path, {
+        headers: world().headersFor(route),
+        body: '{',
+      })
       assertEqual(reply.status, 400, reply.text)
     })
 

@@ -6,11 +6,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { createFiles } from '../../../src/domains/files/index.ts'
-import { readForm } from '../../../src/domains/files/multipart-form.ts'
 import { uploadFile } from '../../../src/domains/files/service.ts'
 import { Refusal, type Upload } from '../../../src/kernel/index.ts'
 import type { AuditContext } from '../../../src/platform/audit/index.ts'
-import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
+import { type Blobs, openBlobs, readForm } from '../../../src/platform/blobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { testDatabase } from '../../identity/database.ts'
@@ -176,7 +175,8 @@ test('readForm: refuses an upload that was interrupted before parsing, with its 
     bytes.destroy(error)
     return { contentType: 'multipart/form-data; boundary=b', bytes }
   }
-  const read = (form: Upload) => refusalOf(readForm(form, 1_000, async () => 'received'))
+  const read = (form: Upload) =>
+    refusalOf(readForm(form, { maxBytes: 1_000, fields: ['purpose'] }, async () => 'received'))
   for (const settle of [false, true]) {
     const [broken, timedOut] = [interrupted(), interrupted(new Refusal('REQUEST.TIMEOUT'))]
     if (settle) await new Promise((resolve) => setTimeout(resolve, 5))

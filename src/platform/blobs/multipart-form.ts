@@ -11,7 +11,11 @@ export interface FilePart {
   bytes: Readable
 }
 
-const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
+/** One part more than the form may have, so that it is noticed. */
+const limitsOf = (fields: number) => ({
+  ...{ files: 2, fields: fields + 1, parts: fields + 2 },
+  ...{ fieldSize: 64, headerPairs: 16, headerSize: 4_096 },
+})
 
 /** Maximum size of everything except the file. */
 const surroundingBytes = 64 * 1024
@@ -38,7 +42,8 @@ export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field:
 const asRefusal = (error: unknown): Refusal =>
   error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')
 
-const open = ({ contentType }: Upload) => {
+const open = ({ contentType }: Upload, fields: number) => {
+  const limits = limitsOf(fields)
   try {
     return new Busboy({ headers: { 'content-type': contentType }, limits, preservePath: true })
   } catch (error) {
@@ -47,17 +52,17 @@ const open = ({ contentType }: Upload) => {
 }
 
 /**
- * Parses a form with exactly one `file` and one `purpose`, in either order. The stream fails if the rest of the form is
- * invalid.
+ * Parses a form with exactly one `file` and each of `fields` once, in any order. The stream fails if the rest of the form
+ * is invalid. Throws REQUEST.TOO_LARGE above `maxBytes`.
  */
-export const readForm = async <T>(
+export const readForm = async <T, Field extends string>(
   upload: Upload,
-  maxBytes: number,
+  { maxBytes, fields }: { maxBytes: number; fields: readonly Field[] },
   receive: (part: FilePart) => Promise<T>,
-): Promise<{ purpose: string; received: T }> => {
-  const parser = open(upload)
+): Promise<{ fields: Record<Field, string>; received: T }> => {
+  const parser = open(upload, fields.length)
   const source = upload.bytes
-  let purpose: string | undefined
+  const texts = new Map<string, string>()
   let receiving: Promise<T> | undefined
   let file: Readable | undefined
   let left = maxBytes + surroundingBytes
@@ -81,8 +86,9 @@ export const readForm = async <T>(
     receiving.catch(fail)
   })
   parser.on('field', (name, value, _nameTruncated, truncated) => {
-    if (name !== 'purpose' || purpose !== undefined || truncated) return fail(invalid('body', 'unexpected field'))
-    purpose = value
+    if (!fields.some((each) => each === name) || texts.has(name) || truncated)
+      return fail(invalid('body', 'unexpected field'))
+    texts.set(name, value)
   })
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
     parser.on(event, () => fail(invalid('body', event)))
@@ -109,8 +115,10 @@ export const readForm = async <T>(
   try {
     await parsed.promise
     if (!receiving) throw invalid('file', 'missing')
-    if (purpose === undefined) throw invalid('purpose')
-    return { purpose, received: await receiving }
+    const missing = fields.find((name) => !texts.has(name))
+    if (missing !== undefined) throw invalid(missing)
+    // Each field is present.
+    return { fields: Object.fromEntries(texts) as Record<Field, string>, received: await receiving }
   } catch (error) {
     // `receive` must clean up before the response is sent.
     await receiving?.catch(() => undefined)

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { invalid } from '../../kernel/index.ts'
-import { type Blobs, createByteMeter } from '../../platform/blobs/index.ts'
+import { type Blobs, createByteMeter } from './blobs.ts'
 import { type FilePart, tooLarge } from './multipart-form.ts'
 
 /** A name without one of these extensions gets the first one. */
@@ -93,7 +93,10 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
   if (!isDetected) await detect(true)
 }
 
-/** Stores nothing if the part is rejected. */
+/**
+ * Stores the `file` part of a form, with its type by content. Stores nothing if the part is rejected: too large, a markup or
+ * an unknown type.
+ */
 export const storeContent = async (
   blobs: Blobs,
   blobKey: string,
