@@ -34,6 +34,7 @@ const library = (name: string) => ['node', `examples/${name}/main.ts`]
 const examples: Example[] = [
   { name: 'loans', gateway: library('loans'), config: 'library.yaml', reads: '/loans' },
   { name: 'loans', gateway: serve, config: 'portico.yaml', reads: '/loans' },
+  { name: 'invoices', gateway: serve, config: 'portico.yaml', reads: '/invoices' },
   {
     name: 'notifications',
     gateway: serve,

@@ -1,0 +1,94 @@
+/* The table of invoices and its statements. Every statement of a member names the workspace. */
+import {
+  type AccountId,
+  type Database,
+  type Downloadable,
+  type Instant,
+  inWorkspace,
+  readPage,
+  sqlMigration,
+  type Timestamp,
+  type Tx,
+  timestamptz,
+  type WorkspaceId,
+} from 'portico'
+import { z } from 'portico/contract'
+
+export interface Invoice {
+  workspace_biz_id: WorkspaceId
+  biz_id: string
+  amount: string
+  currency: string
+  due_on: string
+  status: 'OPEN' | 'PAID' | 'OVERDUE'
+  /** See `scanOf`. */
+  scan: string | null
+  created_by: AccountId
+  created_at: Instant
+}
+
+declare global {
+  interface PorticoTables {
+    invoices: Omit<Invoice, 'created_at'> & { created_at: Timestamp }
+  }
+}
+export const migrations = [
+  sqlMigration('001-invoices', [
+    `CREATE TABLE invoices (
+    workspace_biz_id uuid NOT NULL REFERENCES workspaces, biz_id uuid NOT NULL, amount text NOT NULL, currency text NOT NULL,
+    due_on text NOT NULL, status text NOT NULL, scan text, created_by uuid NOT NULL, created_at timestamptz NOT NULL,
+    PRIMARY KEY (workspace_biz_id, biz_id))`,
+    'CREATE INDEX invoices_list ON invoices (workspace_biz_id, created_at, biz_id)',
+  ]),
+]
+
+export const findInvoice = (store: Database, workspace: WorkspaceId, id: string) =>
+  store.selectFrom('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id).selectAll()
+
+interface Query {
+  status?: Invoice['status'] | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'dueOn'
+  sortOrder: 'asc' | 'desc'
+  currentPage: number
+  pageSize: number
+}
+export const listInvoices = (database: Database, workspace: WorkspaceId, query: Query) => {
+  let found = database.selectFrom('invoices').where(inWorkspace(workspace))
+  if (query.status) found = found.where('status', '=', query.status)
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  const column = query.sortBy === 'dueOn' ? 'due_on' : 'created_at'
+  return readPage(found, found.selectAll().orderBy(column, query.sortOrder).orderBy('biz_id', query.sortOrder), query)
+}
+/** The database compares dates in ISO form as texts. */
+export const markOverdue = (database: Database, today: string) =>
+  database
+    .updateTable('invoices')
+    .set({ status: 'OVERDUE' })
+    .where('status', '=', 'OPEN')
+    .where('due_on', '<', today)
+    .execute()
+const updateInvoice = (tx: Tx, workspace: WorkspaceId, id: string) =>
+  tx.updateTable('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id)
+export const markPaid = (tx: Tx, workspace: WorkspaceId, id: string) =>
+  updateInvoice(tx, workspace, id).set({ status: 'PAID' }).execute()
+export const setScan = (tx: Tx, workspace: WorkspaceId, id: string, scan: Downloadable) =>
+  updateInvoice(tx, workspace, id)
+    .set({ scan: JSON.stringify(scan) })
+    .execute()
+/** Returns the deleted rows. */
+export const deleteInvoices = (tx: Tx, workspace: WorkspaceId) =>
+  tx.deleteFrom('invoices').where(inWorkspace(workspace)).returning('scan').execute()
+const Scan = z.object({
+  key: z.string(),
+  fileName: z.string(),
+  contentType: z.string(),
+  sizeBytes: z.int(),
+  sha256: z.string(),
+})
+export const scanOf = (invoice: Pick<Invoice, 'scan'> | undefined): Downloadable | undefined =>
+  invoice?.scan ? Scan.parse(JSON.parse(invoice.scan)) : undefined
+export const scanKeys = (invoices: readonly (Pick<Invoice, 'scan'> | undefined)[]): string[] =>
+  invoices.flatMap((invoice) => scanOf(invoice)?.key ?? [])
