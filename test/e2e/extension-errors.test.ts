@@ -115,7 +115,7 @@ describe('config check reports the errors of every check in one run', () => {
       ['d.operations = { readAll: 7 }; d.create = () => ({ handlers: { readAll() {} } })', /^operations\.readAll: /],
       ['o.policy = null', /^operations\.\w+\.policy: /],
       ["o.chains = ['admin']", /^operations\.\w+\.chains\.0: /],
-      ["o.method = 'PUT'; o.path = '/wallets'", /^operations\.\w+\.method: /],
+      ["o.method = 'TRACE'; o.path = '/wallets'", /^operations\.\w+\.method: /],
       ["o.refuses = ['lost', 'STATE.CONFLICT']", /^operations\.\w+\.refuses\.0: /],
       ["d.codes = { 'CARD.GONE': 7 }; o.refuses = ['CARD.GONE']; d.locales = gone", /^codes\.CARD\.GONE: /],
       ["d.rateGroups = { cards: {} }; o.policy.rate = 'cards'", /^rateGroups\.cards: /],
