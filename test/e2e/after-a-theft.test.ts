@@ -18,9 +18,9 @@ import { codeIn, signIn } from '../harness/sign-in.ts'
 
 const guide = readFileSync(join(root, 'docs/guides/after-a-theft.md'), 'utf8')
 /** The operations of each step of the guide. */
-const steps = [...(/## If somebody else added[^#]*/.exec(guide)?.[0] ?? '').matchAll(/^\d+\. (.*(?:\n {3}.*)*)/gm)].map(
-  ([, step = '']) => [...step.matchAll(/`([a-z]+\.[A-Za-z]+)`/gi)].map(([, id = '']) => id),
-)
+const steps = [
+  ...(/## If somebody else added[\s\S]*?(?=\n## )/.exec(guide)?.[0] ?? '').matchAll(/^\d+\. (.*(?:\n {3}.*)*)/gm),
+].map(([, step = '']) => [...step.matchAll(/`([a-z]+\.[A-Za-z]+)`/gi)].map(([, id = '']) => id))
 
 describe('after a theft', () => {
   let portico: Portico
