@@ -23,8 +23,8 @@ export const recordGrants = async (
 }
 
 /**
- * Takes from roles the permissions that an account, a member whose permissions are from it, or a suspended member has
- * added since an instant. Covers all workspaces. Returns the roles.
+ * Takes from roles the permissions that an account, a member whose permissions are from it, or such a member who is
+ * suspended has added since an instant. Covers the workspaces of this recovery's suspicions. Returns the roles.
  */
 export const suspendGrantsOf = async (
   tx: Tx,
@@ -40,9 +40,11 @@ export const suspendGrantsOf = async (
       WHERE s.recovered_biz_id = ${accountId} AND s.recovered_at = ${timestamptz(at)}
         AND g.granted_at BETWEEN s.from_at AND coalesce(s.until_at, 'infinity')
       UNION
-      SELECT g.workspace_biz_id, g.role_biz_id, g.permission_code FROM memberships m
+      SELECT g.workspace_biz_id, g.role_biz_id, g.permission_code FROM suspicions s
+      JOIN memberships m USING (workspace_biz_id, account_biz_id)
       JOIN role_grants g ON g.workspace_biz_id = m.workspace_biz_id AND g.granted_by = m.account_biz_id
-      WHERE m.suspended_at IS NOT NULL AND g.granted_at > ${timestamptz(since)}
+      WHERE s.recovered_biz_id = ${accountId} AND s.recovered_at = ${timestamptz(at)}
+        AND m.suspended_at IS NOT NULL AND g.granted_at > ${timestamptz(since)}
     ), suspect AS (
       SELECT workspace_biz_id, role_biz_id, array_agg(permission_code) AS codes FROM granted GROUP BY 1, 2
     )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { permissionTable } from '../../../src/contract/index.ts'
 import { suspendBroughtIn } from '../../../src/domains/members/recovery.ts'
-import { deleteGrantsBefore } from '../../../src/domains/members/recovery-store.ts'
+import { deleteGrantsBefore, suspendMembership } from '../../../src/domains/members/recovery-store.ts'
 import * as roles from '../../../src/domains/roles/contract.ts'
 import { suspendGrantsOf } from '../../../src/domains/roles/grant-store.ts'
 import { createRoles } from '../../../src/domains/roles/index.ts'
@@ -220,6 +220,15 @@ describe.each(stores)('members and roles that a recovered account has brought in
     expect((await recover()).members).toEqual([early])
     for (const member of [lead, late]) expect(await canEnter(member)).toBe(true)
     expect((await recover(honest)).members.toSorted()).toEqual([lead, late].toSorted())
+  })
+
+  test('password.reset 200: leaves the roles of other workspaces, also those of suspended members', async () => {
+    const reader = await bringIn(victim, await roleOf(victim, ['role:manage', 'member:read']))
+    const role = await roleOf(reader, ['member:read'])
+    const member = { workspaceId: workspace, accountId: reader }
+    await world.database.transaction().execute((tx) => suspendMembership(tx, member, world.clock.now()))
+    expect((await recover(await newAccount())).roles).toEqual([])
+    expect(await codesOf(role)).toEqual(['member:read'])
   })
 
   test('members.deleteFormer: deletes the grants before the window and keeps those in it', async () => {
