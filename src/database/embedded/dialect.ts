@@ -207,7 +207,7 @@ export class EmbeddedStore {
     else this.#isHeld = false
   }
 
-  /** A long queue is no reason to fail: the time counts only while the same caller holds the connection. */
+  /** The time counts only while the same caller holds the connection, so a long queue alone causes no error. */
   #turn(): Promise<void> {
     return new Promise((start, reject) => {
       this.#waiting.push({ start, reject })

@@ -140,7 +140,7 @@ export const setStatus = (
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or enabled.
- * `is_suspect` is in src/domains/members/schema.ts.
+ * `is_suspect` is in src/domains/members/suspicion-schema.ts.
  */
 export const suspendKeysOf = async (tx: Tx, creator: AccountId, at: Instant): Promise<number> => {
   const recovery = [sql`${creator}::uuid`, timestamptz(at)]

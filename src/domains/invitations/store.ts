@@ -145,7 +145,7 @@ export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: In
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or confirmed.
- * `is_suspect` is in src/domains/members/schema.ts.
+ * `is_suspect` is in src/domains/members/suspicion-schema.ts.
  */
 export const suspendInvitationsOf = async (tx: Tx, inviterId: AccountId, at: Instant): Promise<number> => {
   const recovery = [sql`${inviterId}::uuid`, timestamptz(at)]

@@ -26,8 +26,8 @@ interface Descent {
 }
 
 /**
- * Follows the grants of an account in their order. A member to whom another one gives a role is no longer suspect,
- * unless that one is suspect, too, or the grant was revoked.
+ * Follows the grants of an account in their order. A member stops being suspect when somebody who is not suspect gives
+ * the member a role, unless that grant was revoked.
  */
 const descentOf = (account: AccountId, grants: readonly MembershipGrant[]): Descent => {
   const grantIds: string[] = []

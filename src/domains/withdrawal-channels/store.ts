@@ -250,7 +250,7 @@ export const setChannelStatus = (tx: Tx, { bizId, workspaceBizId }: Channel, to:
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or reactivated.
- * `is_suspect` is in src/domains/members/schema.ts.
+ * `is_suspect` is in src/domains/members/suspicion-schema.ts.
  */
 export const suspendChannelsOf = async (
   tx: Tx,

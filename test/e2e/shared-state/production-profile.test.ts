@@ -149,9 +149,9 @@ describe("detours with production's rules", needsStore(), () => {
       await confirm(guest, operationId, body, developmentIds.workspace)
       expect(refusal(await post(guest, path, body)), path).toEqual(held)
     }
-    const told = async () => (await portico.mailsTo(owner.email)).map(({ text }) => text).join()
-    await expect.poll(told).toMatch(/A new member who can move money has joined/)
-    expect(await told()).toContain('A role that can move money has been created')
+    const mailed = async () => (await portico.mailsTo(owner.email)).map(({ text }) => text).join()
+    await expect.poll(mailed).toMatch(/A new member who can move money has joined/)
+    expect(await mailed()).toContain('A role that can move money has been created')
   })
 
   test('mfa.stepUp 200: the audit log has the SHA-256 of the documented canonical form', async () => {
