@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -51,10 +51,12 @@ export const createDiskBlobs = (directory: string, minimumFreeBytes: number): Bl
   return {
     put: async (key, source) => {
       const path = pathOf(key)
+      const kept = (bytes: AsyncIterable<Buffer>) => keepFreeSpace(bytes, dirname(path), minimumFreeBytes)
       try {
         await makeDirectory(dirname(path))
-        const kept = (bytes: AsyncIterable<Buffer>) => keepFreeSpace(bytes, dirname(path), minimumFreeBytes)
-        await pipeline(source, kept, createWriteStream(path + partial, { flags: 'wx', mode: 0o600 }))
+        // Opened here, because a stream that opens the file itself can do so after its failure, and leave the file.
+        const file = await open(path + partial, 'wx', 0o600)
+        await pipeline(source, kept, file.createWriteStream())
         await flush(path + partial)
         await rename(path + partial, path)
         await flush(dirname(path))
