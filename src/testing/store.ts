@@ -23,8 +23,14 @@ export const listTables = async (store: Database | Tx): Promise<string[]> => {
   return rows.map(({ name }) => name)
 }
 
+/** The gateway records a refusal after its reply. A refusal is no effect. */
+const conditions = new Map([
+  ['audit_log', sql`outcome <> 'REFUSED'`],
+  ['jobs', sql`every_ms IS NULL`],
+])
+
 const readTable = async (database: Database, table: string): Promise<string[]> => {
-  const condition = table === 'jobs' ? sql`every_ms IS NULL` : sql`true`
+  const condition = conditions.get(table) ?? sql`true`
   const { rows } = await sql<{ row: string }>`
     SELECT ${rowText(table)} AS row FROM ${sql.table(table)} AS each WHERE ${condition}`.execute(database)
   return rows.map(({ row }) => row)

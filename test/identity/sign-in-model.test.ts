@@ -295,5 +295,5 @@ test('any sequence of sign-ins, refreshes, step-ups, changes and sign-outs match
     }
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
-  await fc.assert(course, { seed, numRuns: 4 })
+  await fc.assert(course, { seed, numRuns: 10 })
 })

@@ -252,6 +252,8 @@ export const createSignInModel = (accountCount: number) => {
     cancelPending(link.account)
     link.account.logins.clear()
     link.account.known.clear()
+    // A course is shorter than the suspicion window, so the codes are young.
+    link.account.backups = 0
     endAll(link.account, 0)
     return 'none'
   }

@@ -17,6 +17,8 @@ interface Offer {
   by: number
   to: number
   role: Role
+  /** Until somebody confirms it, which no command does. */
+  isSuspended: boolean
 }
 
 export type Command =
@@ -31,6 +33,7 @@ export type Command =
 const denied = 'ACCESS.PERMISSION_DENIED'
 const conflict = 'STATE.CONFLICT'
 const unknown = 'RESOURCE.NOT_FOUND'
+const isPower = (permission: Permission): boolean => permission.endsWith(':manage')
 
 /** Person 0 is the owner. */
 export const createAccessModel = () => {
@@ -76,7 +79,7 @@ export const createAccessModel = () => {
   }
   const accept = (who: number): string => {
     const offer = offers.get(who)
-    if (!offer) return unknown
+    if (!offer || offer.isSuspended) return unknown
     if (isFrozen) return 'WORKSPACE.NOT_ACTIVE'
     if (!has(offer.by, 'invitation:manage') || !mayGrant(offer.by, offer.role)) return conflict
     offers.delete(who)
@@ -107,6 +110,8 @@ export const createAccessModel = () => {
     const added = permissions.filter((permission) => !role.permissions.includes(permission))
     if (role.isOwner || !mayGrant(by, { isOwner: false, permissions: added })) return denied
     role.permissions = permissions
+    if (added.some(isPower))
+      for (const offer of offers.values()) offer.isSuspended ||= offer.role === role
     return 'none'
   }
 
@@ -121,7 +126,7 @@ export const createAccessModel = () => {
       case 'assign':
         return has(command.by, 'member:manage') ? assign(command.by, command.to, role) : denied
       case 'invite':
-        return has(command.by, 'invitation:manage') ? invite({ by: command.by, to: command.to, role }) : denied
+        return has(command.by, 'invitation:manage') ? invite({ by: command.by, to: command.to, role, isSuspended: false }) : denied
       case 'accept':
         return accept(command.by)
       case 'leave':
