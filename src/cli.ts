@@ -1,8 +1,8 @@
 import { argv, exit, stderr, stdin, stdout } from 'node:process'
+import { bankingDomains } from './banking/index.ts'
 import { reportError, runCommand } from './cli/run.ts'
 import { exitOnSignals } from './cli/signals.ts'
 import { readVariables } from './config/env.ts'
-import { bankingDomains } from './domains/index.ts'
 
 exitOnSignals()
 

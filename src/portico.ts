@@ -2,6 +2,7 @@
 import { argv, exit, stderr, stdin, stdout } from 'node:process'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import type { Domain } from './api/domain.ts'
+import { bankingDomains } from './banking/index.ts'
 import { helpOf, helpOption, UsageError } from './cli/command.ts'
 import { reportError, runCommand } from './cli/run.ts'
 import { type Serving, serve as serveCommand, startServing } from './cli/serve.ts'
@@ -11,7 +12,6 @@ import { catalogueOf, loadConfigured } from './compose/extensions.ts'
 import { isRole } from './compose/index.ts'
 import { readVariables } from './config/env.ts'
 import { loadConfiguration } from './config/index.ts'
-import { bankingDomains } from './domains/index.ts'
 
 export * from './api/index.ts'
 export { bankingDomains }

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { operatorRoles } from '../banking/operators/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
 import { inTransaction, type SchemaOwner } from '../database/index.ts'
-import { operatorRoles } from '../domains/operators/index.ts'
 import {
   assertPasswordAllowed,
   disableWhitelistByEmail,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
-import { loadConfiguration } from '../config/index.ts'
 import {
   type AddedCurrencyPorts,
   type OpeningResult,
   openWalletEverywhere,
   openWalletIn,
-} from '../domains/wallets/index.ts'
-import { lockWorkspace } from '../domains/workspaces/index.ts'
+} from '../banking/wallets/index.ts'
+import { lockWorkspace } from '../banking/workspaces/index.ts'
+import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
+import { loadConfiguration } from '../config/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
 import { Ledger } from '../ledger/index.ts'
 import { type Command, type CommandContext, parseOptions, UsageError } from './command.ts'

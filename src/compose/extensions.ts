@@ -1,8 +1,8 @@
 import { type Domain, type LoadedDomain, toContract } from '../api/domain.ts'
+import { bankingDomains } from '../banking/index.ts'
 import { type Configuration, ConfigurationError, placeOf, rateGroupErrors, withRateGroups } from '../config/index.ts'
 import { type Catalogue, identityContracts, joinWith } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
-import { bankingDomains } from '../domains/index.ts'
 import { type LoadResult, loadDomains } from '../extensions/index.ts'
 import { identityColumns } from '../identity/index.ts'
 import {

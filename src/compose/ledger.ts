@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { LoadedDomain } from '../api/domain.ts'
+import { ledgerDomains } from '../banking/index.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
-import { ledgerDomains } from '../domains/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { createLedgerMetrics } from '../platform/telemetry/index.ts'
 

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLimit } from '../app.ts'
 import { type Backends, callAssertionStage } from '../backends/index.ts'
+import { bankingDomains } from '../banking/index.ts'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isDatabaseUnavailable } from '../database/index.ts'
-import { bankingDomains } from '../domains/index.ts'
 import {
   auditContextOfCall,
   auditSubjectOf,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { filePurpose } from '../domains/files/contract.ts'
+import { filePurpose } from '../banking/files/contract.ts'
 import { days } from '../kernel/index.ts'
 import { httpUrl, lifetimeMs, timeoutMs } from './values.ts'
 

@@ -1,6 +1,6 @@
+import { listTransfers } from '../banking/transfers/contract.ts'
+import { listFlows, readBalance } from '../banking/wallets/contract.ts'
 import type { Result } from '../client/operation-types.ts'
-import { listTransfers } from '../domains/transfers/contract.ts'
-import { listFlows, readBalance } from '../domains/wallets/contract.ts'
 import { parseMoney } from '../kernel/index.ts'
 import type { Actor } from './accounts.ts'
 import { inWorkspace, type Wallet, walletParams } from './scenarios.ts'

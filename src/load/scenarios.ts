@@ -1,8 +1,8 @@
+import { listMyWorkspaces } from '../banking/members/contract.ts'
+import { readProfile } from '../banking/profile/contract.ts'
+import { createTransfer, listTransfers } from '../banking/transfers/contract.ts'
+import { listFlows, listWallets, readBalance } from '../banking/wallets/contract.ts'
 import type { AnyArgs, Args, OperationCaller, Result } from '../client/operation-types.ts'
-import { listMyWorkspaces } from '../domains/members/contract.ts'
-import { readProfile } from '../domains/profile/contract.ts'
-import { createTransfer, listTransfers } from '../domains/transfers/contract.ts'
-import { listFlows, listWallets, readBalance } from '../domains/wallets/contract.ts'
 import { formatMoney, type Money, money, type Operation, parseMoney, type Randomness } from '../kernel/index.ts'
 import { constantRate, rampUp, type Stage } from './arrivals.ts'
 

@@ -1,5 +1,5 @@
 import type { Domain } from '../api/domain.ts'
-import { bankingDomains } from '../domains/index.ts'
+import { bankingDomains } from '../banking/index.ts'
 import { pipelineCodes } from '../kernel/index.ts'
 import { WatchedHandlers } from './handlers.ts'
 import { send } from './http.ts'

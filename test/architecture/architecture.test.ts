@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { bankingDomains } from '../../src/domains/index.ts'
+import { bankingDomains } from '../../src/banking/index.ts'
 import { readSources, type Source, tooLong, violations } from './check.ts'
 import { importRules, textRules } from './rules.ts'
 
@@ -48,25 +48,25 @@ const broken: [string, Source][] = [
   ],
   [
     'only stores, schemas and database see SQL',
-    { path: 'domains/wallets/service.ts', text: "import { sql } from 'kysely'" },
+    { path: 'banking/wallets/service.ts', text: "import { sql } from 'kysely'" },
   ],
   [
-    'compose gets domains from domains/index.ts, and only by their definitions',
-    { path: 'compose/domains.ts', text: "import { createWallets } from '../domains/wallets/index.ts'" },
+    'compose gets domains from banking/index.ts, and only by their definitions',
+    { path: 'compose/domains.ts', text: "import { createWallets } from '../banking/wallets/index.ts'" },
   ],
-  ['domains do not import each other', { path: 'domains/wallets/service.ts', text: "import '../transfers/index.ts'" }],
+  ['domains do not import each other', { path: 'banking/wallets/service.ts', text: "import '../transfers/index.ts'" }],
   ['only through index.ts', { path: 'compose.ts', text: "import './identity/login/service.ts'" }],
   ['only through index.ts', { path: 'compose/jobs.ts', text: "import '../identity/schema.ts'" }],
   ['only through index.ts', { path: 'compose/migrations.ts', text: "import '../identity/login/schema.ts'" }],
   [
     'database imports the kernel, platform imports the kernel and the database',
-    { path: 'platform/mail/a.ts', text: "const x = await import('../../domains/wallets/index.ts')" },
+    { path: 'platform/mail/a.ts', text: "const x = await import('../../banking/wallets/index.ts')" },
   ],
   [
     'database imports the kernel, platform imports the kernel and the database',
     { path: 'platform/mail/a.ts', text: "import '../../config/index.ts'" },
   ],
-  ['only compose chooses implementations', { path: 'domains/files/a.ts', text: "import '../../compose/shared.ts'" }],
+  ['only compose chooses implementations', { path: 'banking/files/a.ts', text: "import '../../compose/shared.ts'" }],
   ...[
     '../../identity/index.ts',
     '../../gateway/pipeline/ports.ts',
@@ -76,13 +76,13 @@ const broken: [string, Source][] = [
     '../../database/transaction.ts',
   ].map((target): [string, Source] => [
     'domains import the public API, contract files, and index files of kernel, database, platform and ledger',
-    { path: 'domains/files/a.ts', text: `import type { A } from '${target}'` },
+    { path: 'banking/files/a.ts', text: `import type { A } from '${target}'` },
   ]),
   [
     'identity does not import domains, ledger, gateway or backends',
     { path: 'identity/a.ts', text: "import '../gateway/call.ts'" },
   ],
-  ['the ledger imports no domain', { path: 'ledger/a.ts', text: "import '../domains/wallets/index.ts'" }],
+  ['the ledger imports no domain', { path: 'ledger/a.ts', text: "import '../banking/wallets/index.ts'" }],
   ['the gateway imports no domain and no identity', { path: 'gateway/a.ts', text: "import '../identity/index.ts'" }],
   [
     'the client imports kernel and contract files only, and is safe in a browser',
@@ -106,7 +106,7 @@ test.each(broken)('a broken rule is found: %s', (rule, source) => {
 })
 
 test('the own domains of Portico are made by `domain`, as those of extensions', () => {
-  const entries = sourcesOf('src').filter(({ path }) => /^domains\/[^/]+\/index\.ts$/.test(path))
+  const entries = sourcesOf('src').filter(({ path }) => /^banking\/[^/]+\/index\.ts$/.test(path))
   expect(entries).toHaveLength(bankingDomains.length)
   for (const { path, text } of entries) {
     expect(text, path).toMatch(/^import \{[^}]*\bdomain\b[^}]*\} from '..\/..\/api\/domain.ts'$/m)

@@ -24,12 +24,12 @@ test.each([
   ["export { a } from '../../kernel/index.ts'", ['kernel/index.ts a']],
   ["export * from '../../kernel/index.ts'", ['kernel/index.ts *']],
   ["const a = await import('../../kernel/index.ts')", ['kernel/index.ts *']],
-  ["import { a } from '../transfers/contract.ts'", ['domains/transfers/contract.ts a']],
+  ["import { a } from '../transfers/contract.ts'", ['banking/transfers/contract.ts a']],
   ["import { Refusal } from '../../kernel/index.ts'", []],
   ["import type { A } from '../../kernel/index.ts'", []],
   ["import { z } from 'zod'", []],
   ["import { a } from './store.ts'", []],
 ])('%s', (text, expected) => {
   const publicFiles = sources.filter(({ path }) => path.startsWith('api/'))
-  expect([...privateImportsOf([...publicFiles, { path: 'domains/wallets/a.ts', text }]).keys()]).toEqual(expected)
+  expect([...privateImportsOf([...publicFiles, { path: 'banking/wallets/a.ts', text }]).keys()]).toEqual(expected)
 })

@@ -24,15 +24,15 @@ export const privateImports: Readonly<Record<string, string>> = {
   'contract/permissions.ts permissionCodes': permissionsOfRoles,
   'database/index.ts isDatabaseUnavailable': 'Authenticates API keys for the gateway, which also accepts cached ones.',
   'database/index.ts statement': 'An optimization for statements of every request, such as reading the membership.',
-  'domains/exchanges/contract.ts exchangeFilters': listsOfExports,
-  'domains/members/contract.ts Membership': sharedSchema,
-  'domains/profile/contract.ts Profile': sharedSchema,
-  'domains/profile/contract.ts toProfileView': sharedSchema,
-  'domains/recharges/contract.ts rechargeFilters': listsOfExports,
-  'domains/transfers/contract.ts transferFilters': listsOfExports,
-  'domains/wallets/contract.ts flowFilters': listsOfExports,
-  'domains/withdrawal-channels/contract.ts channelType': sharedSchema,
-  'domains/withdrawals/contract.ts withdrawalFilters': listsOfExports,
+  'banking/exchanges/contract.ts exchangeFilters': listsOfExports,
+  'banking/members/contract.ts Membership': sharedSchema,
+  'banking/profile/contract.ts Profile': sharedSchema,
+  'banking/profile/contract.ts toProfileView': sharedSchema,
+  'banking/recharges/contract.ts rechargeFilters': listsOfExports,
+  'banking/transfers/contract.ts transferFilters': listsOfExports,
+  'banking/wallets/contract.ts flowFilters': listsOfExports,
+  'banking/withdrawal-channels/contract.ts channelType': sharedSchema,
+  'banking/withdrawals/contract.ts withdrawalFilters': listsOfExports,
   'kernel/index.ts isInDomains': 'Checks `portals.CONSUMER.refusedDomains`, which also applies to registration.',
   'kernel/index.ts isRate': ownRates,
   'kernel/index.ts ratePattern': ownRates,
@@ -57,7 +57,7 @@ const publicFiles = ['api/index.ts', 'api/contract.ts']
 
 const targetOf = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier)
 
-const folderOf = (path: string): string | undefined => /^domains\/[^/]+\//.exec(path)?.[0]
+const folderOf = (path: string): string | undefined => /^banking\/[^/]+\//.exec(path)?.[0]
 
 /** Exports of `portico` and `portico/contract`, by the module that they come from and the name. */
 const publicNames = (sources: readonly Source[]): ReadonlySet<string> =>

@@ -55,29 +55,29 @@ export const importRules: ImportRule[] = [
     forbids: /^((main|cli|portico)\.ts$|(compose|cli)\/)/,
   },
   {
-    name: 'compose gets domains from domains/index.ts, and only by their definitions',
+    name: 'compose gets domains from banking/index.ts, and only by their definitions',
     from: /^compose\//,
-    forbids: /^domains\/(?!index\.ts$)/,
+    forbids: /^banking\/(?!index\.ts$)/,
     exceptTo: /\/contract\.ts$/,
   },
   {
     // These are the modules; private-imports.ts limits the names that they get at run time.
     name: 'domains import the public API, contract files, and index files of kernel, database, platform and ledger',
-    from: /^domains\/[^/]+\//,
-    forbids: allBut('domains'),
+    from: /^banking\/[^/]+\//,
+    forbids: allBut('banking'),
     exceptTo:
       /^api\/(domain|services|notices)\.ts$|^contract\/|\/contract\.ts$|^(kernel|database|ledger|platform\/[^/]+)\/index\.ts$|^platform\/[^/]+\.ts$/,
   },
   {
     name: 'identity does not import domains, ledger, gateway or backends',
     from: /^identity\//,
-    forbids: /^(domains|ledger|gateway|backends)\//,
+    forbids: /^(banking|ledger|gateway|backends)\//,
     exceptTo: /^gateway\/pipeline\/ports\.ts$|\/contract\.ts$/,
   },
   {
     name: 'the ledger imports no domain',
     from: /^ledger\//,
-    forbids: /^(domains|identity|gateway|backends)\//,
+    forbids: /^(banking|identity|gateway|backends)\//,
     exceptTo: /\/contract\.ts$/,
   },
   {
@@ -89,7 +89,7 @@ export const importRules: ImportRule[] = [
   {
     name: 'the gateway imports no domain and no identity',
     from: /^gateway\//,
-    forbids: /^(domains|identity|ledger)\//,
+    forbids: /^(banking|identity|ledger)\//,
     exceptTo: /\/contract\.ts$/,
   },
   {
@@ -148,19 +148,19 @@ export const textRules: TextRule[] = [
 ]
 
 export const isForeignDomain = (from: string, to: string): boolean => {
-  const room = (path: string) => /^domains\/([^/]+)\//.exec(path)?.[1]
+  const room = (path: string) => /^banking\/([^/]+)\//.exec(path)?.[1]
   const [a, b] = [room(from), room(to)]
   return a !== undefined && b !== undefined && a !== b && !/\/contract\.ts$/.test(to)
 }
 
 /** Compose also imports the schemas of identity and the ledger, to migrate the store. */
 export const isSideEntrance = (from: string, to: string): boolean => {
-  const ownerOf = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
+  const ownerOf = (path: string) => /^(banking\/[^/]+|identity|ledger)\//.exec(path)?.[1]
   const target = ownerOf(to)
   if (target === undefined || ownerOf(from) === target || to === `${target}/index.ts`) return false
   if (
     from === 'compose/migrations.ts' &&
-    !target.startsWith('domains/') &&
+    !target.startsWith('banking/') &&
     /^\/schema(\/index)?\.ts$/.test(to.slice(target.length))
   )
     return false

@@ -34,17 +34,17 @@ describe('the source tree', () => {
 const sharedNames = new Set(['index', 'contract', 'handlers', 'service', 'rules', 'store', 'view', 'schema'])
 
 describe('a domain', () => {
-  const domains = [...new Set(sources.flatMap(({ path }) => /^domains\/([^/]+)\//.exec(path)?.[1] ?? []))]
+  const domains = [...new Set(sources.flatMap(({ path }) => /^banking\/([^/]+)\//.exec(path)?.[1] ?? []))]
 
   test.each(domains)('%s has an entry, a contract and handlers', (domain) => {
-    const names = sources.flatMap(({ path }) => new RegExp(`^domains/${domain}/(\\w+)\\.ts$`).exec(path)?.[1] ?? [])
+    const names = sources.flatMap(({ path }) => new RegExp(`^banking/${domain}/(\\w+)\\.ts$`).exec(path)?.[1] ?? [])
     expect(names).toEqual(expect.arrayContaining(['index', 'contract', 'handlers']))
   })
 
   test('uses the common file names, or names of its subject', () => {
     const variants = sources
       .map(({ path }) => path)
-      .filter((path) => /^domains\//.test(path))
+      .filter((path) => /^banking\//.test(path))
       .filter((path) => {
         const name = posix.basename(path, '.ts')
         // `account-handlers` is the same kind of file as `handlers`.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createInProcessBackend } from '../../src/backends/backend.ts'
+import { listTimezones } from '../../src/banking/constants/contract.ts'
 import { statusOf } from '../../src/contract/index.ts'
-import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { arrivedCall } from '../harness/call.ts'
 
 const none = createInProcessBackend(new Map(), () => 1_024)

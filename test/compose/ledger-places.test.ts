@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { ledgerDomains } from '../../src/banking/index.ts'
 import { describePlaces, findSplitLedger } from '../../src/compose/ledger.ts'
-import { ledgerDomains } from '../../src/domains/index.ts'
 import { loadedDomains } from '../harness/domains.ts'
 import { upstreamAt } from '../harness/settings.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { bankingDomains } from '../../src/banking/index.ts'
 import { buildOpenApiDocument, wordsOf } from '../../src/compose/catalogue.ts'
 import { catalogueOf, enabledDomains, loadAll } from '../../src/compose/extensions.ts'
 import type { Catalogue } from '../../src/contract/index.ts'
-import { bankingDomains } from '../../src/domains/index.ts'
 import { type Code, domainOf, pipelineCodes } from '../../src/kernel/index.ts'
 import * as ledger from '../../src/ledger/contract.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { listWallets } from '../../src/banking/wallets/contract.ts'
 import { probe } from '../../src/conformance/probe.ts'
-import { listWallets } from '../../src/domains/wallets/contract.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { operatorRoles } from '../../src/banking/operators/index.ts'
 import { catalogue, codes, operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
-import { operatorRoles } from '../../src/domains/operators/index.ts'
 import { root } from '../harness/settings.ts'
 
 const pages = globSync('docs/{guides,concepts}/*.md', { cwd: root }).concat(

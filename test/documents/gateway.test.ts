@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { LoadedDomain } from '../../src/api/domain.ts'
+import { bankingDomains } from '../../src/banking/index.ts'
 import { catalogueOfPortal } from '../../src/compose/catalogue.ts'
 import { catalogueOf } from '../../src/compose/extensions.ts'
 import type { Catalogue } from '../../src/contract/index.ts'
 import { own } from '../../src/contract/policies.ts'
 import { declarationsOf, readDocument } from '../../src/documents/index.ts'
-import { bankingDomains } from '../../src/domains/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 
 interface Marks {

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { dump } from 'js-yaml'
+import { bankingDomains } from '../../src/banking/index.ts'
 import { runCommand } from '../../src/cli/run.ts'
 import type { Variables } from '../../src/config/env.ts'
-import { bankingDomains } from '../../src/domains/index.ts'
 import { root } from './settings.ts'
 
 export interface CommandResult {

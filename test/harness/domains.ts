@@ -1,6 +1,6 @@
 import type { LoadedDomain } from '../../src/api/domain.ts'
+import { bankingDomains } from '../../src/banking/index.ts'
 import { keyedColumnsOf, type Loaded, schemaOwnersOf } from '../../src/compose/extensions.ts'
-import { bankingDomains } from '../../src/domains/index.ts'
 
 export const loadedDomains: readonly LoadedDomain[] = bankingDomains.map((domain) => ({
   ...domain,

@@ -1,6 +1,6 @@
 import { inject } from 'vitest'
+import { bankingDomains } from '../../src/banking/index.ts'
 import type { Variables } from '../../src/config/env.ts'
-import { bankingDomains } from '../../src/domains/index.ts'
 import { captureLog } from './log.ts'
 import { copyDirectory, type Directory, prepareOnce } from './prepared.ts'
 import { testSettings } from './settings.ts'

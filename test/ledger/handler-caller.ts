@@ -12,7 +12,7 @@ import type {
   WorkspaceId,
 } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
-import { callerOf, type ReplyOf } from '../domains/world.ts'
+import { callerOf, type ReplyOf } from '../banking/world.ts'
 import { createRequestContext, parseInput } from '../harness/request-context.ts'
 
 export interface HandlerRequest {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTransfer } from '../../src/domains/transfers/contract.ts'
+import { createTransfer } from '../../src/banking/transfers/contract.ts'
 import { addMs, type Instant } from '../../src/kernel/index.ts'
 import { type Discrepancy, ledgerCheckJob, verifyRecentChanges } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { computeCharge, parseTariff } from '../../src/ledger/tariff.ts'
-import { refusalOf } from '../domains/world.ts'
+import { refusalOf } from '../banking/world.ts'
 
 const tariff = parseTariff({
   currency: 'USD',

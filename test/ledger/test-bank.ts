@@ -1,7 +1,7 @@
+import { createTransfers } from '../../src/banking/transfers/index.ts'
+import type { TransferSettings } from '../../src/banking/transfers/rules.ts'
+import { createWallets } from '../../src/banking/wallets/index.ts'
 import type { Database } from '../../src/database/index.ts'
-import { createTransfers } from '../../src/domains/transfers/index.ts'
-import type { TransferSettings } from '../../src/domains/transfers/rules.ts'
-import { createWallets } from '../../src/domains/wallets/index.ts'
 import {
   type AccountId,
   formatMoney,
@@ -21,7 +21,7 @@ import {
   unlimitedPayouts,
   walletMembers,
   words,
-} from '../domains/world.ts'
+} from '../banking/world.ts'
 
 import { handlerCaller } from './handler-caller.ts'
 

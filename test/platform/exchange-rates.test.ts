@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { fixedRates, highestRate, openRateProvider, type Rates } from '../../src/platform/exchange-rates.ts'
-import { testClock } from '../domains/world.ts'
+import { testClock } from '../banking/world.ts'
 
 let provider: Server
 let url = ''

@@ -6,7 +6,7 @@ import { Ledger } from '../../src/ledger/index.ts'
 
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
-import { callerOf, createWorld, type World } from '../domains/world.ts'
+import { callerOf, createWorld, type World } from '../banking/world.ts'
 
 let world: World
 let ledger: Ledger

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bankingDomains } from '../../src/domains/index.ts'
+import { bankingDomains } from '../../src/banking/index.ts'
 import { promises } from '../../src/testing/index.ts'
 import { bankingSamples, openToReaders } from '../harness/samples.ts'
 

@@ -70,7 +70,7 @@ export const duties = [
  */
 export const formerMemberHours = 72
 
-/** `former_memberships` is in src/domains/members/schema.ts. */
+/** `former_memberships` is in src/banking/members/schema.ts. */
 export const formerMembers = [
   `CREATE OR REPLACE FUNCTION is_person_in(account uuid, workspaces uuid[]) RETURNS boolean
   LANGUAGE plpgsql STABLE AS $$

@@ -4,7 +4,7 @@ import type { CircuitChange } from '../../../src/backends/upstream/metrics.ts'
 import { brokenReply, invalidReply, UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
 import { bizId, type Refusal } from '../../../src/kernel/index.ts'
-import { refusalOf } from '../../domains/world.ts'
+import { refusalOf } from '../../banking/world.ts'
 
 const openMs = 5_000
 

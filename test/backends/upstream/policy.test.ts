@@ -4,7 +4,7 @@ import { createUpstreamMetrics } from '../../../src/backends/index.ts'
 import { createUpstreamPolicies } from '../../../src/backends/upstream/policy.ts'
 import { UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
-import { refusalOf } from '../../domains/world.ts'
+import { refusalOf } from '../../banking/world.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
 const settings = upstreamAt('http://127.0.0.1:9', { concurrency: 2, queue: 1, breaker: { failures: 3, openMs: 5_000 } })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { buildRequest, buildStreamRequest } from '../../../src/backends/upstream/request.ts'
-import { readFile } from '../../../src/domains/files/contract.ts'
+import { readFile } from '../../../src/banking/files/contract.ts'
 import { arrivedCall } from '../../harness/call.ts'
 
 const callWith = (file_id: string) => arrivedCall(readFile, { params: { file_id } })

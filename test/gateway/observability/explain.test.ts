@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { listTransfers } from '../../../src/banking/transfers/contract.ts'
 import { statusOf } from '../../../src/contract/index.ts'
-import { listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { toRefusal } from '../../../src/gateway/http/error-handler.ts'
 import { createExplainLog } from '../../../src/gateway/observability/explain.ts'
 import { Refusal, toInstant } from '../../../src/kernel/index.ts'

@@ -2,7 +2,7 @@ import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetr
 import { trace as trace1_9 } from 'opentelemetry-api-1.9'
 import { trace as trace1_10 } from 'opentelemetry-api-1.10'
 import { describe, expect, test } from 'vitest'
-import { listWallets } from '../../../src/domains/wallets/contract.ts'
+import { listWallets } from '../../../src/banking/wallets/contract.ts'
 import { parseTraceparent, traceStage, withSpan } from '../../../src/gateway/observability/tracing.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../../src/gateway/pipeline/headers.ts'

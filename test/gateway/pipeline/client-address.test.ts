@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { listTransfers } from '../../../src/domains/transfers/contract.ts'
+import { listTransfers } from '../../../src/banking/transfers/contract.ts'
 import { createClientResolver } from '../../../src/gateway/index.ts'
 import { Headers } from '../../../src/gateway/pipeline/headers.ts'
 import { arrivedCall } from '../../harness/call.ts'

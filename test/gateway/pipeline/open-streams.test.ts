@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { listCountries } from '../../../src/domains/constants/contract.ts'
+import { listCountries } from '../../../src/banking/constants/contract.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type OpenStreamPorts, OpenStreams } from '../../../src/gateway/pipeline/open-streams.ts'
 import { type Caller, Refusal } from '../../../src/kernel/index.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { createTransfer } from '../../../src/banking/transfers/contract.ts'
 import { catalogue } from '../../../src/contract/index.ts'
-import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { createRouter } from '../../../src/gateway/pipeline/router.ts'
 import { chains, pathParamNames } from '../../../src/kernel/index.ts'
-import { refusalOf } from '../../domains/world.ts'
+import { refusalOf } from '../../banking/world.ts'
 
 const route = createRouter(catalogue)
 

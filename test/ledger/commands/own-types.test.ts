@@ -5,7 +5,7 @@ import { type AccountId, type Money, type OrderId, Refusal } from '../../../src/
 import * as contract from '../../../src/ledger/contract.ts'
 import { feeEntries, feeParties, Ledger, type OrderCommand, operatorDecision } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { callerOf, outgoingOf, unlimitedOutgoing } from '../../domains/world.ts'
+import { callerOf, outgoingOf, unlimitedOutgoing } from '../../banking/world.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 

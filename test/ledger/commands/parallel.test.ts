@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { createTransfer, listTransfers } from '../../../src/domains/transfers/contract.ts'
+import { createTransfer, listTransfers } from '../../../src/banking/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { refusalOf } from '../../domains/world.ts'
+import { refusalOf } from '../../banking/world.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank, type TestWallet } from '../test-bank.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTransfer } from '../../../src/banking/transfers/contract.ts'
 import { inTransaction } from '../../../src/database/index.ts'
-import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank } from '../test-bank.ts'

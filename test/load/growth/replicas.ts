@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { listWallets, readBalance } from '../../../src/domains/wallets/contract.ts'
+import { listWallets, readBalance } from '../../../src/banking/wallets/contract.ts'
 import { walletParams } from '../../../src/load/scenarios.ts'
 import { signInAll } from '../load/crowd.ts'
 import { type Drive, drive, formatFailures } from '../load/drive.ts'

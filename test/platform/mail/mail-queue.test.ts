@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createBackgroundWork } from '../../../src/platform/background-work.ts'
 import { createMailQueue, type MailQueue } from '../../../src/platform/mail/index.ts'
 import { systemRandomness } from '../../../src/platform/runtime/index.ts'
-import { refusalOf } from '../../domains/world.ts'
+import { refusalOf } from '../../banking/world.ts'
 
 const code = {
   to: 'owner@demo.test',

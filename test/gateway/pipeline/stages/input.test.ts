@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { catalogue } from '../../../../src/contract/index.ts'
-import { listTimezones } from '../../../../src/domains/constants/contract.ts'
+import { listTimezones } from '../../../../src/banking/constants/contract.ts'
 import {
   isTransferCompleted,
   listTransfers,
   listWalletTransfers,
   readTransfer,
-} from '../../../../src/domains/transfers/contract.ts'
-import { readWallet } from '../../../../src/domains/wallets/contract.ts'
+} from '../../../../src/banking/transfers/contract.ts'
+import { readWallet } from '../../../../src/banking/wallets/contract.ts'
+import { catalogue } from '../../../../src/contract/index.ts'
 import { validateStage } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { parseQuery } from '../../../../src/gateway/pipeline/stages/input.ts'
 import { logout } from '../../../../src/identity/login/contract.ts'
 import { closeSecureChannel } from '../../../../src/identity/secure-channel/contract.ts'
 import { type ChainId, type Operation, pathParamNames } from '../../../../src/kernel/index.ts'
-import { refusalOf } from '../../../domains/world.ts'
+import { refusalOf } from '../../../banking/world.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { testSettings } from '../../../harness/settings.ts'
 import { portalCall, refused } from './portal-call.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { downloadFile } from '../../../../src/domains/files/contract.ts'
-import { createTransfer, listTransfers } from '../../../../src/domains/transfers/contract.ts'
+import { downloadFile } from '../../../../src/banking/files/contract.ts'
+import { createTransfer, listTransfers } from '../../../../src/banking/transfers/contract.ts'
 import { secureChannelStage } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { closeSecureChannel, openSecureChannel } from '../../../../src/identity/secure-channel/contract.ts'
 import type { Operation } from '../../../../src/kernel/index.ts'

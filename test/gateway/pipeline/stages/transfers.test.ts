@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { downloadFile, readFile, uploadFile } from '../../../../src/domains/files/contract.ts'
+import { downloadFile, readFile, uploadFile } from '../../../../src/banking/files/contract.ts'
 import type { Call } from '../../../../src/gateway/pipeline/call.ts'
 import { transferLimitStage } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { type AccountId, type Operation, Refusal } from '../../../../src/kernel/index.ts'

@@ -1,0 +1,299 @@
+import { sql } from 'kysely'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import {
+  type AccountId,
+  type BizId,
+  type Instant,
+  type Page,
+  type PageRequest,
+  toDate,
+  type WorkspaceId,
+  type WorkspaceKind,
+} from '../../kernel/index.ts'
+
+import type { ChannelStatus, ChannelType } from './rules.ts'
+
+export type ChannelId = BizId<'withdrawalChannel'>
+
+export interface Channel {
+  bizId: ChannelId
+  workspaceBizId: WorkspaceId
+  channelType: ChannelType
+  currency: string
+  country: string
+  accountHolderName: string
+  maskedAccount: string
+  bankCode: string | null
+  network: string | null
+  channelStatus: ChannelStatus
+  rejectReason: string | null
+  createdBy: AccountId
+  /** Null until an operator verifies the channel. */
+  verifiedBy: AccountId | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+const columns = [
+  'biz_id as bizId',
+  'workspace_biz_id as workspaceBizId',
+  'channel_type as channelType',
+  'currency',
+  'country',
+  'account_holder_name as accountHolderName',
+  'masked_account as maskedAccount',
+  'bank_code as bankCode',
+  'network',
+  'channel_status as channelStatus',
+  'reject_reason as rejectReason',
+  'created_by as createdBy',
+  'verified_by as verifiedBy',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+/** These are literals, so that a cached query plan uses the partial index. */
+const open = [
+  sql.lit<ChannelStatus>('PENDING_VERIFICATION'),
+  sql.lit<ChannelStatus>('ACTIVE'),
+  sql.lit<ChannelStatus>('SUSPENDED'),
+]
+
+export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise<number> => {
+  const { total } = await tx
+    .selectFrom('withdrawal_channels')
+    .where('workspace_biz_id', '=', workspace)
+    .where('channel_status', 'in', open)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+/**
+ * Returns false if the workspace has an open channel with the same account. The workspace must be locked. The first
+ * digest is current; the others use previous secret keys.
+ */
+export const insertChannel = async (
+  tx: Tx,
+  channel: Channel,
+  account: { sealed: Uint8Array; digests: readonly [Uint8Array, ...Uint8Array[]] },
+): Promise<boolean> => {
+  const [digest, ...previousDigests] = account.digests
+  if (previousDigests.length > 0) {
+    const known = await tx
+      .selectFrom('withdrawal_channels')
+      .select('biz_id')
+      .where('workspace_biz_id', '=', channel.workspaceBizId)
+      .where('account_digest', 'in', previousDigests)
+      .where('channel_status', 'in', open)
+      .executeTakeFirst()
+    if (known) return false
+  }
+  const { numInsertedOrUpdatedRows: inserted } = await tx
+    .insertInto('withdrawal_channels')
+    .values({
+      biz_id: channel.bizId,
+      workspace_biz_id: channel.workspaceBizId,
+      channel_type: channel.channelType,
+      currency: channel.currency,
+      country: channel.country,
+      account_holder_name: channel.accountHolderName,
+      masked_account: channel.maskedAccount,
+      account_sealed: account.sealed,
+      account_digest: digest,
+      bank_code: channel.bankCode,
+      network: channel.network,
+      channel_status: channel.channelStatus,
+      suspended_status: null,
+      reject_reason: channel.rejectReason,
+      created_by: channel.createdBy,
+      verified_by: channel.verifiedBy,
+      created_at: toDate(channel.createdAt),
+      updated_at: toDate(channel.updatedAt),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_biz_id', 'account_digest']).where('channel_status', 'in', open).doNothing(),
+    )
+    .executeTakeFirst()
+  return inserted === 1n
+}
+
+export interface ChannelFilter {
+  channelStatus?: ChannelStatus | undefined
+  channelType?: ChannelType | undefined
+  currency?: string | undefined
+}
+
+const matchingChannels = (database: Database, { channelStatus, channelType, currency }: ChannelFilter) => {
+  let found = database.selectFrom('withdrawal_channels')
+  if (channelStatus !== undefined) found = found.where('channel_status', '=', channelStatus)
+  if (channelType !== undefined) found = found.where('channel_type', '=', channelType)
+  if (currency !== undefined) found = found.where('currency', '=', currency)
+  return found
+}
+
+export const listChannels = (database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> =>
+  matchingChannels(database, filter)
+    .where('workspace_biz_id', '=', workspace)
+    .select(columns)
+    .orderBy('created_at', 'desc')
+    .orderBy('biz_id', 'desc')
+    .execute()
+
+export interface ChannelQuery extends ChannelFilter, PageRequest {
+  /** If undefined, selects every workspace. */
+  workspace?: WorkspaceId | undefined
+  workspaceKind?: WorkspaceKind | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+export type ListedChannel = Channel & { workspaceKind: WorkspaceKind }
+
+const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
+  WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
+
+/** For operators: covers all workspaces. */
+export const listAllChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
+  const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
+  let found = matchingChannels(database, query)
+  if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
+  if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
+  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  const ordered = found
+    .select(columns)
+    .select(workspaceKindOfChannel.as('workspaceKind'))
+    .orderBy(sortBy === 'createdAt' ? 'created_at' : 'updated_at', sortOrder)
+    .orderBy('biz_id', sortOrder)
+  return readPage(found, ordered, query)
+}
+
+export const readChannel = (
+  database: Database | Tx,
+  channel: ChannelId,
+  workspace: WorkspaceId,
+): Promise<Channel | undefined> =>
+  database
+    .selectFrom('withdrawal_channels')
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', channel)
+    .select(columns)
+    .executeTakeFirst()
+
+export type PayoutChannelRow = Pick<
+  Channel,
+  'channelType' | 'channelStatus' | 'currency' | 'createdBy' | 'verifiedBy'
+> & { accountDigest: string }
+
+export const readPayoutChannel = (
+  database: Database,
+  channel: ChannelId,
+  workspace: WorkspaceId,
+): Promise<PayoutChannelRow | undefined> =>
+  database
+    .selectFrom('withdrawal_channels')
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', channel)
+    .select(['channel_type as channelType', 'channel_status as channelStatus', 'currency'])
+    .select(['created_by as createdBy', 'verified_by as verifiedBy'])
+    .select(sql<string>`encode(account_digest, 'hex')`.as('accountDigest'))
+    .executeTakeFirst()
+
+/** For operators: the channel can belong to any workspace. */
+export const readAnyChannel = (database: Database, channel: ChannelId): Promise<Channel | undefined> =>
+  database.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).executeTakeFirst()
+/** The channel can belong to any workspace. */
+export const readSealedChannel = (
+  store: Database | Tx,
+  channel: ChannelId,
+): Promise<(Channel & { accountSealed: Uint8Array }) | undefined> =>
+  store
+    .selectFrom('withdrawal_channels')
+    .where('biz_id', '=', channel)
+    .select(columns)
+    .select('account_sealed as accountSealed')
+    .executeTakeFirst()
+
+/** Orders still refer to the deleted channels. */
+export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+  await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
+}
+
+/** The channel can belong to any workspace. */
+export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
+  tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
+
+interface StatusChange {
+  status: Exclude<ChannelStatus, 'SUSPENDED'>
+  rejectReason: string | null
+  verifiedBy: AccountId | null
+  at: Instant
+}
+
+export const setChannelStatus = (tx: Tx, { bizId, workspaceBizId }: Channel, to: StatusChange): Promise<Channel> =>
+  tx
+    .updateTable('withdrawal_channels')
+    .set({
+      channel_status: to.status,
+      suspended_status: null,
+      reject_reason: to.rejectReason,
+      verified_by: to.verifiedBy,
+      updated_at: toDate(to.at),
+    })
+    .where('workspace_biz_id', '=', workspaceBizId)
+    .where('biz_id', '=', bizId)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+/**
+ * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or reactivated.
+ * `is_suspect` is in src/banking/members/suspicion-schema.ts.
+ */
+export const suspendChannelsOf = async (
+  tx: Tx,
+  creator: AccountId,
+  { createdAfter, at }: { createdAfter: Instant; at: Instant },
+): Promise<number> => {
+  const recovery = [sql`${creator}::uuid`, timestamptz(at)]
+  const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
+  const suspected = sql<boolean>`
+    (created_by = ${creator} AND created_at > ${timestamptz(createdAfter)}
+      OR created_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, created_by, created_at)
+      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
+  const suspended = await tx
+    .updateTable('withdrawal_channels')
+    .set({
+      channel_status: 'SUSPENDED',
+      suspended_status: sql`channel_status`,
+      updated_at: toDate(at),
+    })
+    .where(suspected)
+    .where('channel_status', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
+    .returning('biz_id')
+    .execute()
+  return suspended.length
+}
+
+/** Returns undefined if the channel is not suspended or does not exist. */
+export const restoreChannel = (
+  tx: Tx,
+  { workspace, channel }: { workspace: WorkspaceId; channel: ChannelId },
+  { enabledBy, at }: { enabledBy: AccountId; at: Instant },
+): Promise<Channel | undefined> =>
+  tx
+    .updateTable('withdrawal_channels')
+    .set({
+      channel_status: sql`suspended_status`,
+      suspended_status: null,
+      enabled_by: enabledBy,
+      enabled_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', channel)
+    .where('channel_status', '=', 'SUSPENDED')
+    .returning(columns)
+    .executeTakeFirst()

@@ -1,0 +1,54 @@
+import { type ApiKeys, createApiKeys } from '../../../src/banking/api-keys/index.ts'
+import type { ApiKeySettings } from '../../../src/banking/api-keys/rules.ts'
+import { apiKeyPermissions } from '../../../src/contract/index.ts'
+import { Refusal } from '../../../src/kernel/index.ts'
+import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
+import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
+import { accessSettings, alwaysOpen, transactionOf, type World, words } from '../world.ts'
+
+/** Tests can change them. */
+export const settings: ApiKeySettings = { ...accessSettings.apiKeys, maxLifeMs: null }
+
+/** The key of their digests. */
+export const secretKey = new Uint8Array(32)
+
+/** `mails` receives address, template and values of each mail. */
+export const createTestApiKeys = (world: World, mails: string[][], assertSessionOpen = alwaysOpen): ApiKeys =>
+  createApiKeys({
+    stepUpMs: 300_000,
+    notices: world.members.notices,
+    assertSessionOpen,
+    database: world.database,
+    transaction: transactionOf(world.database),
+    words,
+    ids: systemIds,
+    clock: world.clock,
+    randomness: systemRandomness,
+    digest: createKeyedDigest({ current: secretKey, previous: [] }),
+    members: {
+      enter: world.members.enter,
+      lock: (tx, id) => world.members.memberships.lock(tx, id),
+      assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
+      assertMayGrant: (tx, grantor, permissionCodes) =>
+        world.members.memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+      assertMayRestore: (tx, account, id) => world.members.memberships.assertMayRestore(tx, account, id),
+      powerOf: (permissionCodes) => world.members.memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
+      assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
+    },
+    accounts: { read: async () => ({ email: 'owner@example.test', name: 'Owner', locale: 'en' }) },
+    mailer: {
+      send: async ({ to, template, values }) => {
+        mails.push([to, template, JSON.stringify(values)])
+      },
+      close: async () => undefined,
+    },
+    signInUrl: () => 'https://portal.test/',
+    permissions: apiKeyPermissions,
+    assertAddressAllowed: async ({ ipWhitelistEnabled }) => {
+      if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')
+    },
+    settings,
+    onError: (error) => {
+      throw error
+    },
+  })

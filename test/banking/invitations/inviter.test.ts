@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as contract from '../../../src/banking/invitations/contract.ts'
+import { createInvitations } from '../../../src/banking/invitations/index.ts'
+import { leaveWorkspace } from '../../../src/banking/members/contract.ts'
+import { type AccountId, bizId, type HandlerTable, type Permission, toInstant } from '../../../src/kernel/index.ts'
+import { insertAuditEntry } from '../../../src/platform/audit/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
+import {
+  accessSettings,
+  alwaysOpen,
+  callerOf,
+  createWorld,
+  refusalOf,
+  stepUpMs,
+  transactionOf,
+  type World,
+  words,
+} from '../world.ts'
+
+let world: World
+let handlers: HandlerTable
+let owner: AccountId
+let manager: AccountId
+let guest: AccountId
+let guestEmail: string
+let workspace: string
+let managers: string
+let clerks: string
+let serial = 0
+
+beforeAll(async () => {
+  world = await createWorld()
+  const { database } = world
+  const mailer = { send: async () => undefined }
+  const ports = {
+    database,
+    transaction: transactionOf(database),
+    ids: systemIds,
+    members: world.members.memberships,
+    mailer,
+    words,
+    portalUrl: '',
+    refusedDomains: [],
+    notices: world.members.notices,
+    stepUpMs,
+    assertSessionOpen: alwaysOpen,
+  }
+  handlers = createInvitations({ ...ports, settings: accessSettings.invitations }).handlers
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  serial += 1
+  guestEmail = `guest${serial}@example.test`
+  owner = await world.account(`owner${serial}@example.test`)
+  manager = await world.account(`manager${serial}@example.test`)
+  guest = await world.account(guestEmail)
+  workspace = await world.workspaceOf(owner)
+  managers = await world.join(workspace, manager, ['invitation:manage', 'wallet:read'])
+  clerks = await world.join(workspace, await world.account(`clerk${serial}@example.test`), ['wallet:read'])
+})
+
+const invite = async (as: AccountId, roleBizId: string): Promise<string> => {
+  const body = { email: guestEmail, roleBizId }
+  return (await world.call(handlers, contract.createInvitation, { as, workspace, body })).bizId
+}
+const accept = (invitationBizId: string) =>
+  refusalOf(world.call(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
+const ownerRole = async () => {
+  const { memberships } = world.members
+  const membership = await world.database.transaction().execute((tx) => memberships.find(tx, owner, bizId(workspace)))
+  return membership?.roleId ?? ''
+}
+const membership = (who: AccountId) =>
+  world.database
+    .updateTable('memberships')
+    .where('account_biz_id', '=', who)
+    .where('workspace_biz_id', '=', bizId<'workspace'>(workspace))
+const status = (who: AccountId, account_status: 'ACTIVE' | 'SUSPENDED') =>
+  world.database.updateTable('accounts').set({ account_status }).where('biz_id', '=', who).execute()
+const limit = (who: AccountId, policyConfig: object | null) =>
+  membership(who)
+    .set({ policy_config: policyConfig && JSON.stringify(policyConfig) })
+    .execute()
+const grant = (role: string, permission_codes: Permission[]) =>
+  world.database.updateTable('roles').set({ permission_codes }).where('biz_id', '=', bizId<'role'>(role)).execute()
+
+describe('invitations.accept 409 STATE.CONFLICT', () => {
+  const changes: { inviter: string; apply: () => Promise<unknown>; revert: () => Promise<unknown> }[] = [
+    {
+      inviter: 'has been suspended',
+      apply: () => status(manager, 'SUSPENDED'),
+      revert: () => status(manager, 'ACTIVE'),
+    },
+    {
+      inviter: 'cannot enter',
+      apply: () => limit(manager, { enterable: false }),
+      revert: () => limit(manager, null),
+    },
+    { inviter: 'is read-only', apply: () => limit(manager, { readOnly: true }), revert: () => limit(manager, null) },
+    {
+      inviter: 'can no longer invite',
+      apply: () => grant(managers, ['invitation:read', 'wallet:read']),
+      revert: () => grant(managers, ['invitation:manage', 'wallet:read']),
+    },
+    {
+      inviter: 'has lost a permission of the role',
+      apply: () => grant(managers, ['invitation:manage']),
+      revert: () => grant(managers, ['invitation:manage', 'wallet:read']),
+    },
+    {
+      inviter: 'lacks a permission that was added to the role',
+      apply: () => grant(clerks, ['wallet:read', 'transfer:create']),
+      revert: () => grant(clerks, ['wallet:read']),
+    },
+  ]
+  test.each(changes)('the inviter $inviter; 200 after that has changed', async ({ apply, revert }) => {
+    const invitation = await invite(manager, clerks)
+    await apply()
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
+    expect(await refusalOf(world.members.enter(callerOf(guest), workspace))).toBe('ACCESS.PERMISSION_DENIED')
+    const [pending] = await world.call(handlers, contract.listMyInvitations, { as: guest, query: {} })
+    expect(pending?.invitationStatus.code).toBe('PENDING')
+    await revert()
+    expect(await accept(invitation)).toBe('none')
+  })
+
+  test('the person has acted on the workspace as an operator; 200 after 72 hours', async () => {
+    const [name, host] = guestEmail.split('@')
+    const operator = await world.account(`${name}+work@${host}`, 'SYSTEM')
+    const other = await world.workspaceOf(owner)
+    const act = (workspaceId: string, hours: number, outcome: 'SUCCESS' | 'REFUSED' = 'SUCCESS') =>
+      insertAuditEntry(world.database, {
+        at: toInstant(Date.now() - hours * 3_600_000),
+        portal: 'SYSTEM',
+        actorId: operator,
+        workspaceId,
+        action: 'recharges.confirm',
+        targetId: 'not an id',
+        outcome,
+        requestId: '-',
+        clientIp: '-',
+        detail: {},
+      })
+    await act(workspace, 72.01)
+    await act(other, 1)
+    await act(workspace, 1, 'REFUSED')
+    const invitation = await invite(manager, clerks)
+    expect(await accept(invitation)).toBe('none')
+    await world.call(world.handlers, leaveWorkspace, { as: guest, workspace })
+    await act(workspace, 71.99)
+    expect(await accept(await invite(manager, clerks))).toBe('STATE.CONFLICT')
+  })
+
+  test('the inviter has left; 200 for an invitation by another owner', async () => {
+    const invitation = await invite(manager, clerks)
+    await world.call(world.handlers, leaveWorkspace, { as: manager, workspace })
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
+    const body = { invitationBizId: invitation }
+    await world.call(handlers, contract.cancelInvitation, { as: owner, workspace, body })
+    expect(await accept(await invite(owner, clerks))).toBe('none')
+  })
+
+  test('OWNER role, inviter is no longer an owner', async () => {
+    const invitation = await invite(owner, await ownerRole())
+    const all = await world.members.enter(callerOf(owner), workspace)
+    await grant(managers, [...all.permissions])
+    await membership(owner)
+      .set({ role_biz_id: bizId<'role'>(managers) })
+      .execute()
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
+  })
+})
+
+test('invitations.decline 200: independent of the inviter’s status', async () => {
+  const body = { invitationBizId: await invite(manager, clerks), reason: 'No' }
+  await status(manager, 'SUSPENDED')
+  const declined = await world.call(handlers, contract.declineInvitation, { as: guest, body })
+  expect(declined.invitationStatus.code).toBe('DECLINED')
+})

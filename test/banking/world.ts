@@ -1,0 +1,278 @@
+import { join } from 'node:path'
+import type { z } from 'zod'
+import type { DomainPorts } from '../../src/api/domain.ts'
+import {
+  createMembers,
+  type Members,
+  membershipSettings as membershipSettingsOf,
+} from '../../src/banking/members/index.ts'
+import type { createWallets } from '../../src/banking/wallets/index.ts'
+import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/banking/workspaces/index.ts'
+import { codedFamilies, codes, permissionTable } from '../../src/contract/index.ts'
+import { type Database, inTransaction, type OpenDatabase, type Tx } from '../../src/database/index.ts'
+import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
+
+import {
+  type AccountId,
+  type Caller,
+  type HandlerTable,
+  type Instant,
+  type Locale,
+  type Operation,
+  type Permission,
+  type Portal,
+  Refusal,
+  toDate,
+  toInstant,
+  type WorkspaceAccess,
+} from '../../src/kernel/index.ts'
+import type { Outgoing, OutgoingRules } from '../../src/ledger/index.ts'
+import { createWords } from '../../src/platform/i18n/words.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
+import { createRequestContext, parseInput } from '../harness/request-context.ts'
+import { testSettings } from '../harness/settings.ts'
+import { testDatabase } from '../identity/database.ts'
+
+export const words = createWords({
+  directory: join(import.meta.dirname, '../../config/locales'),
+  codes,
+  families: codedFamilies,
+})
+
+export const {
+  access: accessSettings,
+  mfa: { stepUpMs },
+} = testSettings({})
+
+/** The port `transaction` of domains. */
+export const transactionOf =
+  (database: Database): DomainPorts['transaction'] =>
+  (work) =>
+    inTransaction(database, work)
+
+/** Rules of a ledger without a sum above which a step-up is required. */
+export const unlimitedOutgoing: OutgoingRules = {
+  above: null,
+  apiKeys: 'refuse',
+  stepUpMs,
+  findRate: async () => undefined,
+}
+
+/** Returns the field `outgoing` of an order that a test creates in the ledger. */
+export const outgoingOf = (minor: bigint, caller: Caller, at: Instant): Outgoing => ({
+  amount: { minor, currency: 'USD' },
+  by: { caller, receivedAt: at },
+})
+
+/** Disables the hold on new owners. */
+export const unlimitedPayouts = { assertNotHeld: async () => undefined }
+
+/** Members of withdrawal channels, who may do everything. */
+export const trustingMembers = {
+  ...unlimitedPayouts,
+  assertAccess: async () => undefined,
+  assertMayRestore: async () => undefined,
+}
+
+/** Port of domains that create credentials: the callers of tests have no session. */
+export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined
+
+const membershipSettings = membershipSettingsOf(testSettings({}))
+
+/** As `compose` does. */
+const createTestMembers = (database: Database, settings = membershipSettings): Members =>
+  createMembers({
+    database,
+    transaction: transactionOf(database),
+    ids: systemIds,
+    words,
+    permissionTable: permissionTable.workspace,
+    settings,
+    lockWorkspace,
+    hasWorkspace: (id) => hasWorkspace(database, id),
+  })
+
+export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
+  const { memberships } = createTestMembers(database)
+  return memberships
+}
+
+export const testClock = (start = '2026-03-01T09:00:00Z') => {
+  let now = Date.parse(start)
+  return {
+    now: (): Instant => toInstant(now),
+    advance: (milliseconds: number) => {
+      now += milliseconds
+    },
+  }
+}
+export type TestClock = ReturnType<typeof testClock>
+
+export interface CallInput {
+  as: AccountId | Caller
+  workspace?: string
+  body?: unknown
+  query?: Record<string, string>
+  params?: Record<string, string>
+  locale?: Locale
+  /** Access that was read earlier. By default, access is read now. */
+  access?: WorkspaceAccess
+}
+
+export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
+
+export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
+  database: Database
+  clock: TestClock
+  workspaces: Workspaces
+  members: Members
+  /** The handlers of workspaces and members. */
+  handlers: HandlerTable
+  limits: typeof membershipSettings
+  account(email: string, portal?: Portal): Promise<AccountId>
+  workspaceOf(owner: AccountId, name?: string, kind?: 'LIVE' | 'SANDBOX'): Promise<string>
+  /** Creates a role for the account. Returns the id of the role. */
+  join(workspace: string, account: AccountId, permissions: Permission[]): Promise<string>
+  call<O extends Operation>(handlers: HandlerTable, operation: O, input: CallInput): Promise<ReplyOf<O>>
+  close(): Promise<void>
+}
+
+export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Caller => ({
+  accountId,
+  portal,
+  sessionId: null,
+  apiKeyId: null,
+  steppedUpAt: null,
+  permissions: new Set(),
+})
+
+export const insertAccount = async (
+  database: Database,
+  email: string,
+  at: Instant,
+  portal: Portal = 'CONSUMER',
+): Promise<AccountId> => {
+  const id = systemIds.next<'account'>()
+  const now = toDate(at)
+  await database
+    .insertInto('accounts')
+    .values({
+      biz_id: id,
+      portal,
+      institution_biz_id: systemIds.next(),
+      account_status: 'ACTIVE',
+      email,
+      email_canonical: email.toLowerCase(),
+      email_verified_at: now,
+      account_name: email,
+      remark: null,
+      password_hash: null,
+      default_language: 'en',
+      default_timezone: 'Europe/Berlin',
+      default_country: 'DE',
+      last_login_ip: null,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  return id
+}
+
+/** `call` runs handlers like the pipeline. */
+export const createWorld = async (open = testDatabase): Promise<World> => {
+  const { database, close } = await open()
+  const clock = testClock()
+  const limits = { ...membershipSettings }
+  const members = createTestMembers(database, limits)
+  const workspaces = createWorkspaces({
+    database,
+    transaction: transactionOf(database),
+    words,
+    ids: systemIds,
+    members: members.memberships,
+    openWallets: async () => undefined,
+    countPendingOrders: async () => ({ withdrawals: 0, transfers: 0, recharges: 0 }),
+  })
+
+  const account = (email: string, portal?: Portal) => insertAccount(database, email, clock.now(), portal)
+
+  const workspaceOf: World['workspaceOf'] = async (ownerId, name = 'Workspace', kind = 'LIVE') => {
+    const at = clock.now()
+    const opened = await database
+      .transaction()
+      .execute((tx) => workspaces.openWithWallets(tx, { ownerId, name, kind, joinSource: 'CREATION', at }))
+    return opened.workspaceId
+  }
+
+  const join: World['join'] = async (workspace, accountId, permissionCodes) => {
+    const access = await database
+      .selectFrom('workspaces')
+      .select('biz_id')
+      .where('biz_id', '=', workspace as never)
+      .executeTakeFirstOrThrow()
+    const workspaceId = access.biz_id
+    const id = systemIds.next<'role'>()
+    const at = clock.now()
+    await database.transaction().execute(async (tx) => {
+      await workspaces.addRole(tx, { id, workspaceId, name: `role ${id}`, type: 'CUSTOM', permissionCodes }, at)
+      const member = { workspaceId, accountId, roleId: id, joinSource: 'INVITATION', grantedBy: null } as const
+      await members.memberships.add(tx, member, at)
+    })
+    return id
+  }
+
+  const call: World['call'] = async (handlers, operation, input) => {
+    const { policy, body, query, reply, id } = operation
+    const caller = typeof input.as === 'string' ? { ...callerOf(input.as), steppedUpAt: clock.now() } : input.as
+    const access =
+      policy.workspace === 'none' ? null : (input.access ?? (await members.enter(caller, input.workspace ?? null)))
+    if (policy.permission && access && !access.permissions.has(policy.permission)) {
+      throw new Refusal('ACCESS.PERMISSION_DENIED')
+    }
+    const handler = handlers.get(id)
+    if (!handler) throw new Error(`no handler for ${id}`)
+    // The pipeline's types derive these properties from the policy, checked above.
+    const request = {
+      ...createRequestContext(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
+      locale: input.locale ?? 'en',
+      clientIp: '203.0.113.7',
+      params: parsePathParameters(operation, input.params ?? {}),
+      query: parseInput(query, input.query ?? {}),
+      body: parseInput(body, input.body ?? {}),
+      caller,
+      workspace: access,
+      idempotency: null,
+      upload: null,
+    }
+    const result = await handler(request as never)
+    return (typeof reply === 'object' ? reply.parse(result) : result) as never
+  }
+
+  const withoutTimeouts: World['withoutTimeouts'] = (work) => work(database)
+  const handlers = new Map([...workspaces.handlers, ...members.handlers])
+  return {
+    database,
+    withoutTimeouts,
+    clock,
+    workspaces,
+    members,
+    handlers,
+    limits,
+    account,
+    workspaceOf,
+    join,
+    call,
+    close,
+  }
+}
+
+/** Returns `none` if the call succeeds. */
+export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof Refusal) return error.code
+    throw error
+  }
+  return 'none'
+}
