@@ -66,6 +66,10 @@ const broken: [string, Source][] = [
     'database imports the kernel, platform imports the kernel and the database',
     { path: 'platform/mail/a.ts', text: "import '../../config/index.ts'" },
   ],
+  [
+    'a server loads no client, testing kit, conformance or load generator',
+    { path: 'compose/a.ts', text: "const x = await import('../client/index.ts')" },
+  ],
   ['only compose chooses implementations', { path: 'banking/files/a.ts', text: "import '../../compose/shared.ts'" }],
   ...[
     '../../identity/index.ts',

@@ -99,6 +99,14 @@ export const importRules: ImportRule[] = [
     exceptTo: contractFile,
   },
   {
+    name: 'a server loads no client, testing kit, conformance or load generator',
+    from: /./,
+    exceptFrom: /^(client|testing|conformance|load|cli\/deployment)\//,
+    forbids: /^(client|testing|conformance|load|cli\/deployment)\//,
+    // Loaded by the commands `conformance` and `load`.
+    exceptTo: /^cli\/deployment\/(conformance|load)\.ts$/,
+  },
+  {
     name: 'only stores, schemas and database see SQL',
     from: /./,
     // api/index.ts exports `sql` for extensions.
