@@ -28,6 +28,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/include/node /opt/yarn* /root/
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
+COPY assets ./assets
 COPY config ./config
 COPY bin ./bin
 COPY docs/examples.json ./docs/examples.json

@@ -50,7 +50,7 @@ fi
 log "building $image"
 context="$work/context"
 rm -rf "$context" && mkdir -p "$context"
-cp -r Dockerfile .dockerignore package.json package-lock.json bin src config "$context"
+cp -r Dockerfile .dockerignore package.json package-lock.json bin src assets config "$context"
 mkdir "$context/scripts" "$context/docs"
 cp scripts/build.ts "$context/scripts"
 cp docs/examples.json "$context/docs"

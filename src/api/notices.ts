@@ -1,7 +1,7 @@
 import type { Tx } from '../database/index.ts'
 import type { AccountId, Instant, WorkspaceId } from '../kernel/index.ts'
 
-/** Events emailed to all owners of a workspace. Their texts are `notice.owners.<kind>` in config/locales. */
+/** Events emailed to all owners of a workspace. Their texts are `notice.owners.<kind>` in assets/locales. */
 export const ownerNoticeKinds = [
   'API_KEY_CREATED',
   'API_KEY_ENABLED',

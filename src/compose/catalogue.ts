@@ -62,7 +62,7 @@ export const wordsOf = (
   }))
   try {
     return createWords({
-      directory: inPackage('config/locales'),
+      directory: inPackage('assets/locales'),
       extensions,
       codes,
       families: codedFamilies,
@@ -79,7 +79,7 @@ export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts
   const directories = [...owners].flatMap(([domain, { mails }]) =>
     mails ? [{ domain, directory: fileURLToPath(mails.directory), templates: mails.templates }] : [],
   )
-  return readMailTexts(inPackage('config/mail'), directories).catch((error: unknown) => rethrow(error, owners))
+  return readMailTexts(inPackage('assets/mails'), directories).catch((error: unknown) => rethrow(error, owners))
 }
 
 export const catalogueOfPortal = (catalogue: Catalogue, portal: Portal): Catalogue => {

@@ -23,7 +23,7 @@ export const referencePolicy: Record<string, string[]> = {
 
 const renderer = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const readRendererFile = (name: string): Uint8Array => readFileSync(join(renderer, name))
-const readOwnFile = (name: string): Uint8Array => readFileSync(inPackage(`config/reference-page/${name}`))
+const readOwnFile = (name: string): Uint8Array => readFileSync(inPackage(`assets/reference-page/${name}`))
 
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'

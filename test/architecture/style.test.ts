@@ -30,7 +30,9 @@ const configured = [
   'Dockerfile',
   'compose.yaml',
   '.ci/run',
-  ...filesBelow('config', /^(?!ja|vi|zh).*\.(?:yaml|txt|html)$/).filter((path) => !/\/(?:ja|vi|zh)/.test(path)),
+  ...['assets', 'config']
+    .flatMap((folder) => filesBelow(folder, /^(?!ja|vi|zh).*\.(?:yaml|txt|html)$/))
+    .filter((path) => !/\/(?:ja|vi|zh)/.test(path)),
   ...filesBelow('deploy', /\.ya?ml$/),
   ...filesBelow('scripts', /\.sh$/),
 ].flatMap((path) => proseOfLines(path, read(path)))

@@ -34,7 +34,7 @@ import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
 
 export const words = createWords({
-  directory: join(import.meta.dirname, '../../config/locales'),
+  directory: join(import.meta.dirname, '../../assets/locales'),
   codes,
   families: codedFamilies,
 })

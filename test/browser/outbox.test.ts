@@ -7,7 +7,7 @@ import { needs } from '../harness/needs.ts'
 import { testClock } from '../identity/clock.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
-const texts = await readMailTexts('config/mail')
+const texts = await readMailTexts('assets/mails')
 const hostile =
   '<script>document.title = "run"</script><img src="http://elsewhere.test/x"><form action="//elsewhere.test">'
 

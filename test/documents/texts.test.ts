@@ -5,7 +5,7 @@ import { foreignTexts } from '../../src/documents/index.ts'
 import { codedFamily, locales } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 
-const directory = join(import.meta.dirname, '../../config/locales')
+const directory = join(import.meta.dirname, '../../assets/locales')
 
 const wordsOf = ({ codes, codedFamilies }: typeof bankingCatalogue, extensionTexts: Record<string, object> = {}) =>
   createWords({ directory, codes, families: codedFamilies, extensions: [{ owner: 'cards', texts: extensionTexts }] })

@@ -74,14 +74,14 @@ export const harness = async (
   const clock = testClock()
   const settings = defaultSettings()
   change(settings)
-  const outbox = createOutbox(await readMailTexts('config/mail'), clock, 50)
+  const outbox = createOutbox(await readMailTexts('assets/mails'), clock, 50)
   const ports: IdentityPorts = {
     database,
     cache: createMemoryCache(clock, 10_000),
     pubsub: createLocalPubSub(),
     mailer: outbox,
     codeMails: outbox,
-    words: createWords({ directory: 'config/locales', codes, families: codedFamilies }),
+    words: createWords({ directory: 'assets/locales', codes, families: codedFamilies }),
     clock,
     ids: systemIds,
     randomness: systemRandomness,

@@ -53,7 +53,7 @@ describe(`the recorded examples (${again})`, () => {
   })
 
   test('each has the current texts of coded values and refusals', () => {
-    const words = createWords({ directory: join(root, 'config/locales'), codes, families: codedFamilies })
+    const words = createWords({ directory: join(root, 'assets/locales'), codes, families: codedFamilies })
     const texts = [...codedFamilies.values()].flatMap((family) =>
       family.codes.map((code) => {
         const { value, label, description } = words.coded(family, code, 'en')

@@ -36,7 +36,7 @@ const tsconfigs = ['tsconfig.json', 'tsconfig.client.json', 'tsconfig.library.js
 
 beforeAll(() => {
   const files = ['LICENSE', 'package.json', 'package-lock.json', ...tsconfigs]
-  for (const part of ['bin', 'config', 'docs', 'scripts', 'src', ...files])
+  for (const part of ['assets', 'bin', 'config', 'docs', 'scripts', 'src', ...files])
     cpSync(join(root, part), join(copy, part), { recursive: true, preserveTimestamps: true })
 })
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
@@ -100,7 +100,16 @@ describe('the build', () => {
     const place = join(copy, 'elsewhere/node_modules/portico')
     mkdirSync(place, { recursive: true })
     await run('tar', ['-xzf', 'portico-0.1.0.tgz', '-C', place, '--strip-components=1'], { cwd: copy })
-    expect(readdirSync(place).sort()).toEqual(['LICENSE', 'bin', 'build', 'config', 'dist', 'docs', 'package.json'])
+    expect(readdirSync(place).sort()).toEqual([
+      'LICENSE',
+      'assets',
+      'bin',
+      'build',
+      'config',
+      'dist',
+      'docs',
+      'package.json',
+    ])
     expect((await node(join(place, 'bin/portico.js'), 'openapi')).stdout).toContain('"openapi": "3.1.1"')
     const client = "import { createClient } from 'portico/client'; console.log(typeof createClient)"
     writeFileSync(join(copy, 'elsewhere/use.mjs'), client)

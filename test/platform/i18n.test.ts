@@ -15,7 +15,7 @@ import { locales, roleType } from '../../src/kernel/index.ts'
 
 import { createWords, readTexts } from '../../src/platform/i18n/words.ts'
 
-const directory = join(import.meta.dirname, '../../config/locales')
+const directory = join(import.meta.dirname, '../../assets/locales')
 const catalogue = new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))
 const english = catalogue.get('en') ?? {}
 const words = createWords({ directory, codes, families: codedFamilies })

@@ -11,7 +11,7 @@ import { type Command, parseOptions, UsageError } from '../command.ts'
 import { camelCase, pascalCase, portalTables, replaceNames, singularOf, snakeCase, spellingsOf } from './names.ts'
 
 /** The templates are a working domain with a name of two words, so that each spelling of the name is distinct. */
-const templates = inPackage('config/new-domain')
+const templates = inPackage('assets/new-domain')
 
 const nameOf = (option: string) => {
   const error = `${option} must be lower-case words, such as loans or card-orders, of 2 to 32 characters`

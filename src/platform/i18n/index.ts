@@ -1,5 +1,5 @@
 /**
- * The texts of config/locales in every language: refusals, labels of coded values and others. Start with `createWords`
+ * The texts of assets/locales in every language: refusals, labels of coded values and others. Start with `createWords`
  * in words.ts. Depends on the kernel only.
  */
 

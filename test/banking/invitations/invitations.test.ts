@@ -39,7 +39,7 @@ let serial = 0
 
 beforeAll(async () => {
   world = await createWorld()
-  outbox = createOutbox(await readMailTexts('config/mail'), world.clock, 1_000)
+  outbox = createOutbox(await readMailTexts('assets/mails'), world.clock, 1_000)
   const { memberships } = world.members
   const members: InvitationPorts['members'] = {
     lock: (...call) => memberships.lock(...call),

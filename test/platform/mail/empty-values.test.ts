@@ -4,7 +4,7 @@ import { locales } from '../../../src/kernel/index.ts'
 import { renderMail } from '../../../src/platform/mail/render.ts'
 import { readMailTexts } from '../../../src/platform/mail/templates.ts'
 
-const texts = await readMailTexts(inPackage('config/mail'))
+const texts = await readMailTexts(inPackage('assets/mails'))
 const values = { inviter: 'Ann', workspace: 'Acme', role: 'Owner', days: '7', url: 'https://portal.example/' }
 
 test.each(locales)('an invitation without a message has no empty paragraph: %s', (locale) => {

@@ -31,7 +31,7 @@ const server = new SMTPServer({
     })
   },
 })
-const texts = await readMailTexts('config/mail')
+const texts = await readMailTexts('assets/mails')
 let url: string
 const from = 'Portico <no-reply@portico.test>'
 
@@ -371,7 +371,7 @@ describe('mail texts', () => {
 
   test('readMailTexts: rejects with every missing file, unknown value and invalid text', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
-    await cp('config/mail', directory, { recursive: true })
+    await cp('assets/mails', directory, { recursive: true })
     await writeFile(join(directory, 'login-code/vi.yaml'), 'subject: a\ntext: "{{code}} {{name}}"\nhtml: "{{code}}"\n')
     await writeFile(join(directory, 'new-device/zh.yaml'), 'subject: ""\ntext: [no, text]\n')
     await writeFile(join(directory, 'step-up-code/ja.yaml'), 'subject: "unclosed\n')

@@ -11,7 +11,7 @@ import { selfSigned } from '../../harness/certificate.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portico-mail-tls-'))
 const { key, cert } = selfSigned(folder, 'IP:127.0.0.1')
 const trusted = getCACertificates('default')
-const texts = await readMailTexts('config/mail')
+const texts = await readMailTexts('assets/mails')
 afterEach(() => setDefaultCACertificates(trusted))
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -19,7 +19,7 @@ const openRedisAt = (url: string, cluster: boolean) =>
 const sendMailTo = async (url: string): Promise<void> => {
   const mailer = await openSmtpMailer(
     { url, from: 'a@example.test', timeoutMs: 5_000 },
-    await readMailTexts('config/mail'),
+    await readMailTexts('assets/mails'),
   )
   const input = {
     to: 'b@example.test',
