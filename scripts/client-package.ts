@@ -7,6 +7,7 @@ import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
+import { writeBrowserZod } from './client/browser-zod.ts'
 import { methodDeclarations } from './client/declarations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -44,6 +45,7 @@ export const buildClientPackage = (folder: string): void => {
     stdio: 'inherit',
   })
   writeFileSync(join(folder, 'client/methods.d.ts'), methodDeclarations())
+  writeBrowserZod(join(folder, 'api'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(clientManifest, null, 2)}\n`)
   copyFileSync(join(root, 'src/client/README.md'), join(folder, 'README.md'))
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))

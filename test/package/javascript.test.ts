@@ -2,8 +2,10 @@ import { execFile } from 'node:child_process'
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { toolPath } from '../../scripts/tool.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Answer, send } from '../harness/http.ts'
 import type { PorticoProcess } from '../harness/process.ts'
@@ -116,3 +118,32 @@ test('a front end bundles the contract of a domain for browsers, without modules
   const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'page.bundled.js')])
   expect(stdout.trim()).toBe('function CLIENT.NETWORK')
 })
+
+const minified: Record<string, (input: string) => Promise<string>> = {
+  rolldown: async (input) => {
+    await using bundle = await rolldown({ input, platform: 'browser' })
+    return (await bundle.generate({ minify: true })).output[0].code
+  },
+  esbuild: async (input) => {
+    const options = ['--bundle', '--minify', '--format=esm', '--platform=browser']
+    return (await promisify(execFile)(toolPath('esbuild'), [input, ...options], { maxBuffer: 2 ** 23 })).stdout
+  },
+}
+
+test.each(Object.entries(minified))(
+  '%s: an own contract adds at most 10 kB after gzip to a page',
+  async (_, bundle) => {
+    const folder = await folderIn('production')
+    await copyExample('loans', folder)
+    const sizeWith = async (name: string, imports: string, contract: string) => {
+      const input = join(folder, name)
+      const options = `{ portal: 'CONSUMER', baseUrl: '/', accessCode: 'x', contract: [${contract}] }`
+      await writeFile(input, `import { createClient } from 'portico/client'\n${imports}\ncreateClient(${options})`)
+      return gzipSync(await bundle(input)).length
+    }
+    const alone = await sizeWith('alone.js', '', '')
+    const withContract = await sizeWith('own.js', "import * as loans from './examples/loans/contract.ts'", 'loans')
+    expect(withContract - alone).toBeLessThanOrEqual(10_000)
+    expect(alone).toBeGreaterThan(40_000)
+  },
+)
