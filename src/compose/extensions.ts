@@ -3,13 +3,14 @@ import { bankingDomains } from '../banking/index.ts'
 import { type Configuration, ConfigurationError, placeOf, rateGroupErrors, withRateGroups } from '../config/index.ts'
 import { type Catalogue, identityContracts, joinWith } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
-import { type LoadResult, loadDomains } from '../extensions/index.ts'
+import { bankSwitch, isOff, type LoadResult, loadDomains } from '../extensions/index.ts'
 import { identityColumns } from '../identity/index.ts'
 import {
   callSiteOf,
   type DeclarationError,
   DeclarationErrors,
   isPassThrough,
+  type Operation,
   rateGroups,
   withCallSite,
 } from '../kernel/index.ts'
@@ -17,7 +18,18 @@ import type { KeyedColumns } from '../platform/key-rotation/index.ts'
 import { orderOwners, sharedOwners } from './migrations.ts'
 
 /** Owners that are not domains. */
-const otherOwners: readonly string[] = [...Object.keys(identityContracts), ...sharedOwners, 'kernel', 'pipeline']
+const otherOwners: readonly string[] = [
+  ...Object.keys(identityContracts),
+  ...sharedOwners,
+  'kernel',
+  'pipeline',
+  bankSwitch,
+]
+
+const ours: ReadonlySet<Domain> = new Set(bankingDomains)
+
+/** Their tables exist even if they are off. */
+const ownNames: ReadonlySet<string> = new Set(bankingDomains.map(({ name }) => name))
 
 /**
  * Returns the domains by a unique name. A conflict is an error of the later owner, so Portico's own domains come first.
@@ -25,7 +37,8 @@ const otherOwners: readonly string[] = [...Object.keys(identityContracts), ...sh
 export const ownersOf = (domains: readonly LoadedDomain[]): ReadonlyMap<string, LoadedDomain> => {
   const owners = new Map<string, LoadedDomain>()
   for (const domain of domains.toSorted((one, other) => Number(other.isOurs) - Number(one.isOurs))) {
-    const isTaken = otherOwners.includes(domain.name) || owners.has(domain.name)
+    const isReserved = otherOwners.includes(domain.name) || (!domain.isOurs && ownNames.has(domain.name))
+    const isTaken = isReserved || owners.has(domain.name)
     owners.set(isTaken ? `${domain.name} of ${domain.source}` : domain.name, domain)
   }
   return owners
@@ -75,10 +88,10 @@ export const withDomainLimits = <Settings extends Pick<Configuration, 'limits' |
 
 const ownerOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-export const schemaOwnersOf = (domains: readonly LoadedDomain[]): readonly SchemaOwner[] =>
+export const schemaOwnersOf = (domains: readonly Domain[]): readonly SchemaOwner[] =>
   orderOwners(domains.flatMap(({ name, migrations }) => (migrations ? [{ owner: ownerOf(name), migrations }] : [])))
 
-export const keyedColumnsOf = (domains: readonly LoadedDomain[]): KeyedColumns => {
+export const keyedColumnsOf = (domains: readonly Domain[]): KeyedColumns => {
   const all = [identityColumns, ...domains.flatMap(({ keyedColumns }) => keyedColumns ?? [])]
   return { sealed: all.flatMap(({ sealed }) => sealed), digests: all.flatMap(({ digests }) => digests) }
 }
@@ -134,43 +147,66 @@ export const assertBackends = (
   if (errors.length > 0) throw new ConfigurationError(errors)
 }
 
-/** Identity and the gateway need these domains in every process. */
+/** Portico's other domains need these, so only all of Portico's own domains can be off together. */
 const requiredDomains = ['members', 'workspaces', 'operators']
-
-const isOff = ({ domains }: Pick<Configuration, 'domains'>, name: string): boolean => domains[name] === 'off'
 
 /** Throws a ConfigurationError for domains that cannot be off. */
 export const enabledDomains = (
   domains: readonly LoadedDomain[],
-  settings: Pick<Configuration, 'domains'>,
+  { domains: switches }: Pick<Configuration, 'domains'>,
 ): readonly LoadedDomain[] => {
-  const enabled = domains.filter(({ name }) => !isOff(settings, name))
+  const enabled = domains.filter((domain) => !isOff(domain, switches))
+  const off = domains.filter((domain) => isOff(domain, switches)).map(({ name }) => name)
+  const isBankOff = switches[bankSwitch] === 'off'
+  const switchOf = (name: string): string => (isBankOff && ownNames.has(name) ? bankSwitch : name)
   const errors = [
-    ...Object.keys(settings.domains)
-      .filter((name) => isOff(settings, name) && !domains.some((domain) => domain.name === name))
+    ...Object.keys(switches)
+      .filter((name) => switches[name] === 'off' && name !== bankSwitch && !domains.some((each) => each.name === name))
       .map((name) => `domains.${name}: no domain has this name`),
     ...requiredDomains
-      .filter((name) => isOff(settings, name))
+      .filter((name) => switches[name] === 'off' && !isBankOff)
       .map((name) => `domains.${name}: cannot be off, because the gateway needs it`),
     ...enabled.flatMap(({ name, uses = [] }) =>
       uses
-        .filter((used) => isOff(settings, used))
-        .map((used) => `domains.${used}: cannot be off, because ${name} uses it`),
+        .filter((used) => off.includes(used))
+        .map(
+          (used) =>
+            `domains.${switchOf(used)}: cannot be off, because ${name} uses ${switchOf(used) === used ? 'it' : used}`,
+        ),
     ),
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)
   return enabled
 }
 
+/** Throws a ConfigurationError for operations with a workspace, if no domain knows the members of workspaces. */
+export const assertWorkspaces = (domains: readonly LoadedDomain[], passThrough: readonly Operation[] = []): void => {
+  const missing = ['workspaces', 'members'].filter((name) => !domains.some((each) => each.isOurs && each.name === name))
+  if (missing.length === 0) return
+  const needs = ({ policy }: Operation): string =>
+    `policy.workspace: '${policy.workspace}' needs ${missing.join(' and ')} of Portico's own domains; use 'none'`
+  const isOfWorkspace = ({ policy }: Operation): boolean => policy.workspace !== 'none'
+  const errors = [
+    ...domains.flatMap((domain) =>
+      Object.entries(domain.operations)
+        .filter(([, operation]) => isOfWorkspace(operation))
+        .map(([key, operation]) => {
+          const site = callSiteOf(operation) === undefined ? domain : operation
+          return withCallSite(`${domain.source}: operations.${key}.${needs(operation)}`, site)
+        }),
+    ),
+    ...passThrough.filter(isOfWorkspace).map((operation) => `${operation.id}: ${needs(operation)}`),
+  ]
+  if (errors.length > 0) throw new ConfigurationError(errors)
+}
+
 export interface Loaded {
   /** The enabled domains. */
   domains: readonly LoadedDomain[]
-  /** Includes domains that are off, because other tables reference theirs. */
+  /** Includes domains that are off, and all of Portico's own, because other tables reference theirs. */
   owners: readonly SchemaOwner[]
   keyedColumns: KeyedColumns
 }
-
-const ours: ReadonlySet<Domain> = new Set(bankingDomains)
 
 export const loadAll = (
   domains: readonly Domain[],
@@ -184,5 +220,10 @@ export const loadConfigured = async (
 ): Promise<Loaded> => {
   const { domains: all, errors } = await loadAll(domains, settings)
   if (errors.length > 0) throw new ConfigurationError([...errors])
-  return { domains: enabledDomains(all, settings), owners: schemaOwnersOf(all), keyedColumns: keyedColumnsOf(all) }
+  const withTables = [...bankingDomains, ...all.filter(({ isOurs }) => !isOurs)]
+  return {
+    domains: enabledDomains(all, settings),
+    owners: schemaOwnersOf(withTables),
+    keyedColumns: keyedColumnsOf(withTables),
+  }
 }

@@ -34,12 +34,12 @@ import {
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import type { Loaded } from './extensions.ts'
-import { assertBackends, catalogueOf, withDomainLimits } from './extensions.ts'
+import { assertBackends, assertWorkspaces, catalogueOf, withDomainLimits } from './extensions.ts'
 import { composeIdentity, purposePorts } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
-import { passThroughOf } from './pass-through.ts'
+import { operationsBelow, passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
 import { reportWeakenedRules } from './weakened-rules.ts'
@@ -68,11 +68,13 @@ export interface Deployment {
 }
 
 const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domains }: Parts): void => {
-  createApprovalMetrics(metrics.registry, {
-    count: domains.requireService('operators').countPendingApprovals,
-    clock: infrastructure.clock,
-    onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
-  })
+  const operators = domains.service('operators')
+  if (operators)
+    createApprovalMetrics(metrics.registry, {
+      count: operators.countPendingApprovals,
+      clock: infrastructure.clock,
+      onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
+    })
   const exchanges = domains.service('exchanges')
   if (exchanges)
     createExchangeMetrics(metrics.registry, {
@@ -159,13 +161,14 @@ const composeParts = async (
   const settings = withDomainLimits(configured, catalogue)
   if (isGateway) assertBackends(loaded.domains, catalogue, settings)
   const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
+  const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
+  assertWorkspaces(loaded.domains, operationsBelow(passThrough))
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
-  const operations = [...catalogue.operations, ...passThrough.map(({ route }) => route.operation)]
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, {
-    openWorkspace: (tx, opening) => domains.requireService('workspaces').openWithWallets(tx, opening),
+    openWorkspace: async (tx, opening) => domains.service('workspaces')?.openWithWallets(tx, opening),
     purposes: purposePorts(operations, infrastructure.database, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
   })

@@ -78,6 +78,9 @@ const prefixErrors = (place: PassThroughPrefix, others: readonly PassThroughPref
   ]
 }
 
+export const operationsBelow = (prefixes: readonly PassThrough[]): Operation[] =>
+  prefixes.map(({ route }) => route.operation)
+
 export const passThroughOf = (
   { passThrough }: Pick<Configuration, 'passThrough'>,
   catalogue: Catalogue,

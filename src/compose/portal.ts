@@ -27,7 +27,7 @@ import {
   type Tracing,
 } from '../gateway/index.ts'
 import type { Call } from '../gateway/pipeline/call.ts'
-import type { AuthenticationPort, ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
+import type { AuthenticationPort, ChannelPort, LimitPort, WorkspacePort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
 import { type AnyHandler, type Code, domainOf, type HandlerTable, Refusal, thenSync } from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
@@ -57,6 +57,12 @@ export interface Parts {
 const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
   throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
 }
+
+/** `assertWorkspaces` allows no operation with a workspace then. */
+const refuseWorkspaces = async (): Promise<never> => {
+  throw new Error('the domain members is missing')
+}
+const noWorkspaces: WorkspacePort = { enter: refuseWorkspaces, identify: refuseWorkspaces }
 
 const createSocketReport = (logger: Logger, { registry }: Metrics): ((closed: ClosedSocket) => void) => {
   const log = createSocketLog(logger)
@@ -103,7 +109,7 @@ export const buildPipeline = (
           apiKey: domains.service('apiKeys')?.authenticate ?? refuseApiKeys,
         },
         stepUps: identity.stepUps,
-        access: createAccessCache(domains.requireService('members'), infrastructure.clock, {
+        access: createAccessCache(domains.service('members') ?? noWorkspaces, infrastructure.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,
         }),

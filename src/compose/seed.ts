@@ -11,10 +11,10 @@ export const composeSeed = (
   { operatorPermissions, workspacePermissions }: Catalogue,
   infrastructure: Infrastructure,
   identity: Identity,
-  { ledger, names, requireService }: Domains,
+  { ledger, names, service }: Domains,
 ): Promise<void> => {
-  const workspaces = requireService('workspaces')
-  const { memberships } = requireService('members')
+  const workspaces = service('workspaces')
+  const members = service('members')
   return seedDevelopment({
     database: infrastructure.database,
     clock: infrastructure.clock,
@@ -22,9 +22,14 @@ export const composeSeed = (
     operatorPermissions,
     createAccount: identity.provideAccount,
     grantOperators: (grant) => grantOperators(infrastructure.database, grant, infrastructure.clock.now()),
-    openWorkspace: workspaces.open,
-    addRole: workspaces.addRole,
-    addMember: (tx, member, at) => memberships.add(tx, { ...member, grantedBy: null }, at),
+    workspaces:
+      workspaces && members
+        ? {
+            open: workspaces.open,
+            addRole: workspaces.addRole,
+            addMember: (tx, member, at) => members.memberships.add(tx, { ...member, grantedBy: null }, at),
+          }
+        : null,
     hasWallets: names.has('wallets'),
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),

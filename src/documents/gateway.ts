@@ -50,7 +50,7 @@ const permissionsIn = (owners: readonly Owner[], scope: 'workspace' | 'operator'
 /** `isOff` returns whether the configuration switches a domain off. Identity and the ledger are always on. */
 export const declarationsOf = (
   domains: readonly LoadedDomain[] = [],
-  isOff: (domain: string) => boolean = () => false,
+  isOff: (domain: LoadedDomain) => boolean = () => false,
 ): GatewayDeclarations => {
   const shared = { pipeline: { codes: pipelineCodes }, ledger, ...identityContracts }
   const owners: Owner[] = [
@@ -58,7 +58,7 @@ export const declarationsOf = (
     ...domains.map((domain, index) => ({
       name: domain.name,
       contract: toContract(domain, index),
-      isOff: isOff(domain.name),
+      isOff: isOff(domain),
     })),
   ]
   return {

@@ -4,4 +4,4 @@
  * modules.ts provides Portico's modules to them. handlers.ts wraps the handlers.
  */
 export { ExecutedOnce, type HandlerChecks, withChecks } from './handlers.ts'
-export { type LoadResult, loadDomains } from './load.ts'
+export { bankSwitch, isOff, type LoadResult, loadDomains } from './load.ts'

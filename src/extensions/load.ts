@@ -91,6 +91,14 @@ const importModule = async (entry: string): Promise<{ exported: unknown } | { er
   }
 }
 
+/** The name in `domains` of the configuration that switches off all of Portico's own domains. */
+export const bankSwitch = 'banking'
+
+export const isOff = (
+  { name, isOurs }: Pick<LoadedDomain, 'name' | 'isOurs'>,
+  switches: Configuration['domains'],
+): boolean => switches[name] === 'off' || (isOurs && switches[bankSwitch] === 'off')
+
 export interface LoadResult {
   /** Invalid parts have neutral values. */
   domains: readonly LoadedDomain[]
@@ -140,7 +148,7 @@ export const loadDomains = async (
       isComplete = false
     }
   }
-  const gateway = declarationsOf(loaded, (name) => switches[name] === 'off')
+  const gateway = declarationsOf(loaded, (domain) => isOff(domain, switches))
   for (const file of documents) {
     const read = readDocument(file, gateway)
     if ('domains' in read) loaded.push(...read.domains)

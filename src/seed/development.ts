@@ -22,18 +22,9 @@ export interface SeedAccount {
   operatorPermissions: Permission[]
 }
 
-/** The functions that registration and the domains use, too. */
-export interface SeedPorts {
-  database: Database
-  clock: Clock
-  workspacePermissions: readonly Permission[]
-  operatorPermissions: readonly Permission[]
-  /** Returns the existing account if the email address has one. */
-  createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
-  /** Adds permissions to the operators of an institution that lack them. */
-  grantOperators(grant: { institutionId: string; permissions: readonly Permission[] }): Promise<void>
+export interface SeedWorkspaces {
   /** Opens no wallets. `created` is false if the workspace exists. */
-  openWorkspace(
+  open(
     tx: Tx,
     opening: {
       workspaceId: WorkspaceId
@@ -55,6 +46,20 @@ export interface SeedPorts {
     member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
     at: Instant,
   ): Promise<unknown>
+}
+
+/** The functions that registration and the domains use, too. */
+export interface SeedPorts {
+  database: Database
+  clock: Clock
+  workspacePermissions: readonly Permission[]
+  operatorPermissions: readonly Permission[]
+  /** Returns the existing account if the email address has one. */
+  createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
+  /** Adds permissions to the operators of an institution that lack them. */
+  grantOperators(grant: { institutionId: string; permissions: readonly Permission[] }): Promise<void>
+  /** Null without the domains `workspaces` and `members`. */
+  workspaces: SeedWorkspaces | null
   hasWallets: boolean
   openWallet(
     tx: Tx,
@@ -131,18 +136,23 @@ const openWallets = async (ports: SeedPorts, tx: Tx, at: Instant): Promise<void>
 }
 
 /** Creates the workspace of both consumers once, even if replicas start concurrently. */
-const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): Promise<void> =>
+const openShared = (
+  ports: SeedPorts,
+  workspaces: SeedWorkspaces,
+  ownerId: AccountId,
+  memberId: AccountId,
+): Promise<void> =>
   inTransaction(ports.database, async (tx) => {
     const { workspace: workspaceId, memberRole: roleId } = developmentIds
     const at = ports.clock.now()
     const opening = { workspaceId, ownerId, name: 'Demo workspace', timezone: 'UTC', kind: 'LIVE' } as const
-    const { created } = await ports.openWorkspace(tx, { ...opening, joinSource: 'REGISTRATION', at })
+    const { created } = await workspaces.open(tx, { ...opening, joinSource: 'REGISTRATION', at })
     if (!created) return
     const permissionCodes = ports.workspacePermissions.filter(
       (code) => code.endsWith(':read') || code === 'transfer:create',
     )
-    await ports.addRole(tx, { id: roleId, workspaceId, name: 'Member', type: 'CUSTOM', permissionCodes }, at)
-    await ports.addMember(tx, { workspaceId, accountId: memberId, roleId, joinSource: 'INVITATION' }, at)
+    await workspaces.addRole(tx, { id: roleId, workspaceId, name: 'Member', type: 'CUSTOM', permissionCodes }, at)
+    await workspaces.addMember(tx, { workspaceId, accountId: memberId, roleId, joinSource: 'INVITATION' }, at)
     if (ports.hasWallets) await openWallets(ports, tx, at)
   })
 
@@ -164,5 +174,5 @@ export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
   const { institution: institutionId } = developmentIds
   await ports.grantOperators({ institutionId, permissions: ports.operatorPermissions })
   const [owner, member] = created
-  if (owner && member) await openShared(ports, owner.accountId, member.accountId)
+  if (owner && member && ports.workspaces) await openShared(ports, ports.workspaces, owner.accountId, member.accountId)
 }

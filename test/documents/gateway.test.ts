@@ -77,7 +77,7 @@ describe('a document that repeats what the gateway has', () => {
   const read = (
     document: object,
     domains: readonly LoadedDomain[] = ours,
-    isOff: (name: string) => boolean = () => false,
+    isOff: (domain: LoadedDomain) => boolean = () => false,
   ) => {
     const file = join(folder, 'document.json')
     writeFileSync(file, JSON.stringify(document))
@@ -128,7 +128,7 @@ describe('a document that repeats what the gateway has', () => {
   })
 
   test('a domain that is off stays off, and a code and a permission that another domain uses remain declared', () => {
-    const result = read(printed, ours, (name) => name === 'exchanges')
+    const result = read(printed, ours, ({ name }) => name === 'exchanges')
     const names = domainsOf(result).map(({ name }) => name)
     expect(names).toEqual(['cards'])
     const { codes, permissions } = declaredBy(result)
@@ -143,7 +143,9 @@ describe('a document that repeats what the gateway has', () => {
   test('differences of a domain that is off are ignored', () => {
     const document = structuredClone(printed)
     marksOf(document, '/web/v1/consumer/exchanges/quote', 'post').policy.rate = 'general'
-    expect(domainsOf(read(document, ours, (name) => name === 'exchanges')).map(({ name }) => name)).toEqual(['cards'])
+    expect(domainsOf(read(document, ours, ({ name }) => name === 'exchanges')).map(({ name }) => name)).toEqual([
+      'cards',
+    ])
   })
 
   const wallets = '/web/v1/consumer/wallets'

@@ -29,9 +29,11 @@ beforeAll(async () => {
       return { accountId }
     },
     grantOperators: (grant) => grantOperators(database, grant, clock.now()),
-    openWorkspace: workspaces.open,
-    addRole: workspaces.addRole,
-    addMember: (tx, member, at) => world.members.memberships.add(tx, { ...member, grantedBy: null }, at),
+    workspaces: {
+      open: workspaces.open,
+      addRole: workspaces.addRole,
+      addMember: (tx, member, at) => world.members.memberships.add(tx, { ...member, grantedBy: null }, at),
+    },
     hasWallets: true,
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),

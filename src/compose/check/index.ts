@@ -5,11 +5,20 @@
 import type { Domain, LoadedDomain } from '../../api/domain.ts'
 import type { Variables } from '../../config/env.ts'
 import { type Configuration, ConfigurationError, tlsFileErrors } from '../../config/index.ts'
+import { bankSwitch } from '../../extensions/index.ts'
 import { systemClock } from '../../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from '../catalogue.ts'
 import { inOrderOfUse } from '../domains.ts'
-import { assertBackends, enabledDomains, joinDomains, loadAll, readSettings, withDomainLimits } from '../extensions.ts'
-import { passThroughOf } from '../pass-through.ts'
+import {
+  assertBackends,
+  assertWorkspaces,
+  enabledDomains,
+  joinDomains,
+  loadAll,
+  readSettings,
+  withDomainLimits,
+} from '../extensions.ts'
+import { operationsBelow, passThroughOf } from '../pass-through.ts'
 import { checkHandlers } from './handlers.ts'
 
 export interface ConfigurationCheck {
@@ -24,7 +33,7 @@ export interface ConfigurationCheck {
 
 /** Domains that could not be loaded may have the names to which the configuration refers. */
 const withoutUnknownNames = (settings: Configuration, domains: readonly LoadedDomain[]): Configuration => {
-  const names = new Set(['default', ...domains.map(({ name }) => name)])
+  const names = new Set(['default', bankSwitch, ...domains.map(({ name }) => name)])
   const known = <Value>(entries: Readonly<Record<string, Value>>) =>
     Object.fromEntries(Object.entries(entries).filter(([name]) => names.has(name)))
   return { ...settings, domains: known(settings.domains), backends: known(settings.backends) }
@@ -57,7 +66,8 @@ export const checkConfiguration = async (
   const limited = isComplete ? await attempt(() => withDomainLimits(settings, catalogue)) : undefined
   await attempt(() => assertBackends(domains, catalogue, settings))
   errors.push(...tlsFileErrors(settings, variables.NODE_EXTRA_CA_CERTS, systemClock.now()))
-  await attempt(() => passThroughOf(settings, catalogue))
+  const passThrough = (await attempt(() => passThroughOf(settings, catalogue))) ?? []
+  await attempt(() => assertWorkspaces(domains, operationsBelow(passThrough)))
   await attempt(() => mailTextsOf(domains))
   const words = await attempt(() => wordsOf(catalogue, domains))
   const parsed = readSettings(domains, settings)
