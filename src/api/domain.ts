@@ -1,233 +1,38 @@
-import type { Logger } from 'pino'
 import type { z } from 'zod'
 import type { Configuration } from '../config/index.ts'
-import type { Catalogue } from '../contract/index.ts'
 import type { LedgerTypes } from '../contract/ledger-types.ts'
 import { marksOf, type PermissionMarks, type Permissions } from '../contract/permissions.ts'
-import type { Database, Migration, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
+import type { Migration, Tx } from '../database/index.ts'
 import {
-  type AccountId,
-  type Caller,
-  type Clock,
   type CodeTable,
   codedFamily,
   type HandlersOf,
   type HandlerTable,
-  type Idempotency,
-  type Ids,
-  type Instant,
-  type Locale,
   type Operation,
   operationsIn,
-  type Portal,
-  type Randomness,
   type RateGroups,
   type RecoveredAccount,
-  type RequestContext,
   recordCallSite,
-  type SessionId,
   type Suspended,
-  type SuspendedCredentials,
-  type Words,
-  type WorkspaceAccess,
-  type WorkspaceId,
-  type WorkspaceKind,
-  type WorkspaceStatus,
 } from '../kernel/index.ts'
-import type { Ledger } from '../ledger/index.ts'
-import type { Blobs } from '../platform/blobs/index.ts'
-import type { DomainCache } from '../platform/cache/index.ts'
-import type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
-import type { DomainLimits } from '../platform/limits/index.ts'
-import type { Mailer } from '../platform/mail/index.ts'
-import type { DomainServices } from './services.ts'
+import type { DomainPorts, OpenedWorkspace, SandboxReset } from './ports.ts'
 
+export type {
+  AccountsPort,
+  DomainPorts,
+  FactorsPort,
+  HooksPort,
+  IdempotentRequest,
+  LockedWorkspace,
+  OpenedWorkspace,
+  Recipient,
+  SandboxReset,
+  SessionsPort,
+  WorkspacesPort,
+} from './ports.ts'
 export type { Configuration }
-
-/** A request of an operation whose policy sets `idempotent`. */
-export interface IdempotentRequest extends RequestContext {
-  caller: Caller
-  workspace: WorkspaceAccess | null
-  idempotency: Idempotency
-}
-
-/** Ends and checks sessions of accounts. */
-export interface SessionsPort {
-  /**
-   * Ends all sessions of an account and forgets its known devices, wrong codes and mailed codes. Returns the ids of the sessions that were active. The
-   * caller must have locked the account's row.
-   */
-  end(
-    tx: Tx,
-    account: { portal: Portal; id: AccountId },
-    reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
-    at: Instant,
-  ): Promise<SessionId[]>
-  /**
-   * Locks the caller's account until the end of the transaction. Throws ACCESS.TOKEN_INVALID if the caller's session has
-   * ended, and for an API key. Call it before a command creates or enables what `onAccountRecovered` suspends. Lock a
-   * workspace before the account.
-   */
-  assertOpen(tx: Tx, caller: Caller): Promise<void>
-  /** Removes ended sessions from this process's cache. Call this after the commit. */
-  invalidate(ids: readonly SessionId[]): void
-  /** Throws ACCESS.IP_NOT_ALLOWED if the account's IP whitelist lacks an address. */
-  assertAddressAllowed(
-    account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
-    clientIp: string,
-  ): Promise<void>
-}
-
-export interface LockedWorkspace {
-  id: WorkspaceId
-  name: string
-  kind: WorkspaceKind
-  status: WorkspaceStatus
-}
-
-/** A person's account, for emails. */
-export interface Recipient {
-  email: string
-  name: string
-  /** Language of emails that no request caused. */
-  locale: Locale
-}
-
-export interface AccountsPort {
-  /** Returns undefined if the account does not exist. */
-  read(portal: Portal, id: AccountId): Promise<Recipient | undefined>
-}
-
-/** Second factors of accounts. */
-export interface FactorsPort {
-  /** Whether an account has an authenticator or unused backup codes. */
-  areSet(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<boolean>
-  /**
-   * Whether an account has used its authenticator or a backup code since an instant. Ignores factors that were younger
-   * than `passwords.suspicionWindowMs` then.
-   */
-  areUsedSince(tx: Tx, account: { portal: Portal; id: AccountId }, since: Instant): Promise<boolean>
-  /**
-   * Removes the factors and ends the sessions of an account. Returns the ended sessions. The caller must have locked
-   * the account's row.
-   */
-  reset(tx: Tx, account: { portal: Portal; id: AccountId }, at: Instant): Promise<SessionId[]>
-}
-
-/** Reads and locks workspaces. */
-export interface WorkspacesPort {
-  /** Locks until the end of the transaction. Returns undefined if the workspace does not exist. */
-  lock(tx: Tx, id: WorkspaceId): Promise<LockedWorkspace | undefined>
-  exists(id: WorkspaceId): Promise<boolean>
-  /** Freezes the workspace that was opened at the account's registration. */
-  freezeOwn(tx: Tx, account: AccountId, at: Instant): Promise<void>
-}
-
-/** A new workspace, in the transaction that opens it. */
-export interface OpenedWorkspace {
-  workspaceId: WorkspaceId
-  kind: WorkspaceKind
-  at: Instant
-}
-
-/** A sandbox workspace, in the transaction of its reset. */
-export interface SandboxReset {
-  workspaceId: WorkspaceId
-  at: Instant
-}
-
-/** Runs the hooks of all domains in the order of their creation. */
-export interface HooksPort {
-  workspaceOpened(tx: Tx, workspace: OpenedWorkspace): Promise<void>
-  sandboxReset(tx: Tx, reset: SandboxReset): Promise<void>
-  /** Suspends an account's credentials. The result omits domains without this hook. */
-  accountRecovered(tx: Tx, account: RecoveredAccount): Promise<SuspendedCredentials>
-}
-
-/**
- * The ports of a domain's `create` function. Call them only in handlers, jobs and hooks, except `ledger.provideFunds`:
- * `portico config check` calls `create` without a store. There, `provideFunds` has no effect, and another port that needs
- * a store prevents the check of the handlers. If a store is unavailable, a port rejects and the request fails with 503.
- * Do not catch that error.
- */
-export interface DomainPorts<Settings = unknown> {
-  /**
-   * A Kysely instance for single statements. Every statement about a workspace's data names it with `inWorkspace`.
-   * `database.statementTimeoutMs` limits a statement of a request.
-   */
-  database: Database
-  /**
-   * Runs work in a transaction, which rolls back if the work throws. A conflict can run the work twice, so it only uses
-   * `tx`: it sends no mail and calls no service. Inside it, `database`, `ledger` and every other port that uses the store
-   * or sends mail throws an Error.
-   */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** Runs a long query without the statement timeout, for jobs over a whole table. */
-  withoutTimeouts: OpenDatabase['withoutTimeouts']
-  /** Reads one snapshot, so that a long read sees no concurrent change. */
-  inSnapshot: ReadSnapshot
-  /**
-   * Runs a command once per X-Request-Id, in a transaction, as `transaction` does. `work` returns the operation's JSON
-   * reply, which is checked before the commit: an invalid reply rolls back. A repeated request gets the stored reply. The
-   * same id with another body throws REQUEST.ID_REUSED. Idempotent operations of extensions must call it, or they fail
-   * with 500. Writes an audit entry about the `bizId` of the reply, unless `work` calls `recordSuccess` or a command of
-   * the ledger with `audit`. `enqueueJob` takes effect with the command.
-   */
-  once<Reply>(request: IdempotentRequest, work: (tx: Tx) => Promise<Reply>): Promise<Reply>
-  /** Wallets, orders and postings. */
-  ledger: Ledger
-  /** The time, as epoch milliseconds. `toIso` formats it, and `addMs` adds to it. */
-  clock: Clock
-  /** New UUIDs of version 7, which sort by creation time. */
-  ids: Ids
-  /** Cryptographically secure random values. */
-  randomness: Randomness
-  /**
-   * Translated texts of codes, permissions, coded values and other keys of the domain. Missing texts fall back to
-   * English.
-   */
-  words: Words
-  /**
-   * Sends a mail with a template of `mails`, named `<domain>.<name>`. Throws SYSTEM.UNAVAILABLE if the mail server
-   * fails, so send it in a job of `gatewayJobs`. Throws a TypeError for an unknown template.
-   */
-  mailer: Mailer
-  /**
-   * Stores files, on disk or in S3, by area and id: `receipts/<uuid>`. A missing blob is undefined. Blobs are outside
-   * transactions: write before the row that names it, and delete after.
-   */
-  blobs: Blobs
-  /** Counters and texts with a TTL, in Redis or in this process. They can be lost at any time. */
-  cache: DomainCache
-  /** Limits beyond a rate group, such as a daily total. Exceeding one throws ACCESS.RATE_LIMITED. */
-  limits: DomainLimits
-  /** Encrypts secrets for the store. */
-  secretBox: SecretBox
-  /** Returns a keyed digest, which can find an encrypted value. */
-  digest: KeyedDigest
-  /** Addresses and names of people, for mails. */
-  accounts: AccountsPort
-  sessions: SessionsPort
-  factors: FactorsPort
-  workspaces: WorkspacesPort
-  hooks: HooksPort
-  /** Writes JSON lines with the domain's name. Never log a secret, a body or an address. */
-  logger: Logger
-  /** The declarations of all domains in this process. */
-  catalogue: Catalogue
-  /** The whole configuration. */
-  configuration: Configuration
-  /** The settings in `domains.<name>` of the configuration, parsed by the `settings` schema. */
-  settings: Settings
-  /** Whether an ISO 3166 alpha-2 code exists. */
-  isCountry(alpha2: string): boolean
-  /** Returns the absolute URL of a portal's sign-in page. */
-  signInUrl(portal: Portal): string
-  /** Returns the service of a domain listed in `uses`. */
-  use<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
-}
 
 /** The result of a domain's `create` function. */
 export interface DomainParts<Operations> {
