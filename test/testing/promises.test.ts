@@ -3,16 +3,24 @@ import { bankingDomains } from '../../src/banking/index.ts'
 import { promises } from '../../src/testing/index.ts'
 import { bankingSamples, openToReaders } from '../harness/samples.ts'
 
-// The operations of identity are in no domain. test/e2e passes them to the same `register` functions.
-
 const settings = {
   money: { transferApprovalFrom: { USD: '1.00' } },
   // Most tests create a workspace.
   access: { workspaces: { maxPerAccount: 1_000 } },
 }
 
+// test/e2e registers these for every operation, also for those of identity, which are in no domain. Its gateways report an
+// undeclared refusal as a fault.
+const endToEnd = ['perimeter', 'tenancy', 'read-only roles', 'validation']
+
 promises(
   bankingDomains,
-  { describe, test, beforeAll, afterAll, expect },
+  {
+    describe: (name, define) => (endToEnd.includes(name) ? undefined : describe(name, define)),
+    test,
+    beforeAll,
+    afterAll,
+    expect,
+  },
   { settings, samples: bankingSamples, openToReaders, unaudited: ['exchanges.quote', 'recharges.quote'] },
 )
