@@ -3,10 +3,11 @@
  * while the sources are unchanged. `npm run build release` builds for images and `npm pack`, which have no sources.
  */
 import { existsSync } from 'node:fs'
-import { readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, readdir, rename, rm } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { argv, pid, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'rolldown'
 import { buildFolder } from '../bin/sources.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -24,6 +25,30 @@ const input = {
 /** Packages that load files next to their code, and the AWS SDK, which is large and rarely used. */
 const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^swagger-ui-dist/, /^@aws-sdk\//]
 
+const sources = join(root, 'src')
+
+/**
+ * Domains name the folders of their texts and mails relative to their own file. In a bundle, these are relative to the file
+ * of the build, so they keep their path below src.
+ */
+const foldersOfDomains: Plugin = {
+  name: 'folders-of-domains',
+  transform: {
+    filter: { id: /\/src\/banking\/.*\.ts$/, code: 'import.meta.url' },
+    handler: (code, id) =>
+      code.replaceAll(/new URL\((["'])\.\/([\w-]+\/)\1, import\.meta\.url\)/g, (_, quote: string, folder: string) => {
+        const path = relative(sources, join(id, '..', folder))
+        return `new URL(${quote}./${path}/${quote}, import.meta.url)`
+      }),
+  },
+}
+
+const copyFolders = async (draft: string): Promise<void> => {
+  const names = await readdir(join(sources, 'banking'), { recursive: true })
+  for (const name of names.filter((each) => each.endsWith('.yaml')))
+    await cp(join(sources, 'banking', name), join(draft, 'banking', name))
+}
+
 const bundler = () =>
   import('rolldown').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return null
@@ -35,8 +60,9 @@ const build = async (folder: string): Promise<void> => {
   const tools = await bundler()
   if (!tools) return void stdout.write('no build: rolldown is not installed, so Portico runs from its sources\n')
   const draft = `${folder}.${pid}`
-  await using bundle = await tools.rolldown({ input, platform: 'node', external })
+  await using bundle = await tools.rolldown({ input, platform: 'node', external, plugins: [foldersOfDomains] })
   await bundle.write({ dir: draft, format: 'esm' })
+  await copyFolders(draft)
   for (const name of await readdir(builds)) {
     const other = join(builds, name)
     // Keep builds of the other kind.

@@ -1,4 +1,4 @@
-import { inPackage } from '../../src/config/env.ts'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { codedFamilies, codes, statusOf } from '../../src/contract/index.ts'
 import { observedErrors } from '../../src/contract/policies.ts'
 import { type Code, fallbackLocale } from '../../src/kernel/index.ts'
@@ -6,7 +6,7 @@ import { createWords } from '../../src/platform/i18n/index.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
 import { refusalTexts } from './refusal-texts.ts'
 
-const words = createWords({ directory: inPackage('assets/locales'), codes, families: codedFamilies })
+const words = createWords({ directories: localeDirectories, codes, families: codedFamilies })
 
 const rowOf = (code: Code): string[] => {
   const { cause, action } = refusalTexts[code]
@@ -27,7 +27,7 @@ const conditions = {
   'no-channel-session': 'a call whose headers name no channel session',
 } as const
 
-const intro = `${generatedFrom('the contracts, assets/locales and scripts/reference/refusal-texts.ts')}# Refusal codes
+const intro = `${generatedFrom('the contracts, the locales and scripts/reference/refusal-texts.ts')}# Refusal codes
 
 Every error response has the form of the envelope, with \`success: false\` and one of these codes:
 

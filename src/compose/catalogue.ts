@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
+import { bankingDomains } from '../banking/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
@@ -47,6 +48,12 @@ const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => 
   ]
 }
 
+/** Includes the domains that are off, because documents of other gateways contain no texts of Portico. */
+export const localeDirectories: readonly string[] = [
+  inPackage('assets/locales'),
+  ...bankingDomains.flatMap(({ locales }) => (locales ? [fileURLToPath(locales)] : [])),
+]
+
 /** Throws a ConfigurationError for the texts of extensions. */
 export const wordsOf = (
   { codes, codedFamilies }: Catalogue,
@@ -54,15 +61,17 @@ export const wordsOf = (
   codedOverrides: Configuration['codedValues'] = {},
 ): Words => {
   const owners = ownersOf(domains)
-  const extensions = [...owners].map(([owner, domain]) => ({
-    owner,
-    directory: domain.locales && fileURLToPath(domain.locales),
-    texts: domain.texts,
-    requiredKeys: keysOfDocument(domain),
-  }))
+  const extensions = [...owners]
+    .filter(([, { isOurs }]) => !isOurs)
+    .map(([owner, domain]) => ({
+      owner,
+      directory: domain.locales && fileURLToPath(domain.locales),
+      texts: domain.texts,
+      requiredKeys: keysOfDocument(domain),
+    }))
   try {
     return createWords({
-      directory: inPackage('assets/locales'),
+      directories: localeDirectories,
       extensions,
       codes,
       families: codedFamilies,

@@ -17,7 +17,7 @@ export interface OrderTypeDeclaration {
 export interface LedgerTypes {
   readonly orders?: Readonly<Record<string, OrderTypeDeclaration>>
   /**
-   * Numbers of journal entry types, as codes of the family `flowType`. Their texts are in assets/locales under
+   * Numbers of journal entry types, as codes of the family `flowType`. Their texts are in the owner's locales under
    * `coded.flowType.<code>`.
    */
   readonly flowTypes?: Readonly<Record<string, number>>

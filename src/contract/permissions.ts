@@ -59,7 +59,7 @@ export interface PermissionGroup extends PermissionMarks {
 }
 
 /**
- * Permissions of workspace roles and of operators. Their texts are in assets/locales under `permission.<code>`.
+ * Permissions of workspace roles and of operators. Their texts are in the owner's locales under `permission.<code>`.
  */
 export interface Permissions {
   readonly workspace?: Readonly<Record<string, PermissionGroup>>

@@ -53,7 +53,7 @@ export const RootMarks = z.strictObject({
     .default({}),
   rateGroups: RateGroupsShape.default({}),
   codes: z.record(z.string(), z.strictObject({ status: z.int() })).default({}),
-  /** Texts by language, with the keys of assets/locales. Only `en` is required. */
+  /** Texts by language, with the keys of the files in `locales`. Only `en` is required. */
   texts: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
 })
 export type RootMarks = z.output<typeof RootMarks>
@@ -103,7 +103,7 @@ const toRateRules = (rules: RateRules) =>
     ),
   )
 
-/** Texts by language, nested like the files of assets/locales. */
+/** Texts by language, nested like the files in `locales`. */
 export type NestedTexts = Record<string, Record<string, NestedText>>
 type NestedText = string | { [name: string]: NestedText }
 

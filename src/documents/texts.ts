@@ -4,7 +4,7 @@ import type { NestedTexts } from './marks.ts'
 
 type Path = readonly string[]
 
-/** Returns the paths of a catalogue's texts in the files of assets/locales. */
+/** Returns the paths of a catalogue's texts in the files of locales. */
 const pathsIn = ({ codes, permissionTable, codedFamilies }: Catalogue): Path[] => [
   ...codes.flatMap((code) => [
     ['refusal', code],

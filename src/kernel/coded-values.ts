@@ -8,7 +8,7 @@ export interface CodedFamily<C extends string = string> {
 export type CodeOf<F extends CodedFamily> = F extends CodedFamily<infer C> ? C : never
 
 /**
- * Declares coded values. Their texts are in assets/locales under `coded.<name>.<code>`. The setting `codedValues`
+ * Declares coded values. Their texts are in the owner's locales under `coded.<name>.<code>`. The setting `codedValues`
  * overrides the numbers.
  */
 export const codedFamily = <const V extends Record<string, number>>(

@@ -1,7 +1,7 @@
 export type CodeTable = Readonly<Record<string, { readonly status: number }>>
 
 /**
- * Each domain declares its own codes in its `contract.ts`. The public messages are in assets/locales under
+ * Each domain declares its own codes in its `contract.ts`. The public messages are in the owner's locales under
  * `refusal.<code>`.
  */
 export const pipelineCodes = {

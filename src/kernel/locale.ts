@@ -51,7 +51,7 @@ export const parseLocale = (header: string | undefined): Locale => {
   return fallbackLocale
 }
 
-/** Translated texts of assets/locales. */
+/** Translated texts of the gateway and of the domains. */
 export interface Words {
   /** Returns a refusal's public message, which can name the invalid field. */
   refusal(code: Code, locale: Locale, field?: string): string

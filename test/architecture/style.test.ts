@@ -30,7 +30,7 @@ const configured = [
   'Dockerfile',
   'compose.yaml',
   '.ci/run',
-  ...['assets', 'config']
+  ...['assets', 'config', 'src/banking']
     .flatMap((folder) => filesBelow(folder, /^(?!ja|vi|zh).*\.(?:yaml|txt|html)$/))
     .filter((path) => !/\/(?:ja|vi|zh)/.test(path)),
   ...filesBelow('deploy', /\.ya?ml$/),

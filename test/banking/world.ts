@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { z } from 'zod'
 import type { DomainPorts } from '../../src/api/domain.ts'
 import {
@@ -8,6 +7,7 @@ import {
 } from '../../src/banking/members/index.ts'
 import type { createWallets } from '../../src/banking/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/banking/workspaces/index.ts'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { codedFamilies, codes, permissionTable } from '../../src/contract/index.ts'
 import { type Database, inTransaction, type OpenDatabase, type Tx } from '../../src/database/index.ts'
 import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
@@ -34,7 +34,7 @@ import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
 
 export const words = createWords({
-  directory: join(import.meta.dirname, '../../assets/locales'),
+  directories: localeDirectories,
   codes,
   families: codedFamilies,
 })

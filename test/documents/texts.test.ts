@@ -1,14 +1,17 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { bankingCatalogue, catalogueWith, resources } from '../../src/contract/index.ts'
 import { foreignTexts } from '../../src/documents/index.ts'
 import { codedFamily, locales } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 
-const directory = join(import.meta.dirname, '../../assets/locales')
-
 const wordsOf = ({ codes, codedFamilies }: typeof bankingCatalogue, extensionTexts: Record<string, object> = {}) =>
-  createWords({ directory, codes, families: codedFamilies, extensions: [{ owner: 'cards', texts: extensionTexts }] })
+  createWords({
+    directories: localeDirectories,
+    codes,
+    families: codedFamilies,
+    extensions: [{ owner: 'cards', texts: extensionTexts }],
+  })
 
 const cards = {
   codes: { 'CARD.NOT_ACTIVE': { status: 422 } },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { identitySettings } from '../../src/compose/identity.ts'
 import { loadConfiguration } from '../../src/config/index.ts'
 import { codedFamilies, codes } from '../../src/contract/index.ts'
@@ -81,7 +82,7 @@ export const harness = async (
     pubsub: createLocalPubSub(),
     mailer: outbox,
     codeMails: outbox,
-    words: createWords({ directory: 'assets/locales', codes, families: codedFamilies }),
+    words: createWords({ directories: localeDirectories, codes, families: codedFamilies }),
     clock,
     ids: systemIds,
     randomness: systemRandomness,

@@ -1,5 +1,5 @@
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { catalogue, codedFamilies, codes, numericCode } from '../../src/contract/index.ts'
 
 import { listRefusals } from '../../src/contract/policies.ts'
@@ -9,7 +9,6 @@ import { isJsonObject, type Json } from '../../src/openapi/json.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 import { notImplemented } from '../e2e/not-implemented.ts'
 import { faultsOfExample } from '../harness/recording/check.ts'
-import { root } from '../harness/settings.ts'
 
 const file = new URL('../../docs/examples.json', import.meta.url)
 const { operations, refusals } = readExamples(file)
@@ -53,7 +52,7 @@ describe(`the recorded examples (${again})`, () => {
   })
 
   test('each has the current texts of coded values and refusals', () => {
-    const words = createWords({ directory: join(root, 'assets/locales'), codes, families: codedFamilies })
+    const words = createWords({ directories: localeDirectories, codes, families: codedFamilies })
     const texts = [...codedFamilies.values()].flatMap((family) =>
       family.codes.map((code) => {
         const { value, label, description } = words.coded(family, code, 'en')

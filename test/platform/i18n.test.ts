@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
 import {
   codedFamilies,
   codes,
@@ -11,14 +12,15 @@ import {
 } from '../../src/contract/index.ts'
 import { canDemandStepUp } from '../../src/contract/step-up-purpose.ts'
 
-import { locales, roleType } from '../../src/kernel/index.ts'
+import { type Locale, locales, roleType } from '../../src/kernel/index.ts'
 
-import { createWords, readTexts } from '../../src/platform/i18n/words.ts'
+import { createWords, readTexts, type Texts } from '../../src/platform/i18n/words.ts'
 
-const directory = join(import.meta.dirname, '../../assets/locales')
-const catalogue = new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))
+const textsOf = (locale: Locale): Texts =>
+  Object.assign({}, ...localeDirectories.map((directory) => readTexts(directory, locale)))
+const catalogue = new Map(locales.map((locale) => [locale, textsOf(locale)]))
 const english = catalogue.get('en') ?? {}
-const words = createWords({ directory, codes, families: codedFamilies })
+const words = createWords({ directories: localeDirectories, codes, families: codedFamilies })
 
 const families = [...codedFamilies.values()]
 const expected = [
@@ -80,7 +82,12 @@ describe('createWords', () => {
   })
 
   test('coded: a deployment can override numbers', () => {
-    const own = createWords({ directory, codes, families: codedFamilies, codedOverrides: { roleType: { CUSTOM: 7 } } })
+    const own = createWords({
+      directories: localeDirectories,
+      codes,
+      families: codedFamilies,
+      codedOverrides: { roleType: { CUSTOM: 7 } },
+    })
     expect(own.coded(roleType, 'CUSTOM', 'en').value).toBe(7)
     expect(own.coded(roleType, 'OWNER', 'en').value).toBe(10010901)
   })
@@ -97,10 +104,10 @@ describe('createWords', () => {
 
 test('a missing or empty text falls back to English', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
-  cpSync(directory, folder, { recursive: true })
+  cpSync('assets/locales', folder, { recursive: true })
   for (const locale of ['ja', 'zh-Hant'])
     writeFileSync(join(folder, `${locale}.yaml`), 'refusal: { ROUTE.NOT_FOUND: "" }')
-  const incomplete = createWords({ directory: folder, codes, families: codedFamilies })
+  const incomplete = createWords({ directories: [folder], codes, families: codedFamilies })
   for (const code of ['RESOURCE.NOT_FOUND', 'ROUTE.NOT_FOUND'] as const)
     for (const locale of ['ja', 'zh-Hant'] as const)
       expect(incomplete.refusal(code, locale)).toBe(incomplete.refusal(code, 'en'))
@@ -111,7 +118,7 @@ test('a missing or empty text falls back to English', () => {
 test('two declarations of a text must be the same', () => {
   const declare = (...texts: readonly string[]) =>
     createWords({
-      directory,
+      directories: localeDirectories,
       codes,
       families: codedFamilies,
       extensions: texts.map((text) => ({ owner: 'cards', texts: { en: { notice: { card: text } } } })),
@@ -127,10 +134,10 @@ test.each([
 ])('a file %s fails the start with its path, in every language', (_which, yaml) => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
   for (const locale of locales) {
-    cpSync(directory, folder, { recursive: true })
+    cpSync('assets/locales', folder, { recursive: true })
     const file = join(folder, `${locale}.yaml`)
     writeFileSync(file, yaml)
-    expect(() => createWords({ directory: folder, codes, families: codedFamilies })).toThrow(
+    expect(() => createWords({ directories: [folder], codes, families: codedFamilies })).toThrow(
       `the texts of ${file} cannot be read`,
     )
   }

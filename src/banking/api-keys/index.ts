@@ -48,6 +48,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'apiKeys',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   keyedColumns,
   uses: ['members'],

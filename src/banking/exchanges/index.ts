@@ -60,6 +60,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'exchanges',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['wallets'],
   create: async ({ configuration: { money }, ledger, clock, logger, ...ports }) => {

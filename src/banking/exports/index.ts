@@ -62,6 +62,7 @@ export const createExports = (options: ExportsOptions): Exports => {
 export default domain({
   name: 'exports',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   create: ({ configuration, ...ports }) => {
     const { handlers, jobs, clean } = createExports({ ...ports, settings: configuration.exports })

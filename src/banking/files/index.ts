@@ -93,6 +93,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'files',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   create: ({ configuration, ...ports }) => {
     const { files, requests } = configuration

@@ -19,6 +19,7 @@ export const createInvitations = (ports: InvitationPorts & { words: Words }): { 
 export default domain({
   name: 'invitations',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['members'],
   create: ({ use, signInUrl, sessions, configuration, ...ports }) => {

@@ -81,6 +81,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'members',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   create: ({ workspaces, catalogue, configuration, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({

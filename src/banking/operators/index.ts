@@ -46,6 +46,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'operators',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   create: ({ sessions, workspaces, hooks, ...ports }) => {
     const { handlers, jobs, countPendingApprovals } = createOperators({
       ...ports,

@@ -1,6 +1,6 @@
 import { type AccountStatus, type Permission, Refusal } from '../../kernel/index.ts'
 
-/** Decisions that are emailed to the account. Their texts are `notice.decision.<decision>` in assets/locales. */
+/** Decisions that are emailed to the account. Their texts are `notice.decision.<decision>` in locales. */
 export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
 export type Decision = (typeof decisions)[number]
 

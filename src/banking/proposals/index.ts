@@ -35,6 +35,7 @@ export const createProposals = (ports: ProposalsPorts): Proposals => ({
 export default domain({
   name: 'proposals',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, factors, ledger, ...ports }) => {

@@ -39,6 +39,7 @@ export const createRecharges = ({ words, settings, ...infrastructure }: Recharge
 export default domain({
   name: 'recharges',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['wallets', 'files'],
   create: ({ use, configuration: { money }, ...ports }) => {

@@ -29,6 +29,7 @@ export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
 export default domain({
   name: 'roles',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, ...ports }) => {

@@ -25,6 +25,7 @@ export const createSandbox = (ports: SandboxPorts): Sandbox => ({
 export default domain({
   name: 'sandbox',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   uses: ['members', 'wallets'],
   create: ({ use, hooks, ...ports }) => {
     const { handlers, seed } = createSandbox({

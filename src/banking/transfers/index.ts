@@ -26,6 +26,7 @@ export const createTransfers = ({
 export default domain({
   name: 'transfers',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   uses: ['wallets', 'members'],
   create: ({ database, ledger, words, use, configuration: { money } }) => {
     const { memberships } = use('members')

@@ -26,6 +26,7 @@ export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets =
 export default domain({
   name: 'wallets',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   uses: ['members'],
   create: ({ use, configuration, ...ports }) => {
     const { memberships } = use('members')

@@ -60,6 +60,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'withdrawalChannels',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   keyedColumns,
   uses: ['members'],

@@ -22,6 +22,7 @@ export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptio
 export default domain({
   name: 'withdrawals',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   uses: ['members', 'wallets', 'withdrawalChannels'],
   create: ({ database, transaction, ledger, words, use, configuration: { money } }) => {
     const { memberships, notices } = use('members')

@@ -47,6 +47,7 @@ declare module '../../api/services.ts' {
 export default domain({
   name: 'workspaces',
   ...declaredBy(contract),
+  locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['members'],
   create: ({ use, hooks, catalogue, ...ports }) => {

@@ -66,8 +66,8 @@ export interface ExtensionTexts {
 }
 
 export interface WordsOptions {
-  /** Contains `<locale>.yaml` for each language. */
-  directory: string
+  /** Each contains `<locale>.yaml` for each language. */
+  directories: readonly string[]
   extensions?: readonly ExtensionTexts[]
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
@@ -84,8 +84,12 @@ const readExtension = ({ directory, texts = {} }: ExtensionTexts, locale: Locale
   return { own: isRead ? readTexts(directory, locale) : {}, place: `locales: ${file} ` }
 }
 
-const joinTexts = ({ directory, extensions = [] }: WordsOptions, locale: Locale, errors: DeclarationError[]): Texts => {
-  const all = { ...readTexts(directory, locale) }
+const joinTexts = (
+  { directories, extensions = [] }: WordsOptions,
+  locale: Locale,
+  errors: DeclarationError[],
+): Texts => {
+  const all: Texts = Object.assign({}, ...directories.map((directory) => readTexts(directory, locale)))
   for (const extension of extensions) {
     const { own, place } = readExtension(extension, locale)
     // Gateways can exchange their texts in documents, so a text can be declared twice if it is the same.

@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import type { Domain } from '../../src/api/domain.ts'
+import { bankingDomains } from '../../src/banking/index.ts'
+import { localeDirectories } from '../../src/compose/catalogue.ts'
+import { joinContracts } from '../../src/contract/catalogue.ts'
+import { canDemandStepUp } from '../../src/contract/step-up-purpose.ts'
+import { locales } from '../../src/kernel/index.ts'
+import { readTexts } from '../../src/platform/i18n/index.ts'
+
+const expectedFiles = locales.map((locale) => `${locale}.yaml`).sort()
+
+/** Texts that handlers use by their key. */
+const others: Readonly<Record<string, RegExp>> = {
+  apiKeys: /^purpose\.apiKey\.(disable|delete)$/,
+  members: /^notice\.owners\.OPERATOR$/,
+  operators: /^notice\.decision\./,
+}
+
+const declaredBy = ({ name, contract = {} }: Domain): ReadonlySet<string> => {
+  const { catalogue } = joinContracts({}, { [name]: contract })
+  const { operations, codes, codedFamilies, workspacePermissions, operatorPermissions } = catalogue
+  return new Set([
+    ...codes.flatMap((code) => [`refusal.${code}`, `refusal.${code}_field`]),
+    ...[...codedFamilies.values()].flatMap((family) =>
+      Object.keys(family.values).flatMap((code) =>
+        ['label', 'description'].map((part) => `coded.${family.name}.${code}.${part}`),
+      ),
+    ),
+    ...[...workspacePermissions, ...operatorPermissions].flatMap((code) =>
+      ['name', 'description'].map((part) => `permission.${code}.${part}`),
+    ),
+    ...operations.filter(canDemandStepUp).map(({ id }) => `purpose.${id}`),
+  ])
+}
+
+describe('texts of domains', () => {
+  test.each(bankingDomains.map((domain) => [domain.name, domain] as const))('%s: belong to it', (name, domain) => {
+    const keys = domain.locales ? Object.keys(readTexts(fileURLToPath(domain.locales), 'en')) : []
+    const declared = declaredBy(domain)
+    expect(
+      keys.filter((key) => !declared.has(key) && !key.startsWith('notice.owners.') && !others[name]?.test(key)),
+    ).toEqual([])
+  })
+
+  test('are declared once, in one file per language', () => {
+    for (const directory of localeDirectories) expect(readdirSync(directory).sort()).toEqual(expectedFiles)
+    const keys = localeDirectories.flatMap((directory) => Object.keys(readTexts(directory, 'en')))
+    expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
+  })
+})
