@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Domain } from '../../src/api/domain.ts'
@@ -48,5 +49,14 @@ describe('texts of domains', () => {
     for (const directory of localeDirectories) expect(readdirSync(directory).sort()).toEqual(expectedFiles)
     const keys = localeDirectories.flatMap((directory) => Object.keys(readTexts(directory, 'en')))
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
+  })
+
+  test('every mail has one file per language', () => {
+    for (const { mails } of bankingDomains) {
+      const folder = mails ? fileURLToPath(mails.directory) : ''
+      const names = Object.keys(mails?.templates ?? {})
+      if (folder) expect(readdirSync(folder).sort()).toEqual(names.sort())
+      for (const name of names) expect(readdirSync(join(folder, name)).sort()).toEqual(expectedFiles)
+    }
   })
 })

@@ -1,13 +1,12 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createOutbox, outboxPage, readMailTexts } from '../../src/platform/mail/index.ts'
-import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
+import { createOutbox, outboxPage } from '../../src/platform/mail/index.ts'
 import { plainValue } from '../../src/platform/mail/plain-values.ts'
+import { mailNames, mailTexts } from '../harness/mails.ts'
 import { needs } from '../harness/needs.ts'
 import { testClock } from '../identity/clock.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
-const texts = await readMailTexts('assets/mails')
 const hostile =
   '<script>document.title = "run"</script><img src="http://elsewhere.test/x"><form action="//elsewhere.test">'
 
@@ -19,10 +18,10 @@ describe('the development outbox in Chromium', needs(chromiumPath, 'Chromium is 
   afterAll(() => browser?.close())
 
   test('shows hostile and endless names as plain text on a screen of 320 pixels', async () => {
-    const outbox = createOutbox(texts, testClock(), 10)
+    const outbox = createOutbox(mailTexts, testClock(), 10)
     const url = `https://portal.example.com/invitations?${'t'.repeat(300)}`
     const values = { inviter: hostile, workspace: 'W'.repeat(300), role: 'R', message: hostile, days: '7', url }
-    await outbox.send({ to: 'a@b.test', template: 'workspace-invitation', locale: 'ja', values })
+    await outbox.send({ to: 'a@b.test', template: 'invitations.workspace-invitation', locale: 'ja', values })
     const { html, policy } = outboxPage(outbox)
     const context = await browser.newContext({ viewport: { width: 320, height: 700 }, isMobile: true })
     const headers = { 'content-security-policy': policy }
@@ -39,7 +38,7 @@ describe('the development outbox in Chromium', needs(chromiumPath, 'Chromium is 
     expect(complaints).toEqual([])
   })
   test('every mail with an endless link or name fits a screen of 320 pixels, also in dark mode', async () => {
-    const [outbox, long] = [createOutbox(texts, testClock(), 100), 'w'.repeat(300)]
+    const [outbox, long] = [createOutbox(mailTexts, testClock(), 100), 'w'.repeat(300)]
     const common = { change: long, time: long, address: long, device: long, decision: long, reason: long }
     const values = {
       ...common,
@@ -52,7 +51,7 @@ describe('the development outbox in Chromium', needs(chromiumPath, 'Chromium is 
     const invitation = { inviter: long, workspace: long, role: long, message: long }
     const notice = { event: long, about: long, actor: long, advice: long, purpose: long }
     const proposal = { proposal: long, status: long, account: long }
-    for (const template of mailTemplateNames)
+    for (const template of mailNames)
       await outbox.send({
         to: 'a@b.test',
         template,

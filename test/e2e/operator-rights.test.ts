@@ -40,7 +40,7 @@ describe('rights of operators, and recovery by operators', () => {
     const pending = await operator.listProposals({ query: { proposalStatus: 'PENDING' } })
     expect(pending.items).toMatchObject([{ bizId: proposal.bizId, subjectEmail: 'checker@demo.test' }])
     for (const to of ['checker@demo.test', 'operator@demo.test'])
-      expect((await portico.mailTo(to, 'operator-proposal')).text).toContain(reason)
+      expect((await portico.mailTo(to, 'proposals.operator-proposal')).text).toContain(reason)
     const rejected = await operator.rejectProposal({ ...own, body: { reason: 'Withdrawn' } })
     expect(rejected.proposalStatus.code).toBe('REJECTED')
   })

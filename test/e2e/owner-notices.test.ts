@@ -23,7 +23,9 @@ describe('notices to owners', () => {
   const system = async (path: string, headers: Record<string, string> = {}, body?: object) =>
     data(await portico.call('POST', `/web/v1/system${path}`, { token: operator, headers, ...(body && { body }) }))
   const noticesTo = async (email: string, text: string): Promise<DevelopmentMail[]> =>
-    (await portico.mailsTo(email)).filter((mail) => mail.template === 'workspace-notice' && mail.text.includes(text))
+    (await portico.mailsTo(email)).filter(
+      (mail) => mail.template === 'members.workspace-notice' && mail.text.includes(text),
+    )
   const counts = (text: string) => async () => [
     (await noticesTo(owner, text)).length,
     (await noticesTo(second.email, text)).length,

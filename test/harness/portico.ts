@@ -6,7 +6,7 @@ import type { JobPace } from '../../src/compose/jobs.ts'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
 import { type Running, startServer } from '../../src/main.ts'
-import type { MailTemplate } from '../../src/platform/mail/index.ts'
+import type { AnyTemplate } from '../../src/platform/mail/index.ts'
 import { watchAudit } from './audit-watch.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogLine } from './log.ts'
@@ -19,7 +19,7 @@ export interface DevelopmentMail {
   subject: string
   text: string
   html: string
-  template: MailTemplate
+  template: AnyTemplate
   locale: string
   /** ISO 8601. */
   at: string
@@ -42,7 +42,7 @@ export interface Portico {
   /** Records another client's request, whose audit entry `stop` checks. */
   recordCall(method: string, path: string, answer: Answer, call?: Call): void
   /** With `template`, waits for a mail of that template. */
-  mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
+  mailTo(address: string, template?: AnyTemplate): Promise<DevelopmentMail>
   /** Newest first. */
   mailsTo(address: string): Promise<DevelopmentMail[]>
   /** `stop` fails on any other fault. */

@@ -58,7 +58,8 @@ describe('the build', () => {
 
   it('keeps calls in a try block whose result is unused', () => {
     const folder = join(copy, 'build', builds()[0] ?? '')
-    const withEmptyTry = readdirSync(folder).filter((name) =>
+    const programs = readdirSync(folder).filter((name) => name.endsWith('.js'))
+    const withEmptyTry = programs.filter((name) =>
       /\btry \{\s*(return (true|false|null|void 0);\s*)?\}/.test(readFileSync(join(folder, name), 'utf8')),
     )
     expect(withEmptyTry).toEqual([])
@@ -110,7 +111,7 @@ describe('the build', () => {
       'docs',
       'package.json',
     ])
-    expect((await node(join(place, 'bin/portico.js'), 'openapi')).stdout).toContain('"openapi": "3.1.1"')
+    expect((await node(join(place, 'bin/portico.js'), 'openapi')).stdout).toMatch(/"openapi": "3\.1\.1"[^]*the quote has expired/)
     const client = "import { createClient } from 'portico/client'; console.log(typeof createClient)"
     writeFileSync(join(copy, 'elsewhere/use.mjs'), client)
     expect((await node('elsewhere/use.mjs')).stdout).toBe('function\n')

@@ -20,6 +20,10 @@ export default domain({
   name: 'invitations',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  mails: {
+    directory: new URL('./mails/', import.meta.url),
+    templates: { 'workspace-invitation': ['inviter', 'workspace', 'role', 'message', 'days', 'url'] },
+  },
   migrations,
   uses: ['members'],
   create: ({ use, signInUrl, sessions, configuration, ...ports }) => {

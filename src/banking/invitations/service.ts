@@ -163,7 +163,7 @@ const mailInvitation = async (
   const invitee = await personByEmail(database, invitation.email)
   await mailer.send({
     to: invitation.email,
-    template: 'workspace-invitation',
+    template: 'invitations.workspace-invitation',
     locale: invitee ? parseLocale(invitee.language) : fallback,
     values: {
       inviter: inviter?.name ?? '',

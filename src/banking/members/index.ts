@@ -82,6 +82,10 @@ export default domain({
   name: 'members',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  mails: {
+    directory: new URL('./mails/', import.meta.url),
+    templates: { 'workspace-notice': ['event', 'about', 'workspace', 'actor', 'time', 'advice', 'url'] },
+  },
   migrations,
   create: ({ workspaces, catalogue, configuration, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({

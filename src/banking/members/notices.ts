@@ -100,7 +100,7 @@ const mailNotice = async (
   const emailOf = async (id: AccountId): Promise<string> => (await personById(database, id))?.email ?? '-'
   await mailer.send({
     to: recipient.email,
-    template: 'workspace-notice',
+    template: 'members.workspace-notice',
     locale,
     values: {
       event: words.text(`notice.owners.${kind}.event`, locale),

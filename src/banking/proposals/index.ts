@@ -36,6 +36,10 @@ export default domain({
   name: 'proposals',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  mails: {
+    directory: new URL('./mails/', import.meta.url),
+    templates: { 'operator-proposal': ['proposal', 'status', 'account', 'reason', 'url'] },
+  },
   migrations,
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, factors, ledger, ...ports }) => {

@@ -57,7 +57,7 @@ const sendNotice = async (
     reason,
     url: signInUrl(recipient.portal),
   }
-  await mailer.send({ to: recipient.email, template: 'operator-proposal', locale, values })
+  await mailer.send({ to: recipient.email, template: 'proposals.operator-proposal', locale, values })
 }
 
 export const noticeMailJob = (ports: NoticePorts): JobKind => ({

@@ -1,6 +1,6 @@
 import type { Locale } from '../../kernel/index.ts'
 
-/** Portico's mails, with the names of the values in their texts. */
+/** The gateway's mails, with the names of the values in their texts. */
 export const mailTemplates = {
   'login-code': ['code', 'minutes'],
   'step-up-code': ['code', 'minutes', 'purpose'],
@@ -11,20 +11,17 @@ export const mailTemplates = {
   'security-change': ['change', 'time', 'address', 'url'],
   'factor-added': ['change', 'time', 'address', 'url', 'until'],
   'confirmation-failed': ['time', 'address', 'url'],
-  'workspace-notice': ['event', 'about', 'workspace', 'actor', 'time', 'advice', 'url'],
   'account-decision': ['decision', 'reason', 'url'],
-  'operator-proposal': ['proposal', 'status', 'account', 'reason', 'url'],
-  'workspace-invitation': ['inviter', 'workspace', 'role', 'message', 'days', 'url'],
 } as const satisfies Record<string, readonly string[]>
 
 export type MailTemplate = keyof typeof mailTemplates
 export const mailTemplateNames = Object.keys(mailTemplates) as MailTemplate[]
 
-/** The name of a mail that an extension adds: `<domain>.<name>`. */
-export type ExtensionMail = `${string}.${string}`
+/** The name of a domain's mail: `<domain>.<name>`. */
+export type DomainMail = `${string}.${string}`
 
 /** The name of any mail. */
-export type AnyTemplate = MailTemplate | ExtensionMail
+export type AnyTemplate = MailTemplate | DomainMail
 export type MailValues<T extends string> = T extends MailTemplate
   ? Record<(typeof mailTemplates)[T][number], string>
   : Readonly<Record<string, string>>

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Database } from '../../database/index.ts'
 import { type Clock, locales, toInstant } from '../../kernel/index.ts'
-import { mailTemplateNames } from './mailer.ts'
+import type { AnyTemplate } from './mailer.ts'
 import { composeMail, outboxSize, type ReadableOutbox } from './outbox.ts'
 import type { MailTexts } from './templates.ts'
 
@@ -25,8 +25,7 @@ const readMails = async (database: Database): Promise<unknown[]> => {
 
 const StoredMail = z.object({
   to: z.string(),
-  // Extensions name their templates `<domain>.<name>`.
-  template: z.union([z.enum(mailTemplateNames), z.templateLiteral([z.string(), '.', z.string()])]),
+  template: z.custom<AnyTemplate>((name) => typeof name === 'string'),
   locale: z.enum(locales),
   subject: z.string(),
   text: z.string(),

@@ -11,8 +11,9 @@ import {
   Refusal,
   toIso,
 } from '../../../src/kernel/index.ts'
-import { createOutbox, type Outbox, readMailTexts } from '../../../src/platform/mail/index.ts'
+import { createOutbox, type Outbox } from '../../../src/platform/mail/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { mailTexts } from '../../harness/mails.ts'
 import {
   accessSettings,
   alwaysOpen,
@@ -39,7 +40,7 @@ let serial = 0
 
 beforeAll(async () => {
   world = await createWorld()
-  outbox = createOutbox(await readMailTexts('assets/mails'), world.clock, 1_000)
+  outbox = createOutbox(mailTexts, world.clock, 1_000)
   const { memberships } = world.members
   const members: InvitationPorts['members'] = {
     lock: (...call) => memberships.lock(...call),
@@ -115,7 +116,7 @@ describe('invitations', () => {
       respondedAt: null,
     })
     const mail = outbox.list()[0]
-    expect(mail).toMatchObject({ to: guestEmail, locale: 'ja', template: 'workspace-invitation' })
+    expect(mail).toMatchObject({ to: guestEmail, locale: 'ja', template: 'invitations.workspace-invitation' })
     expect(mail?.text).toContain('https://portal.example')
     const offer = `さんがワークスペース「Workspace ${serial}」に、ロール「${invitation.roleName}」であなたを招待`
     expect(mail?.text).toContain(offer)

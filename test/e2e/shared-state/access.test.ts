@@ -140,7 +140,9 @@ describe('workspaces, roles, invitations and API keys', needsStore(), () => {
     const body = { email: 'Owner@demo.test', roleBizId: role.bizId, message: 'Come in' }
     const created = await world.data(world.member, 'POST', '/invitations', { workspace, body })
     expect(created).toMatchObject({ inviteeEmail: 'owner@demo.test', invitationStatus: { code: 'PENDING' } })
-    expect((await world.portico.mailTo('owner@demo.test', 'workspace-invitation')).text).toContain('Come in')
+    expect((await world.portico.mailTo('owner@demo.test', 'invitations.workspace-invitation')).text).toContain(
+      'Come in',
+    )
     expect(outcomeOf(await world.call(world.member, 'POST', '/invitations', { workspace, body }))).toEqual([
       409,
       'STATE.CONFLICT',

@@ -61,7 +61,9 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
   type Workspace = Awaited<ReturnType<typeof inWorkspaceOf>>
 
   const noticesTo = async (email: string) =>
-    (await portico.mailsTo(email)).flatMap(({ template, text }) => (template === 'workspace-notice' ? [text] : []))
+    (await portico.mailsTo(email)).flatMap(({ template, text }) =>
+      template === 'members.workspace-notice' ? [text] : [],
+    )
   const assertTold = (email: string, text: string) =>
     expect.poll(() => noticesTo(email)).toContainEqual(expect.stringContaining(text))
 

@@ -1,17 +1,15 @@
 import { expect, test } from 'vitest'
-import { inPackage } from '../../../src/config/env.ts'
 import { locales } from '../../../src/kernel/index.ts'
 import { renderMail } from '../../../src/platform/mail/render.ts'
-import { readMailTexts } from '../../../src/platform/mail/templates.ts'
+import { mailTexts } from '../../harness/mails.ts'
 
-const texts = await readMailTexts(inPackage('assets/mails'))
 const values = { inviter: 'Ann', workspace: 'Acme', role: 'Owner', days: '7', url: 'https://portal.example/' }
 
 test.each(locales)('an invitation without a message has no empty paragraph: %s', (locale) => {
   const render = (message: string) =>
-    renderMail(texts, {
+    renderMail(mailTexts, {
       to: 'b@demo.test',
-      template: 'workspace-invitation',
+      template: 'invitations.workspace-invitation',
       locale,
       values: { ...values, message },
     })

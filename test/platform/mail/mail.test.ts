@@ -15,7 +15,7 @@ import {
   outboxPage,
   readMailTexts,
 } from '../../../src/platform/mail/index.ts'
-import { mailTemplateNames } from '../../../src/platform/mail/mailer.ts'
+import { mailNames, mailTexts as texts } from '../../harness/mails.ts'
 import { testClock } from '../../identity/clock.ts'
 
 const received: { raw: Buffer; to: string[] }[] = []
@@ -31,7 +31,6 @@ const server = new SMTPServer({
     })
   },
 })
-const texts = await readMailTexts('assets/mails')
 let url: string
 const from = 'Portico <no-reply@portico.test>'
 
@@ -48,6 +47,7 @@ beforeAll(async () => {
 })
 afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())))
 
+const invite = { to: 'ann@demo.test', template: 'invitations.workspace-invitation' } as const
 const values = { code: '123456', minutes: '10', purpose: 'Confirm a transfer' }
 
 describe('the SMTP mailer', () => {
@@ -144,7 +144,7 @@ describe('the SMTP mailer', () => {
       days: '7',
       url: '',
     }
-    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'en', values: invitation })
+    await outbox.send({ ...invite, locale: 'en', values: invitation })
     const [mail] = outbox.list()
     for (const part of [mail?.text, mail?.html]) {
       expect(part).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
@@ -174,7 +174,7 @@ describe('the SMTP mailer', () => {
     const outbox = createOutbox(texts, testClock(), 1)
     const link = 'https://portal.example/sign-in'
     const names = { inviter: value, workspace: value, role: value, message: value }
-    const mail = { to: 'ann@demo.test', template: 'workspace-invitation', locale: 'en' } as const
+    const mail = { ...invite, locale: 'en' } as const
     await outbox.send({ ...mail, values: { ...names, days: '7', url: link } })
     const text = outbox.list()[0]?.text
     expect(text).toContain(
@@ -335,7 +335,7 @@ describe('the development outbox', () => {
     const url = 'https://portal.example.com/?a=1&b=2'
     const invitation = { inviter: `<i>"'`, workspace: 'W', role: 'R', message: '', days: '7', url }
     await outbox.send({ to: 'first@demo.test', template: 'login-code', locale: 'en', values })
-    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'ja', values: invitation })
+    await outbox.send({ ...invite, locale: 'ja', values: invitation })
     const page = await html()
     expect(page.match(/to [a-z]+@demo\.test/g)).toEqual(['to ann@demo.test', 'to first@demo.test'])
     expect(page).toContain('&lt;i&gt;&quot;&#39;')
@@ -357,12 +357,11 @@ describe('the development outbox', () => {
 
 describe('mail texts', () => {
   test('exist for every mail in every language', async () => {
-    for (const template of mailTemplateNames)
-      for (const locale of locales) expect(texts(template, locale).subject).not.toBe('')
+    for (const template of mailNames) for (const locale of locales) expect(texts(template, locale).subject).not.toBe('')
   })
 
   test('have no number followed by a noun: one minute has no plural', () => {
-    const counted = mailTemplateNames.flatMap((template) => {
+    const counted = mailNames.flatMap((template) => {
       const { text, html } = texts(template, 'en')
       return `${text}${html}`.match(/\}\} ?(minute|hour|day)s?\b/g) ?? []
     })
