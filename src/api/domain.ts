@@ -103,6 +103,11 @@ export interface DomainDefinition<Operations extends object, Settings extends z.
    * gets `<domain>.<name>`. Only `en.yaml` is required. Only values named `url` or `…Url` can be links.
    */
   mails?: { readonly directory: URL; readonly templates: Readonly<Record<string, readonly string[]>> }
+  /**
+   * Kinds of notices to the owners of a workspace, such as `LOAN_GRANTED`, with the texts `notice.owners.<kind>.event` and
+   * `notice.owners.<kind>.advice`. `use('members').notices` queues them.
+   */
+  ownerNotices?: readonly string[]
   /** Schema of the settings in `domains.<name>` of the configuration. */
   settings?: Settings
   /** Numbered migrations. Never change a released one. */

@@ -137,4 +137,5 @@ export {
   type SessionsPort,
   type WorkspacesPort,
 } from './domain.ts'
+export type { GivenPower, NoticesByDomain, OwnerNotice, OwnerNoticeKind, OwnerNotices } from './notices.ts'
 export type { DomainServices } from './services.ts'

@@ -1,25 +1,15 @@
 import type { Tx } from '../database/index.ts'
 import type { AccountId, Instant, WorkspaceId } from '../kernel/index.ts'
 
-/** Events emailed to all owners of a workspace. Their texts are `notice.owners.<kind>` in assets/locales. */
-export const ownerNoticeKinds = [
-  'API_KEY_CREATED',
-  'API_KEY_ENABLED',
-  'CHANNEL_CREATED',
-  'CHANNEL_VERIFIED',
-  'OWNER_ADDED',
-  'OWNER_REMOVED',
-  'OWNER_LIMITED',
-  'MEMBER_ADDED',
-  'ROLE_CREATED',
-  'ROLE_RENAMED',
-  'ROLE_WIDENED',
-  'MEMBER_WIDENED',
-  'WITHDRAWAL_REQUESTED',
-  'WITHDRAWAL_APPROVED',
-  'WITHDRAWAL_COMPLETED',
-] as const
-export type OwnerNoticeKind = (typeof ownerNoticeKinds)[number]
+declare global {
+  /** Kinds of domains outside this package: `declare global { interface PorticoNotices { loans: typeof ownerNotices } }`. */
+  interface PorticoNotices {}
+}
+
+/** Kinds of notices by domain. Portico's own domains add theirs by declaration merging. */
+export interface NoticesByDomain extends PorticoNotices {}
+
+export type OwnerNoticeKind = NoticesByDomain[keyof NoticesByDomain][number]
 
 /** PAYOUT: money can leave the workspace. Each has its own daily limit of emails, which lesser changes cannot use up. */
 export type GivenPower = 'POWER' | 'PAYOUT'
@@ -39,6 +29,9 @@ export interface OwnerNotice {
 
 /** Informs the owners of a workspace by email. The `members` domain provides it as a service. */
 export interface OwnerNotices {
-  /** Queues an email per owner. The emails are sent if and only if the transaction commits. */
+  /**
+   * Queues an email per owner. The emails are sent if and only if the transaction commits. Rejects with a TypeError for a kind
+   * that no domain declares in `ownerNotices`.
+   */
   queue(tx: Tx, notice: OwnerNotice): Promise<void>
 }

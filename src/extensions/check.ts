@@ -22,7 +22,14 @@ import { readTexts } from '../platform/i18n/index.ts'
 import { readShape } from './shape.ts'
 
 /** Returns the keys of `en.yaml` that the declarations of a domain require. */
-const requiredTexts = ({ codes = {}, permissions = {}, codedValues = {}, ledger = {} }: Domain): string[] => [
+const requiredTexts = ({
+  codes = {},
+  permissions = {},
+  codedValues = {},
+  ledger = {},
+  ownerNotices = [],
+}: Domain): string[] => [
+  ...ownerNotices.flatMap((kind) => [`notice.owners.${kind}.event`, `notice.owners.${kind}.advice`]),
   ...Object.keys(codes).map((name) => `refusal.${name}`),
   ...Object.values(permissions).flatMap((scope = {}) =>
     Object.entries(scope).flatMap(([group, declared]) =>
@@ -39,7 +46,7 @@ const requiredTexts = ({ codes = {}, permissions = {}, codedValues = {}, ledger 
 ]
 
 /** Keys of declarations. Handlers can use any other text by its key. */
-const declared = /^(refusal|permission|coded)\./
+const declared = /^(refusal|permission|coded|notice\.owners)\./
 
 interface TextFile {
   locale: Locale

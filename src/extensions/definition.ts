@@ -102,6 +102,7 @@ export const Definition = z.strictObject({
       templates: z.record(named(/^[a-z][a-z-]*$/, 'loan-approved'), z.array(named(/^\w+$/, 'amount'))),
     })
     .optional(),
+  ownerNotices: z.array(typeName).optional(),
   settings: zodSchema.optional(),
   migrations: z
     .array(

@@ -121,7 +121,7 @@ export interface Shape {
   areTextsKnown: boolean
 }
 
-const withTexts = ['codes', 'permissions', 'codedValues', 'ledger', 'contract']
+const withTexts = ['codes', 'permissions', 'codedValues', 'ledger', 'ownerNotices', 'contract']
 
 /** The first phase: the fields of a definition, without their meaning. */
 export const readShape = (exported: unknown): Shape => {

@@ -19,7 +19,7 @@ const others: Readonly<Record<string, RegExp>> = {
   operators: /^notice\.decision\./,
 }
 
-const declaredBy = ({ name, contract = {} }: Domain): ReadonlySet<string> => {
+const declaredBy = ({ name, contract = {}, ownerNotices = [] }: Domain): ReadonlySet<string> => {
   const { catalogue } = joinContracts({}, { [name]: contract })
   const { operations, codes, codedFamilies, workspacePermissions, operatorPermissions } = catalogue
   return new Set([
@@ -32,6 +32,7 @@ const declaredBy = ({ name, contract = {} }: Domain): ReadonlySet<string> => {
     ...[...workspacePermissions, ...operatorPermissions].flatMap((code) =>
       ['name', 'description'].map((part) => `permission.${code}.${part}`),
     ),
+    ...ownerNotices.flatMap((kind) => ['event', 'advice'].map((part) => `notice.owners.${kind}.${part}`)),
     ...operations.filter(canDemandStepUp).map(({ id }) => `purpose.${id}`),
   ])
 }
@@ -40,9 +41,8 @@ describe('texts of domains', () => {
   test.each(bankingDomains.map((domain) => [domain.name, domain] as const))('%s: belong to it', (name, domain) => {
     const keys = domain.locales ? Object.keys(readTexts(fileURLToPath(domain.locales), 'en')) : []
     const declared = declaredBy(domain)
-    expect(
-      keys.filter((key) => !declared.has(key) && !key.startsWith('notice.owners.') && !others[name]?.test(key)),
-    ).toEqual([])
+    for (const kind of domain.ownerNotices ?? []) expect(keys).toContain(`notice.owners.${kind}.advice`)
+    expect(keys.filter((key) => !declared.has(key) && !others[name]?.test(key))).toEqual([])
   })
 
   test('are declared once, in one file per language', () => {

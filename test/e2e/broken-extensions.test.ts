@@ -92,6 +92,11 @@ describe('a broken extension', () => {
       'en.yaml has no text refusal.CARD.LOST',
     ],
     [
+      'a notice without text',
+      "d.ownerNotices = ['CARD_LOST']; d.locales = new URL('./locales/', import.meta.url)",
+      'en.yaml has no text notice.owners.CARD_LOST.event',
+    ],
+    [
       'a route of Portico',
       "o.path = '/wallets'",
       'operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by cards',

@@ -111,7 +111,9 @@ describe('the build', () => {
       'docs',
       'package.json',
     ])
-    expect((await node(join(place, 'bin/portico.js'), 'openapi')).stdout).toMatch(/"openapi": "3\.1\.1"[^]*the quote has expired/)
+    expect((await node(join(place, 'bin/portico.js'), 'openapi')).stdout).toMatch(
+      /"openapi": "3\.1\.1"[\s\S]*the quote has expired/,
+    )
     const client = "import { createClient } from 'portico/client'; console.log(typeof createClient)"
     writeFileSync(join(copy, 'elsewhere/use.mjs'), client)
     expect((await node('elsewhere/use.mjs')).stdout).toBe('function\n')

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { folderIn, runIn } from './user.ts'
 
 /** A correct domain. Each case below replaces one piece of it. */
-const correct = `import { domain, type Entry, type HouseParty, type NewOrder, portico, Refusal } from 'portico'
+const correct = `import { domain, type Entry, type HouseParty, type NewOrder, type OwnerNoticeKind, portico, Refusal } from 'portico'
 import { createClient, type Wallet } from 'portico/client'
 import { bizId, coded, codedFamily, id, type LedgerTypes, member, operation, z } from 'portico/contract'
 import { startPortico } from 'portico/testing'
@@ -22,8 +22,12 @@ declare global {
   interface PorticoLedger {
     notes: typeof ledgerTypes
   }
+  interface PorticoNotices {
+    notes: readonly ['NOTE_SHARED']
+  }
 }
 export const ordered: NewOrder['type'] = 'NOTE_FEE'
+export const told: OwnerNoticeKind[] = ['NOTE_SHARED', 'API_KEY_CREATED']
 export const moved: Entry['flowType'] = 'NOTE_FEE'
 export const held: HouseParty['house'] = 'NOTES'
 
@@ -62,6 +66,7 @@ const notes = domain({
   codes,
   ledger: ledgerTypes,
   settings: z.strictObject({ maxNotes: z.int() }),
+  ownerNotices: ['NOTE_SHARED'],
   create: ({ ids, settings }) => ({
     handlers: {
       readNote: async ({ params }) => {
@@ -90,6 +95,7 @@ const mistakes: [name: string, piece: string, replacement: string][] = [
   ['a refusal with an unknown code', "new Refusal('NOTE.LOCKED')", "new Refusal('NOTE.UNKNOWN')"],
   ['an operation that refuses with an unknown code', "refuses: ['NOTE.LOCKED']", "refuses: ['NOTE.UNKNOWN']"],
   ['an undeclared order type', "NewOrder['type'] = 'NOTE_FEE'", "NewOrder['type'] = 'NOTE_GIFT'"],
+  ['an undeclared notice', "['NOTE_SHARED', ", "['NOTE_LOST', "],
   ['an undeclared flow type', "Entry['flowType'] = 'NOTE_FEE'", "Entry['flowType'] = 'NOTE_GIFT'"],
   ['an undeclared house account', "HouseParty['house'] = 'NOTES'", "HouseParty['house'] = 'GIFTS'"],
   ['a policy without a permission', ", permission: 'note:read' }", ' }'],

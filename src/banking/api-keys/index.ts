@@ -39,6 +39,14 @@ export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
   }
 }
 
+const ownerNotices = ['API_KEY_CREATED', 'API_KEY_ENABLED'] as const
+
+declare module '../../api/notices.ts' {
+  interface NoticesByDomain {
+    apiKeys: typeof ownerNotices
+  }
+}
+
 declare module '../../api/services.ts' {
   interface DomainServices {
     apiKeys: Pick<ApiKeys, 'authenticate'>
@@ -49,6 +57,7 @@ export default domain({
   name: 'apiKeys',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  ownerNotices,
   migrations,
   keyedColumns,
   uses: ['members'],

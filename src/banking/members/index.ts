@@ -62,13 +62,21 @@ export const membershipSettings = ({ access, mfa }: Configuration): MembershipsP
 export const createMembers = (ports: MembersPorts): Members => {
   const rules = new AccessRules(ports.permissionTable)
   const memberships = new Memberships({ ...ports, rules })
-  const notices = createOwnerNotices(ports.ids)
+  const notices = createOwnerNotices(ports)
   return {
     handlers: createHandlers({ ...ports, memberships, notices }),
     notices,
     memberships,
     enter: (caller, workspaceId) => enterWorkspace({ database: ports.database, rules }, caller, workspaceId),
     identify: (caller, workspaceId) => identifyWorkspace(ports.database, caller, workspaceId),
+  }
+}
+
+const ownerNotices = ['OWNER_ADDED', 'OWNER_REMOVED', 'OWNER_LIMITED', 'MEMBER_ADDED'] as const
+
+declare module '../../api/notices.ts' {
+  interface NoticesByDomain {
+    members: typeof ownerNotices
   }
 }
 
@@ -82,6 +90,7 @@ export default domain({
   name: 'members',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  ownerNotices,
   mails: {
     directory: new URL('./mails/', import.meta.url),
     templates: { 'workspace-notice': ['event', 'about', 'workspace', 'actor', 'time', 'advice', 'url'] },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type OwnerNotice, type OwnerNotices, ownerNoticeKinds } from '../../api/notices.ts'
+import type { OwnerNotice, OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -23,7 +23,7 @@ const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kin
 
 const NoticeMail = z.object({
   recipientId: idOf<'account'>(),
-  kind: z.enum(ownerNoticeKinds),
+  kind: z.string(),
   workspaceId: idOf<'workspace'>(),
   actorId: idOf<'account'>().nullable(),
   memberId: idOf<'account'>().nullable(),
@@ -33,6 +33,11 @@ const NoticeMail = z.object({
   at: z.int().transform(toInstant),
 })
 type NoticeMail = z.output<typeof NoticeMail>
+
+const assertDeclared = (words: Words, kind: string): void => {
+  const key = `notice.owners.${kind}.event`
+  if (words.text(key, 'en') === key) throw new TypeError(`no domain declares the notice ${kind}`)
+}
 
 /** Also informs an owner who has just lost the role. */
 const queueNotice = async (tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> => {
@@ -49,8 +54,11 @@ const queueNotice = async (tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void>
   )
 }
 
-export const createOwnerNotices = (ids: Ids): OwnerNotices => ({
-  queue: (tx, notice) => queueNotice(tx, ids, notice),
+export const createOwnerNotices = ({ ids, words }: { ids: Ids; words: Words }): OwnerNotices => ({
+  queue: async (tx, notice) => {
+    assertDeclared(words, notice.kind)
+    await queueNotice(tx, ids, notice)
+  },
 })
 
 export interface NoticeMailPorts {
@@ -93,6 +101,7 @@ const mailNotice = async (
 ): Promise<void> => {
   const { database, mailer, words, portalUrl } = ports
   const { kind, recipientId, workspaceId, actorId, memberId, about, at } = notice
+  assertDeclared(words, kind)
   const recipient = await personById(database, recipientId)
   if (!recipient) return
   if (!(await isWithinLimit(ports, notice, attempt))) return drop()

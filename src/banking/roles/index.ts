@@ -26,10 +26,19 @@ export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
   }),
 })
 
+const ownerNotices = ['ROLE_CREATED', 'ROLE_RENAMED', 'ROLE_WIDENED', 'MEMBER_WIDENED'] as const
+
+declare module '../../api/notices.ts' {
+  interface NoticesByDomain {
+    roles: typeof ownerNotices
+  }
+}
+
 export default domain({
   name: 'roles',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  ownerNotices,
   migrations,
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, ...ports }) => {

@@ -51,6 +51,14 @@ export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }
   suspend: (tx, account) => suspendChannels(ports, tx, account),
 })
 
+const ownerNotices = ['CHANNEL_CREATED', 'CHANNEL_VERIFIED'] as const
+
+declare module '../../api/notices.ts' {
+  interface NoticesByDomain {
+    withdrawalChannels: typeof ownerNotices
+  }
+}
+
 declare module '../../api/services.ts' {
   interface DomainServices {
     withdrawalChannels: Pick<WithdrawalChannels, 'channelOf' | 'maskedAccountOf'>
@@ -61,6 +69,7 @@ export default domain({
   name: 'withdrawalChannels',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  ownerNotices,
   migrations,
   keyedColumns,
   uses: ['members'],

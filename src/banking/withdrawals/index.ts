@@ -19,10 +19,19 @@ export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptio
   handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
 })
 
+const ownerNotices = ['WITHDRAWAL_REQUESTED', 'WITHDRAWAL_APPROVED', 'WITHDRAWAL_COMPLETED'] as const
+
+declare module '../../api/notices.ts' {
+  interface NoticesByDomain {
+    withdrawals: typeof ownerNotices
+  }
+}
+
 export default domain({
   name: 'withdrawals',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  ownerNotices,
   uses: ['members', 'wallets', 'withdrawalChannels'],
   create: ({ database, transaction, ledger, words, use, configuration: { money } }) => {
     const { memberships, notices } = use('members')

@@ -68,6 +68,22 @@ describe('an extension that uses every port', needsStore(), () => {
     expect((await member('GET', `/tools/${id}`)).status).toBe(404)
   })
 
+  test('ownerNotices: each owner gets an email with the texts of the domain', async () => {
+    const id = await create('TOOL_MADE')
+    const texts = async () => (await mailsTo('owner@demo.test')).map(({ text }) => text)
+    const ofTool = async () => (await texts()).filter((text) => text.includes(`Subject: ${id}`))
+    await expect.poll(ofTool, { timeout: 10_000 }).toHaveLength(1)
+    expect(await ofTool()).toEqual([expect.stringMatching(/A tool has been made\.[\s\S]*Put the tool away\./)])
+  })
+
+  test('toolbox.create 500: refuses a notice that no domain declares', async () => {
+    const { status } = await member('POST', '/tools', { body: { note: 'TOOL_LOST' } })
+    // The gateway answers 502 for a domain service.
+    expect([500, 502]).toContain(status)
+    const output = () => deployment.processes.map((each) => each.output()).join()
+    await expect.poll(output).toContain('no domain declares the notice TOOL_LOST')
+  })
+
   test('jobs, mailer: a failed job is repeated, and a second job sends the mail', async () => {
     const id = await create()
     await expect.poll(async () => (await member('GET', `/tools/${id}`)).body.data.status).toBe('PRINTED')

@@ -124,6 +124,8 @@ export default domain({
   codes: { 'TOOL.WORN': { status: 422 } },
   locales: new URL('./locales/', import.meta.url),
   mails: { directory: new URL('./mails/', import.meta.url), templates: { printed: ['tool', 'url'] } },
+  uses: ['members'],
+  ownerNotices: ['TOOL_MADE'],
   settings: z.strictObject({ maxSpends: z.int().min(1).default(2) }),
   migrations,
   create: ({
@@ -140,6 +142,7 @@ export default domain({
     settings,
     signInUrl,
     transaction,
+    use,
     words,
   }) => ({
     handlers: {
@@ -152,6 +155,10 @@ export default domain({
           await sql`INSERT INTO tools (workspace_biz_id, biz_id, status, created_by, created_at)
             VALUES (${workspace.id}, ${id}, 'NEW', ${caller.accountId}, ${at})`.execute(tx)
           await enqueueJob(tx, ids, { kind: 'toolbox.print', payload: { id }, at: clock.now() })
+          // The note is the kind of the notice.
+          const notice = { workspaceId: workspace.id, actorId: caller.accountId, about: id, at: clock.now() }
+          if (request.body.note.startsWith('TOOL_'))
+            await use('members').notices.queue(tx, { ...notice, kind: request.body.note })
           return { bizId: id }
         })
       },
