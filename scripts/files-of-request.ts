@@ -36,12 +36,8 @@ const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promi
 
 export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: string[] }> => {
   const directory = mkdtempSync(join(tmpdir(), 'portico-files-'))
-  const settings = loadConfiguration({
-    PORT: '0',
-    OPS_PORT: '0',
-    PORTICO_DATA_DIR: directory,
-    PORTICO_RATE_LIMIT_SCALE: '100',
-  })
+  const variables = { PORT: '0', OPS_PORT: '0', PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '100' }
+  const settings = loadConfiguration(variables, bankingDomains)
   // Background jobs must not run during a request.
   const quiet = { pace: { pollMs: 3_600_000 } }
   const running = await startServer(bankingDomains, settings, 'gateway', createLogger('silent'), quiet)

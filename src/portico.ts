@@ -96,7 +96,7 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
       }),
     openapi: () =>
       endUncaught(async () => {
-        const settings = loadConfiguration(readVariables())
+        const settings = loadConfiguration(readVariables(), domains)
         const { domains: loaded } = await loadConfigured(domains, settings)
         const catalogue = catalogueOf(loaded)
         const isDevelopment = settings.profile === 'development'

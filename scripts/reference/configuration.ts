@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { schema } from '../../src/config/schema.ts'
+import { bankingDomains } from '../../src/banking/index.ts'
+import { defaultLayers, schemaWith } from '../../src/config/domain-settings.ts'
 import { readDefaults } from './configuration/defaults.ts'
 import { type Row, rowsOf } from './configuration/rows.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
@@ -12,10 +13,10 @@ const settingCells = ({ setting, takes, otherwise, is }: Row): string[] => [
   cell(is),
 ]
 
-const intro = `${generatedFrom('src/config/schema.ts and config/default.yaml')}# Configuration
+const intro = `${generatedFrom('src/config/schema.ts, config/default.yaml and the settings of the domains')}# Configuration
 
-[config/default.yaml](../../config/default.yaml) holds the defaults. Portico lays three sources over it, key by key: the file of
-the profile, the file that \`PORTICO_CONFIG\` names, and the [environment variables](environment.md). Lists are replaced as a
+[config/default.yaml](../../config/default.yaml) holds the defaults of the gateway, and each domain declares its own. Portico
+lays three sources over them, key by key: the defaults of the profile, the file that \`PORTICO_CONFIG\` names, and the [environment variables](environment.md). Lists are replaced as a
 whole. Unknown keys are errors. Durations are in milliseconds, sizes in bytes.
 
 \`\`\`sh
@@ -28,7 +29,9 @@ Portico reloads \`backends\` on SIGHUP and when the file changes. Every other se
 `
 
 export const configurationReference = (): string => {
-  const defaults = readDefaults(readFileSync(new URL('../../config/default.yaml', import.meta.url), 'utf8'))
+  const file = readFileSync(new URL('../../config/default.yaml', import.meta.url), 'utf8')
+  const defaults = readDefaults(file, defaultLayers(bankingDomains))
+  const { schema } = schemaWith(bankingDomains)
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const sections = Object.entries(properties).flatMap(([name, node]) => {
     if (typeof node !== 'object') return []

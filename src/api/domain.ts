@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Configuration } from '../config/index.ts'
+import type { Configuration, SettingsContext, SettingsDeclaration } from '../config/index.ts'
 import type { LedgerTypes } from '../contract/ledger-types.ts'
 import { marksOf, type PermissionMarks, type Permissions } from '../contract/permissions.ts'
 import type { Migration, Tx } from '../database/index.ts'
@@ -32,7 +32,7 @@ export type {
   SessionsPort,
   WorkspacesPort,
 } from './ports.ts'
-export type { Configuration }
+export type { Configuration, SettingsContext, SettingsDeclaration }
 
 /** The result of a domain's `create` function. */
 export interface DomainParts<Operations> {
@@ -65,7 +65,8 @@ export interface DomainParts<Operations> {
 export type PermissionActions = readonly string[] | (PermissionMarks & { readonly actions: readonly string[] })
 
 /** Operations that a module adds to Portico, with their declarations. */
-export interface DomainDefinition<Operations extends object, Settings extends z.ZodType> {
+export interface DomainDefinition<Operations extends object, Settings extends z.ZodType>
+  extends SettingsDeclaration<Settings> {
   /** The part of each operation id before the dot. */
   name: string
   /** The description of the OpenAPI tag. */
@@ -108,8 +109,6 @@ export interface DomainDefinition<Operations extends object, Settings extends z.
    * `notice.owners.<kind>.advice`. `use('members').notices` queues them.
    */
   ownerNotices?: readonly string[]
-  /** Schema of the settings in `domains.<name>` of the configuration. */
-  settings?: Settings
   /** Numbered migrations. Never change a released one. */
   migrations?: readonly Migration[]
   /** The columns of the domain's tables that depend on the secret key. `portico keys reseal` seals them again. */

@@ -4,6 +4,18 @@
  */
 export { sql } from 'kysely'
 export {
+  areDistinct,
+  currencyErrors,
+  decimalByCurrency,
+  knownCurrency,
+  lifetimeMs,
+  positive,
+  Secret,
+  secretUrl,
+  share,
+  timeoutMs,
+} from '../config/values.ts'
+export {
   containsEmail,
   containsText,
   type Database,
@@ -99,6 +111,7 @@ export {
   operatorDecision,
   type Party,
   reachedAt,
+  tariffSettings,
   toCodedValue,
   toFlowAmountView,
   toFlowTypeView,

@@ -204,7 +204,7 @@ export interface DomainPorts<Settings = unknown> {
   catalogue: Catalogue
   /** The whole configuration. */
   configuration: Configuration
-  /** The settings in `domains.<name>` of the configuration, parsed by the `settings` schema. */
+  /** The settings in `domains.<name>` of the configuration, or at `settingsKey`, parsed by the `settings` schema. */
   settings: Settings
   /** Whether an ISO 3166 alpha-2 code exists. */
   isCountry(alpha2: string): boolean

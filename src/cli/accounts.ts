@@ -171,7 +171,7 @@ export const operatorCreate: Command = {
     const options = parseOptions(OperatorOptions, values)
     const { email, name, role, permissions: list, 'password-stdin': usesStdin } = options
     const hasAuthenticator = !options['no-authenticator']
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     if (!hasAuthenticator && settings.profile === 'production')
       throw new UsageError('--no-authenticator works only in the development profile')
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
@@ -209,7 +209,7 @@ export const whitelistDisable: Command = {
   ].join('\n'),
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
   run: async (values, { domains, variables, stdout }) => {
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
     const owner = parseOptions(WhitelistOptions, values)
     const { email, portal } = owner

@@ -89,7 +89,7 @@ export const migrate: Command = {
   help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts.',
   options: {},
   run: async (_values, { domains, variables, stdout, stderr }) => {
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
     const done = await withStore(settings, (store) => withSpinner(stderr, 'migrating', () => store.migrate(owners)))
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)

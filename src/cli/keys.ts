@@ -36,7 +36,7 @@ export const keysRotate: Command = {
   ].join('\n'),
   options: {},
   run: async (_values, { domains, variables, stdout }) => {
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
     const kid = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(owners)
@@ -61,8 +61,8 @@ export const keysRevoke: Command = {
     onlyOneProcess,
   ].join('\n'),
   options: {},
-  run: async ({ kid }, { variables, stdout }) => {
-    const settings = loadConfiguration(variables)
+  run: async ({ kid }, { domains, variables, stdout }) => {
+    const settings = loadConfiguration(variables, domains)
     if (typeof kid !== 'string')
       throw new UsageError('the id of the signing key is required: portico keys revoke <kid>')
     const signing = await withExistingStore(settings, ({ database }) =>
@@ -92,7 +92,7 @@ export const keysStatus: Command = {
   ].join('\n'),
   options: {},
   run: async (_values, { domains, variables, stdout }) => {
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const keys = keyIdsOf(settings)
     const { keyedColumns } = await loadConfigured(domains, settings)
     const usages = await withExistingStore(settings, ({ withoutTimeouts }) =>
@@ -124,7 +124,7 @@ export const keysReseal: Command = {
   ].join('\n'),
   options: {},
   run: async (_values, { domains, variables, stdout, stderr }) => {
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const keys = keyIdsOf(settings)
     const { keyedColumns } = await loadConfigured(domains, settings)
     const secretKeys = settings.secretKeys.reveal()

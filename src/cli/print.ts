@@ -15,7 +15,7 @@ export const configCheck: Command = {
   help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Opens the TLS files of the configuration. Exit code 2 if the configuration is invalid.',
   options: {},
   run: async (_values, { domains, variables, stdout, stderr }) => {
-    const configured = loadConfiguration(variables)
+    const configured = loadConfiguration(variables, domains)
     const { domains: loaded, settings, skipped, errors } = await checkConfiguration(domains, configured, variables)
     for (const line of skipped) stderr.write(`portico: ${line}\n`)
     if (errors.length > 0) throw new ConfigurationError([...errors])
@@ -54,7 +54,7 @@ export const openapi: Command = {
     const { channel, domain: names, audience } = parseOptions(OpenApiOptions, values)
     if (audience !== undefined && names.length === 0) throw new UsageError('--audience needs --domain')
     if (channel !== undefined && names.length > 0) throw new UsageError('--channel cannot be combined with --domain')
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const { domains: loaded } = await loadConfigured(domains, settings)
     const catalogue = catalogueOf(loaded)
     const words = wordsOf(catalogue, loaded)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { createMembers, membershipSettings } from '../banking/members/index.ts'
+import { createMembers, memberSettings, membershipSettings } from '../banking/members/index.ts'
 import { type CommandLinePorts, changePermissions, restoreOwner } from '../banking/proposals/index.ts'
 import { hasWorkspace, lockWorkspace } from '../banking/workspaces/index.ts'
 import { wordsOf } from '../compose/catalogue.ts'
-import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
+import { catalogueOf, loadConfigured, parseSettings } from '../compose/extensions.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
 import { accountByEmail } from '../identity/index.ts'
@@ -39,7 +39,7 @@ const changeRights = async (
   { domains, variables, stdout }: CommandContext,
   toChange: (permissions: Permission[]) => { add?: Permission[]; remove?: Permission[] },
 ): Promise<number> => {
-  const settings = loadConfiguration(variables)
+  const settings = loadConfiguration(variables, domains)
   const { domains: loaded, owners } = await loadConfigured(domains, settings)
   const { email, permissions } = parseOptions(RightsOptions, values)
   const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
@@ -95,7 +95,7 @@ export const ownerRestore: Command = {
   ].join('\n'),
   options: { workspace: { type: 'string' }, email: { type: 'string' } },
   run: async (values, { domains, variables, stdout }) => {
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { email, workspace } = parseOptions(OwnerOptions, values)
     const workspaceId = bizId<'workspace'>(workspace)
@@ -105,7 +105,10 @@ export const ownerRestore: Command = {
         ...storePorts(database),
         words: wordsOf(catalogue, loaded),
         permissionTable: catalogue.permissionTable.workspace,
-        settings: membershipSettings(settings),
+        settings: membershipSettings(
+          memberSettings.parse(parseSettings(loaded, settings).get('members')),
+          settings.mfa.stepUpMs,
+        ),
         lockWorkspace,
         hasWorkspace: (id) => hasWorkspace(database, id),
       })

@@ -2,7 +2,6 @@ import { exit } from 'node:process'
 import type { Logger } from 'pino'
 import { isRole, type Role } from '../compose/index.ts'
 import { placesOf } from '../compose/store.ts'
-import type { Variables } from '../config/env.ts'
 import { type Configuration, ConfigurationError, loadConfiguration } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
@@ -12,9 +11,9 @@ import { type Command, type CommandContext, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
 /** Reloads `backends` from the configuration. If the configuration is invalid, nothing changes. */
-const reloadBackends = async (variables: Variables, running: Running, logger: Logger): Promise<void> => {
+const reloadBackends = async (load: () => Configuration, running: Running, logger: Logger): Promise<void> => {
   try {
-    await running.replaceBackends(loadConfiguration(variables))
+    await running.replaceBackends(load())
     logger.info('backends reloaded')
   } catch (error) {
     const details = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
@@ -98,7 +97,8 @@ export const startServing = async (
     isReloadPending = true
   }
   process.on('SIGHUP', postponeReload)
-  const settings = loadConfiguration(variables)
+  const load = () => loadConfiguration(variables, domains)
+  const settings = load()
   const logger = createLogger(settings.log.level, undefined, settings.log.format)
   let isFailed = false
   const uncaught = onUncaughtException((error) => {
@@ -117,7 +117,7 @@ export const startServing = async (
   })
   process.on('unhandledRejection', running.reportRejection)
   if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, running))
-  const reload = () => reloadBackends(variables, running, logger)
+  const reload = () => reloadBackends(load, running, logger)
   const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
     logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends`'),
   )

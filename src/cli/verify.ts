@@ -19,8 +19,8 @@ export const auditVerify: Command = {
     'only: stop the gateway first.',
   ].join('\n'),
   options: {},
-  run: async (_values, { variables, stdout, stderr }) => {
-    const settings = loadConfiguration(variables)
+  run: async (_values, { domains, variables, stdout, stderr }) => {
+    const settings = loadConfiguration(variables, domains)
     const showProgress = progressBar(stderr)
     const { entriesChecked, broken } = await withExistingStore(settings, ({ database }) =>
       verifyAuditLog(database, ({ sequence }, total) => showProgress(sequence, total)),
@@ -43,8 +43,8 @@ export const ledgerVerify: Command = {
     'at /health/ready and in its metrics.',
   ].join('\n'),
   options: {},
-  run: async (_values, { variables, stdout, stderr }) => {
-    const settings = loadConfiguration(variables)
+  run: async (_values, { domains, variables, stdout, stderr }) => {
+    const settings = loadConfiguration(variables, domains)
     const broken = await withExistingStore(settings, ({ withoutTimeouts }) =>
       withSpinner(stderr, 'checking the ledger', () => withoutTimeouts(verifyLedger)),
     )

@@ -65,7 +65,7 @@ export const walletOpen: Command = {
   },
   run: async (values, context) => {
     const { domains, variables } = context
-    const settings = loadConfiguration(variables)
+    const settings = loadConfiguration(variables, domains)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { currency, workspace, 'all-workspaces': all } = parseOptions(Options, values)
     const { currencies } = settings.money

@@ -37,6 +37,7 @@ import { createDomainLimits } from '../platform/limits/index.ts'
 import { parseSettings } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
+import { exchangeRatesIn } from './ledger.ts'
 
 type Parts = DomainParts<Readonly<Record<string, Operation>>>
 
@@ -331,7 +332,10 @@ class DomainBuilder {
 }
 
 /** Without the domain `exchanges`, nothing asks the provider: amounts in other currencies then count as above the sum. */
-const configuredRates = ({ provider, rates }: Configuration['money']['exchange']) => (provider ? [] : rates)
+const configuredRates = (settings: Configuration) => {
+  const { provider, rates } = exchangeRatesIn(settings)
+  return provider ? [] : rates
+}
 
 /** A domain reaches other domains only through the ports that this function passes. */
 export const composeDomains = async (domains: readonly LoadedDomain[], parents: DomainParents): Promise<Domains> => {
@@ -347,7 +351,7 @@ export const composeDomains = async (domains: readonly LoadedDomain[], parents: 
       stepUpMs: mfa.stepUpMs,
       findRate: async (tx, pair) => {
         const exchanges = builder.service('exchanges')
-        return highestRate(await (exchanges?.ratesInForce(tx) ?? configuredRates(money.exchange)), pair)
+        return highestRate(await (exchanges?.ratesInForce(tx) ?? configuredRates(configuration)), pair)
       },
     }),
   })

@@ -1,6 +1,16 @@
 import { type Domain, type LoadedDomain, toContract } from '../api/domain.ts'
 import { bankingDomains } from '../banking/index.ts'
-import { type Configuration, ConfigurationError, placeOf, rateGroupErrors, withRateGroups } from '../config/index.ts'
+import {
+  type Configuration,
+  ConfigurationError,
+  defaultsOf,
+  mergeSettings,
+  placedOwners,
+  placeOf,
+  rateGroupErrors,
+  settingsAt,
+  withRateGroups,
+} from '../config/index.ts'
 import { type Catalogue, identityContracts, joinWith } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
 import { bankSwitch, isOff, type LoadResult, loadDomains } from '../extensions/index.ts'
@@ -102,18 +112,24 @@ export interface ParsedSettings {
   errors: readonly string[]
 }
 
-export const readSettings = (
-  domains: readonly LoadedDomain[],
-  { domains: configured }: Pick<Configuration, 'domains'>,
-): ParsedSettings => {
+const isPlaced = ({ settingsKey }: LoadedDomain): boolean => settingsKey !== undefined
+
+/** The loader has already checked the settings outside `domains`. */
+export const readSettings = (domains: readonly LoadedDomain[], configuration: Configuration): ParsedSettings => {
+  const { domains: configured, profile, money } = configuration
   const errors = Object.keys(configured)
     .filter((name) => configured[name] !== 'off')
-    .filter((name) => !domains.some((domain) => domain.name === name && domain.settings))
+    .filter((name) => !domains.some((domain) => domain.name === name && domain.settings && !isPlaced(domain)))
     .map((name) => `domains.${name}: no domain with settings has this name`)
-  const settings = new Map<string, unknown>()
-  for (const { name, settings: schema } of domains) {
-    const parsed = schema?.safeParse(configured[name] ?? {})
+  const settings = new Map<string, unknown>(
+    placedOwners(domains).map((domain) => [domain.name, settingsAt(configuration, domain)]),
+  )
+  for (const domain of domains.filter((each) => !isPlaced(each))) {
+    const { name } = domain
+    const parsed = domain.settings?.safeParse(mergeSettings(defaultsOf(domain, profile), configured[name]))
     if (parsed?.success !== false) settings.set(name, parsed?.data ?? {})
+    if (parsed?.success)
+      errors.push(...(domain.checkSettings?.(parsed.data, { profile, currencies: money.currencies }) ?? []))
     for (const { path, message } of parsed?.error?.issues ?? [])
       errors.push(`domains.${[name, ...path].join('.')}: ${message}`)
   }
@@ -123,9 +139,9 @@ export const readSettings = (
 /** Throws a ConfigurationError that lists every error. */
 export const parseSettings = (
   domains: readonly LoadedDomain[],
-  configured: Pick<Configuration, 'domains'>,
+  configuration: Configuration,
 ): ReadonlyMap<string, unknown> => {
-  const { settings, errors } = readSettings(domains, configured)
+  const { settings, errors } = readSettings(domains, configuration)
   if (errors.length > 0) throw new ConfigurationError([...errors])
   return settings
 }

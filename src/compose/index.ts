@@ -198,7 +198,7 @@ export const compose = async (
   createMetricsOfParts(parts)
   if (settings.profile === 'production') {
     await assertNoSeededAccounts(infrastructure)
-    if (isGateway) await reportWeakenedRules(settings, infrastructure, logger)
+    if (isGateway) await reportWeakenedRules(settings, loaded.domains, infrastructure, logger)
   } else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
   const backends = await buildBackends(parts)
   building.defer(() => backends.close())

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
 import { ledgerDomains } from '../banking/index.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
@@ -53,6 +54,17 @@ export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness
     },
   }
 }
+
+const rates = z.array(z.object({ source: z.string(), target: z.string(), rate: z.string() }))
+const Exchange = z.object({ rates, provider: z.object({}).optional() })
+const WithExchange = z.object({ money: z.object({ exchange: Exchange }) })
+
+/**
+ * The settings of the domain `exchanges`, which also convert the sum in `stepUpAbove` if the domain is off. Without the
+ * domain, there are no rates, and every amount in another currency counts as above the sum.
+ */
+export const exchangeRatesIn = (settings: Configuration): z.output<typeof Exchange> =>
+  WithExchange.safeParse(settings).data?.money.exchange ?? { rates: [] }
 
 /** Domain names, by `in-process` or the URL of a service. */
 export type LedgerPlaces = Readonly<Record<string, readonly string[]>>

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
-import { type Configuration, compareWithProduction } from '../config/index.ts'
+import { type Configuration, compareWithProduction, type SettingsOwner } from '../config/index.ts'
 import type { Database } from '../database/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
 import { recordSetting } from '../platform/audit/index.ts'
+import { exchangeRatesIn } from './ledger.ts'
 
 /**
  * Warns about each rule that is weaker than production's default. Records in the audit log when a rule becomes weaker,
@@ -10,10 +11,15 @@ import { recordSetting } from '../platform/audit/index.ts'
  */
 export const reportWeakenedRules = async (
   settings: Configuration,
+  domains: readonly SettingsOwner[],
   store: { database: Database; clock: Clock; ids: Ids },
   logger: Pick<Logger, 'warn'>,
 ): Promise<void> => {
-  for (const { setting, isWeakened, value, standard } of compareWithProduction(settings)) {
+  for (const { setting, isWeakened, value, standard } of compareWithProduction(
+    settings,
+    domains,
+    exchangeRatesIn(settings).rates,
+  )) {
     const recorded = isWeakened ? { isWeakened, value, default: standard } : { isWeakened }
     await recordSetting(store, { name: setting, value: recorded, initial: { isWeakened: false } })
     if (isWeakened) logger.warn({ setting, value, default: standard }, 'weaker than the default of production')

@@ -33,7 +33,6 @@ const audienceErrors = (settings: Settings): string[] => {
 export const crossFieldErrors = (settings: Settings): string[] => {
   const { database, jobs, listen, portals, requests } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
-  const { provider } = settings.money.exchange
   return [
     // An export uses one connection for its snapshot and one to save its progress.
     database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
@@ -43,10 +42,6 @@ export const crossFieldErrors = (settings: Settings): string[] => {
     listen.port !== listen.operationsPort || listen.port === 0 || 'listen.operationsPort: must differ from listen.port',
     headersTimeoutMs <= uploadTimeoutMs ||
       'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
-    // Otherwise, rates would be stale before each refresh.
-    provider === undefined ||
-      provider.staleAfterMs > provider.refreshMs ||
-      'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
     // A new account has no other factor with which it could add an authenticator.
     portals.CONSUMER.selfRegistration === 'closed' ||
       portals.CONSUMER.mfa.mailCodes !== 'never' ||

@@ -1,41 +1,7 @@
 import { z } from 'zod'
-import { days } from '../kernel/index.ts'
-import { httpUrl, lifetimeMs, Secret, secretPrefix, timeoutMs } from './values.ts'
+import { httpUrl, lifetimeMs, positive, Secret, secretPrefix, timeoutMs } from './values.ts'
 
-const positive = z.int().min(1)
-
-const invitations = z.strictObject({
-  lifeMs: lifetimeMs(days(1))
-    .multipleOf(days(1))
-    .describe('Lifetime of an invitation in milliseconds. The value must be a whole number of days.'),
-  maxPending: positive
-    .max(500)
-    .describe('Maximum number of pending invitations per workspace. Further invitations get 409.'),
-  maxPerDay: positive.describe(
-    'Maximum number of invitations within 24 hours. It applies to each workspace, and to each inviting account across all workspaces, including those it has left. Further invitations get 429.',
-  ),
-  maxPerDayToAddress: positive.describe(
-    'Maximum number of invitations within 24 hours from one workspace or one inviting account to the same address. Further invitations get 429.',
-  ),
-})
-
-const apiKeys = z.strictObject({
-  maxPerWorkspace: positive.describe(
-    'Maximum number of API keys per workspace, not counting deleted keys. Creating a further key gets 409.',
-  ),
-  addressList: z
-    .enum(['replace', 'narrow'])
-    .describe(
-      'How the `ipAllowlist` of an API key relates to the IP whitelist of the account that created it. With `replace`, the key works from its own addresses only, even if the whitelist excludes them. With `narrow`, an address must be on both lists. The setting also applies to existing keys.',
-    ),
-  // A null in a configuration file means the default.
-  maxLifeMs: z
-    .union([lifetimeMs(60_000), z.literal('off').transform(() => null)])
-    .describe(
-      'Maximum lifetime of an API key in milliseconds, which is also the default lifetime. It also applies to existing keys. With `off`, keys do not have to expire.',
-    ),
-})
-
+/** Domains add their settings. */
 export const accessSettings = z.strictObject({
   leaseMs: z
     .int()
@@ -44,36 +10,6 @@ export const accessSettings = z.strictObject({
     .describe(
       'Time in milliseconds for which each replica caches members’ permissions if the store is PostgreSQL. The response to a change of permissions is delayed by this time, so that all caches have expired. All replicas must have the same value.',
     ),
-  payoutHoldMs: z
-    .int()
-    .min(0)
-    .describe(
-      'Time in milliseconds during which a member cannot use or grant a newly gained permission to pay out or to add payout accounts. During this time, a new OWNER cannot demote older owners. Such requests get 403. The founder of a workspace is exempt. 0 disables the hold.',
-    ),
-  invitations,
-  apiKeys,
-  workspaces: z.strictObject({
-    maxPerAccount: positive.describe(
-      'Maximum number of workspaces to which an account can belong. Joining or opening a further workspace gets 409.',
-    ),
-  }),
-  proposals: z.strictObject({
-    lifetimeMs: lifetimeMs(1_000).describe(
-      'Time in milliseconds after which an operator’s unconfirmed proposal expires.',
-    ),
-    factorResetDelayMs: z
-      .int()
-      .min(0)
-      .max(days(30))
-      .describe(
-        'Delay in milliseconds before a reset of second factors by operators takes effect. The user can cancel the reset by signing in with a second factor.',
-      ),
-  }),
-  roles: z.strictObject({
-    maxPerWorkspace: positive.describe(
-      'Maximum number of roles per workspace, including OWNER. Creating a further role gets 409.',
-    ),
-  }),
 })
 
 const failureWindow = {

@@ -9,10 +9,19 @@ export {
   type UpstreamConfiguration,
   upstreamSettings,
 } from './backends.ts'
+export {
+  defaultsOf,
+  mergeSettings,
+  placedOwners,
+  type SettingsContext,
+  type SettingsDeclaration,
+  type SettingsOwner,
+  settingsAt,
+} from './domain-settings.ts'
 export { settingName } from './env.ts'
 export { tlsFileErrors } from './environment/tls-files.ts'
+export type { StreamSettings } from './infrastructure.ts'
 export { ConfigurationError, compareWithProduction, loadConfiguration } from './load.ts'
-export type { TariffSettings } from './money.ts'
 export {
   type LimitRule,
   limitsOf,
@@ -22,5 +31,4 @@ export {
   withRateGroups,
 } from './portals.ts'
 export type { Configuration } from './schema.ts'
-export type { StreamSettings } from './streams.ts'
 export { isHttps, maskTexts, Secret } from './values.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { timeoutMs } from './values.ts'
+import { days } from '../kernel/index.ts'
+import { httpUrl, lifetimeMs, timeoutMs } from './values.ts'
 
 export const databaseSettings = z.strictObject({
   poolSize: z
@@ -78,3 +79,103 @@ export const tracingSettings = z.strictObject({
       'Whether to create a span for each request with the OpenTelemetry API. An OpenTelemetry SDK must be loaded to export the spans.',
     ),
 })
+
+const storage = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z
+      .literal('disk')
+      .describe('Stores files in the folder `blobs` of the data directory. All replicas must share that folder.'),
+    minimumFreeBytes: z
+      .int()
+      .min(0)
+      .default(67_108_864)
+      .describe('Minimum free space in bytes on the disk that stores files. With less, uploads and exports get 503.'),
+  }),
+  z.strictObject({
+    kind: z
+      .literal('s3')
+      .describe(
+        'Stores files in an S3-compatible store. Credentials come from the environment, a profile or the machine role.',
+      ),
+    bucket: z.string().min(3).describe('Name of the S3 bucket, which must exist.'),
+    region: z.string().min(1).default('us-east-1').describe('Region of the S3 bucket.'),
+    endpoint: httpUrl.optional().describe('URL of the S3-compatible store. Without a value, Amazon S3 is used.'),
+    timeoutMs: timeoutMs(100)
+      .default(10_000)
+      .describe(
+        'Time limit in milliseconds for the file store to respond. If the store does not respond in time, the client gets 503. The limit applies to each part of an upload, of at most 5 MB, and to each wait for the next bytes of a download.',
+      ),
+    forcePathStyle: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether URLs name the bucket in the path instead of the host name. Most stores other than Amazon S3 require `true`.',
+      ),
+    prefix: z
+      .string()
+      .regex(/^([\w.-]+\/)*$/, 'empty, or folder names that end with a slash')
+      .default('')
+      .describe('Prefix of every object key in the bucket, such as `portico/`.'),
+  }),
+])
+
+/** The domain `files` adds its settings. */
+export const fileSettings = z.strictObject({ storage })
+
+export const jobSettings = z.strictObject({
+  concurrency: z
+    .int()
+    .min(1)
+    .describe(
+      'Maximum number of concurrent background jobs per process. Further jobs wait. If the value is above 1, exports never use the last slot, so that other jobs can run.',
+    ),
+  failedRetentionMs: lifetimeMs(days(1))
+    .multipleOf(days(1))
+    .describe(
+      'Time in milliseconds for which a failed job stays in the table `jobs`. Afterwards, the job is deleted. The value must be a whole number of days.',
+    ),
+})
+
+/** Browsers send origins in exactly this form. */
+const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text
+
+export const streamSettings = z.strictObject({
+  maxPerAccount: z
+    .int()
+    .min(1)
+    .describe('Maximum number of open event streams and WebSockets per account and replica. Further requests get 429.'),
+  maxPerAddress: z
+    .int()
+    .min(1)
+    .describe(
+      'Maximum number of open event streams and WebSockets per client address and replica, for operations without a token. Further requests get 429.',
+    ),
+  origins: z
+    .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))
+    .describe(
+      'Origins of pages that can open WebSockets, in addition to the origin of `publicUrl`. Handshakes from other pages get 403. Handshakes without an `Origin` header, from clients other than browsers, are accepted.',
+    ),
+  recheckMs: timeoutMs(50)
+    .max(500)
+    .describe(
+      'Interval in milliseconds at which the session, the workspace and the permission of an open stream are checked again. If one of them is no longer valid, the stream is closed.',
+    ),
+  maxOpen: z
+    .int()
+    .min(1)
+    .describe('Maximum number of open event streams and WebSockets per replica. Further requests get 503.'),
+  idleTimeoutMs: timeoutMs(100).describe(
+    'Time in milliseconds after which an event stream or a WebSocket is closed if neither side sends anything. Services must send a comment or a ping more often. For raw operations and `passThrough` prefixes, the maximum time for which a service can send nothing: afterwards, the client gets 504, or the connection is closed if the response has already started.',
+  ),
+  maxLifetimeMs: timeoutMs(100).describe(
+    'Maximum time in milliseconds for which a stream stays open. Clients must then reopen it.',
+  ),
+  maxBufferedBytes: z
+    .int()
+    .min(1_024)
+    .describe(
+      'Maximum number of bytes that the gateway buffers in each direction of a stream whose reader is slow. When the buffer is full, the gateway stops reading from the sender.',
+    ),
+})
+
+export type StreamSettings = z.output<typeof streamSettings>

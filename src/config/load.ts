@@ -5,6 +5,14 @@ import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
 import { crossFieldErrors } from './cross-field-rules.ts'
 import {
+  checkErrors,
+  defaultLayers,
+  mergeSettings,
+  type SettingsOwner,
+  schemaWith,
+  type Tree,
+} from './domain-settings.ts'
+import {
   defaultDataDirectory,
   inPackage,
   readSecretFiles,
@@ -15,20 +23,9 @@ import {
 import { secretKeysOf } from './environment/secret-keys.ts'
 import { serverUrl } from './environment/server-urls.ts'
 import { missingProfileErrors, productionErrors } from './production.ts'
-import { type ProductionRule, productionRules } from './production-rules.ts'
-import { type Configuration, schema } from './schema.ts'
+import { type FixedRate, type ProductionRule, productionRules } from './production-rules.ts'
+import type { Configuration } from './schema.ts'
 import { Secret } from './values.ts'
-
-export type Tree = Record<string, unknown>
-
-/** Lists are replaced, not merged. */
-const mergeSettings = (base: unknown, override: unknown): unknown => {
-  if (override === undefined || override === null) return base
-  if (!isRecord(base) || !isRecord(override)) return override
-  const merged: Tree = { ...base }
-  for (const [key, value] of Object.entries(override)) merged[key] = mergeSettings(base[key], value)
-  return merged
-}
 
 const prototypeKey = '__proto__'
 
@@ -76,11 +73,12 @@ const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
     .map(([name]) => `${name}: ${mapExpected}`)
 
 /**
- * The order is config/default.yaml, the profile's file, the file from PORTICO_CONFIG, the variables. Throws a
- * ConfigurationError that lists every error.
+ * The order is config/default.yaml, the defaults of `domains`, the profile's file, the file from PORTICO_CONFIG, the
+ * variables. Throws a ConfigurationError that lists every error.
  */
-export const loadConfiguration = (given: Variables): Configuration => {
-  const errors: string[] = []
+export const loadConfiguration = (given: Variables, domains: readonly SettingsOwner[]): Configuration => {
+  const { schema, errors: declarationErrors } = schemaWith(domains)
+  const errors = [...declarationErrors]
   const variables = readSecretFiles(given, errors)
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), errors) : {}
   const fromVariables = variableSettings(variables)
@@ -90,17 +88,20 @@ export const loadConfiguration = (given: Variables): Configuration => {
   // In development, links in mails follow the port.
   const { PORT: port } = variables
   const followsPort = profile !== 'production' && port !== undefined && /^[1-9]\d*$/.test(port)
+  // An unknown profile must not also report missing production settings.
+  const known = profile === 'production' ? profile : 'development'
   const layers = [
     readYaml(inPackage('config/default.yaml'), errors),
-    // An unknown profile must not also report missing production settings.
-    readYaml(inPackage(`config/${profile === 'production' ? profile : 'development'}.yaml`), errors),
+    ...defaultLayers(domains, known),
+    readYaml(inPackage(`config/${known}.yaml`), errors),
     followsPort ? { publicUrl: `http://127.0.0.1:${port}` } : {},
     overrides,
   ]
-  const tree = layers.reduce(mergeSettings)
+  const tree = layers.reduce<unknown>(mergeSettings, {})
   const parsed = schema.safeParse(tree)
   errors.push(...toErrorLines(parsed.error?.issues ?? []))
   if (parsed.success) errors.push(...crossFieldErrors(parsed.data))
+  errors.push(...checkErrors(domains, tree))
   const environment = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKeys: new Secret(secretKeysOf(variables, errors)),
@@ -113,12 +114,20 @@ export const loadConfiguration = (given: Variables): Configuration => {
   return { ...parsed.data, ...environment }
 }
 
-/** The rules that production has by default, compared with `settings`. */
-export const compareWithProduction = (settings: Configuration): ProductionRule[] => {
+/**
+ * The rules that production has by default, compared with `settings`. `rates` convert a sum into the currency of its
+ * default.
+ */
+export const compareWithProduction = (
+  settings: Configuration,
+  domains: readonly SettingsOwner[],
+  rates: readonly FixedRate[],
+): ProductionRule[] => {
   const errors: string[] = []
-  const layers = ['default', 'production'].map((name) => readYaml(inPackage(`config/${name}.yaml`), errors))
+  const files = ['default', 'production'].map((name) => readYaml(inPackage(`config/${name}.yaml`), errors))
   if (errors.length > 0) throw new ConfigurationError(errors)
-  return productionRules(settings, layers.reduce<unknown>(mergeSettings, {}))
+  const defaults = [...files, ...defaultLayers(domains, 'production')].reduce<unknown>(mergeSettings, {})
+  return productionRules({ settings, defaults, rates }, domains)
 }
 
 type Issue = z.core.$ZodIssue

@@ -40,17 +40,6 @@ export const isPredictableKey = (base64: string): boolean => {
   )
 }
 
-/** The rates of the development profile. It has the actual rate of BHD, whose peg is the same everywhere. */
-const sampleRates: ReadonlyMap<string, number> = new Map([
-  ['USD/EUR', 0.9215],
-  ['USD/JPY', 148.35],
-  ['BTC/USD', 64250.5],
-  ['ETH/USD', 2480.75],
-  ['EUR/JPY', 160.98],
-])
-
-const CheckedRate = z.object({ source: z.string(), target: z.string(), rate: z.string() })
-
 const CheckedEdge = z.object({
   kind: z.string().optional(),
   trustedProxies: z.array(z.string()).catch([]),
@@ -94,7 +83,6 @@ const CheckedSettings = z.object({
   backends: z.record(z.string(), z.unknown()).catch({}),
   passThrough: z.array(z.unknown()).catch([]),
   assertion: KeySource.catch({ jwksUrl: '' }),
-  money: z.object({ exchange: z.object({ rates: z.array(CheckedRate) }) }).catch({ exchange: { rates: [] } }),
   portals: z
     .record(
       z.string(),
@@ -186,9 +174,6 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
   if (publicUrl !== null && !isHttps(publicUrl)) errors.push('publicUrl: must be https in production')
   if (!variables.SMTP_URL) errors.push('SMTP_URL: must be set in production; codes are sent by mail')
   errors.push(...productionServerErrors(variables), ...plainErrors(settings), ...unknownVariableErrors(variables))
-  for (const { source, target, rate } of settings.money.exchange.rates)
-    if (sampleRates.get(`${source}/${target}`) === Number(rate))
-      errors.push(`money.exchange.rates: ${source}/${target} ${rate} is the sample rate of the development profile`)
   if (settings.mail.from.includes('portico.test')) errors.push('mail.from: is the development address')
   return errors
 }

@@ -2,20 +2,21 @@ import { z } from 'zod'
 import { hours, isSender, portals } from '../kernel/index.ts'
 import { backendSettings, passThroughSettings } from './backends.ts'
 import type { SecretKeys } from './environment/secret-keys.ts'
-import { exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
 import { accessSettings } from './identity.ts'
 import {
   databaseSettings,
   explainSettings,
+  fileSettings,
+  jobSettings,
   redisSettings,
   runtimeSettings,
   shutdownSettings,
+  streamSettings,
   tracingSettings,
 } from './infrastructure.ts'
-import { moneySettings } from './money.ts'
+import { moneySettings } from './ledger.ts'
 import { limitSettings, portalSettings } from './portals.ts'
-import { streamSettings } from './streams.ts'
 import { baseUrl, host, hostName, httpUrl, lifetimeMs, type Secret, timeoutMs } from './values.ts'
 
 const port = z.int().min(0).max(65_535)
@@ -152,7 +153,6 @@ export const schema = z.strictObject({
   runtime: runtimeSettings,
   money: moneySettings,
   files: fileSettings,
-  exports: exportSettings,
   jobs: jobSettings,
   explain: explainSettings,
   tracing: tracingSettings,
@@ -203,6 +203,7 @@ export const schema = z.strictObject({
     .describe('Replaces the default numbers of coded values, by family and code.'),
 })
 
+/** The settings of the gateway. At run time, the configuration also holds those of domains, which `settingsAt` returns. */
 export type Settings = z.output<typeof schema>
 
 export interface Configuration extends Settings {

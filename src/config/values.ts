@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { inspect } from 'node:util'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { days, isRecord } from '../kernel/index.ts'
+import { days, isCurrency, isRecord, parseMoney } from '../kernel/index.ts'
 
 /** Node's timers fire immediately above 24 days. The sum of two timeouts stays below that. */
 const maxTimeoutMs = days(10)
@@ -13,6 +13,39 @@ const maxLifetimeMs = days(36_500)
 export const timeoutMs = (minMs: number) => z.int().min(minMs).max(maxTimeoutMs)
 
 export const lifetimeMs = (minMs: number) => z.int().min(minMs).max(maxLifetimeMs)
+
+export const positive = z.int().min(1)
+
+export const knownCurrency = z.string().refine(isCurrency, 'a known currency')
+
+/** Amounts as decimal strings, by currency. */
+export const decimalByCurrency = z
+  .record(knownCurrency, z.string())
+  .refine((table) => Object.entries(table).every(([code, text]) => parseMoney(text, code) !== undefined), {
+    message: 'decimal strings with no more places than their currencies have',
+  })
+
+/** A share such as a fee rate, as a decimal string. */
+export const share = z
+  .string()
+  .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1 with at most six decimal places')
+  .meta({ examples: ['0.005'] })
+
+export const areDistinct = (keys: readonly string[]): boolean => new Set(keys).size === keys.length
+
+/** Returns an error for each setting in `used` whose currencies the deployment does not have. */
+export const unlistedCurrencies = (
+  listed: readonly string[],
+  used: Readonly<Record<string, readonly string[]>>,
+): string[] =>
+  Object.entries(used).flatMap(([setting, codes]) => {
+    const unlisted = new Set(codes).difference(new Set(listed))
+    return unlisted.size === 0 ? [] : [`${setting} uses currencies that are not listed: ${[...unlisted].join(', ')}`]
+  })
+
+/** Errors for `checkSettings` of a domain. The names of settings are relative to `money`. */
+export const currencyErrors = (...args: Parameters<typeof unlistedCurrencies>): string[] =>
+  unlistedCurrencies(...args).map((error) => `money.currencies: ${error}`)
 
 const mask = '[secret]'
 

@@ -78,6 +78,8 @@ const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
+const tree = z.record(z.string(), z.unknown())
+
 /** The fields that `domain` of portico takes. */
 export const Definition = z.strictObject({
   name: named(/^[a-z][A-Za-z0-9]{1,31}$/, 'loans'),
@@ -104,6 +106,11 @@ export const Definition = z.strictObject({
     .optional(),
   ownerNotices: z.array(typeName).optional(),
   settings: zodSchema.optional(),
+  settingsKey: named(/^[a-z]\w*(\.[a-z]\w*)*$/, 'money.loans').optional(),
+  defaults: tree.optional(),
+  profileDefaults: z.strictObject({ development: tree.optional(), production: tree.optional() }).optional(),
+  checkSettings: z.custom(isFunction, 'must be a function').optional(),
+  productionRules: z.record(z.string(), z.enum(['maximum', 'minimum', 'fixed'])).optional(),
   migrations: z
     .array(
       z.strictObject({

@@ -10,7 +10,7 @@ import type { Domain, LoadedDomain } from '../api/domain.ts'
 import { packageVersion } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
 import { declarationsOf, readDocument } from '../documents/index.ts'
-import { errorCode, keepCallSite, messageOf } from '../kernel/index.ts'
+import { errorCode, isRecord, keepCallSite, messageOf } from '../kernel/index.ts'
 import { checkDomain } from './check.ts'
 import { importedFiles, packageUrl, provideModules } from './modules.ts'
 
@@ -142,8 +142,11 @@ export const loadDomains = async (
   for (const entry of entries) {
     const source = `extensions: ${entry}`
     const imported = await importModule(entry)
-    if ('exported' in imported) add(source, imported.exported)
-    else {
+    if ('exported' in imported) {
+      add(source, imported.exported)
+      if (isRecord(imported.exported) && imported.exported.settingsKey !== undefined)
+        fail(source, ['settingsKey: only domains that `portico()` gets can have it; use `domains.<name>`'])
+    } else {
       fail(source, imported.errors)
       isComplete = false
     }

@@ -34,4 +34,5 @@ export {
   parseConfiguredAmount,
   parseTariff,
   type Tariff,
+  tariffSettings,
 } from './tariff.ts'

@@ -1,8 +1,10 @@
-import type { TariffSettings } from '../config/index.ts'
+import { z } from 'zod'
+import { knownCurrency, share } from '../config/values.ts'
 import { moneyOf } from '../contract/fields.ts'
 import {
   add,
   compare,
+  isCurrency,
   type Money,
   money,
   multiplyRoundingUp,
@@ -13,8 +15,46 @@ import {
   subtract,
 } from '../kernel/index.ts'
 
-/** Amounts are decimal strings in the tariff's currency. The fee rate is a fraction below 1. */
-export type { TariffSettings }
+const tariff = {
+  currency: knownCurrency.describe('Currency of the limits and fees in this entry.'),
+  minAmount: z.string().describe('Minimum amount of an order. Smaller orders get 422.'),
+  maxAmount: z.string().describe('Maximum amount of an order. Larger orders get 422.'),
+  dailyMax: z
+    .string()
+    .optional()
+    .describe(
+      'Maximum total amount of orders within 24 hours: per workspace, per person across all workspaces, and per external account that receives money. Further orders get 422. Without a value, there is no limit.',
+    ),
+  fixedFee: z.string().describe('Fixed fee per order, in addition to the fee from `feeRate`.'),
+  feeRate: share.describe('Fee per order as a share of the amount, in addition to `fixedFee`.'),
+}
+const tariffTerms = z.object(tariff)
+/** Amounts are decimal strings in `currency`. */
+export type TariffSettings = z.output<typeof tariffTerms>
+
+/** Fees are the largest share of an order at the minimum amount. */
+const minimumFee = (fixed: bigint, rate: string, minimum: bigint): bigint => {
+  const parsed = parseRatio(rate)
+  return parsed ? fixed + multiplyRoundingUp(minimum, parsed) : fixed
+}
+
+const areConsistent = (entry: unknown): boolean => {
+  const read = tariffTerms.safeParse(entry)
+  // If a field is invalid, its own schema reports the error.
+  if (!read.success || !isCurrency(read.data.currency)) return true
+  const { currency: code, ...texts } = read.data
+  const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
+  const [min, max, fixed] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
+  const daily = texts.dailyMax === undefined ? max : minor(texts.dailyMax)
+  return fixed >= 0n && min > minimumFee(fixed, texts.feeRate, min) && max >= min && daily >= min
+}
+const consistency = {
+  message: 'amounts that fit the currency, with fees of minAmount < minAmount <= maxAmount and minAmount <= dailyMax',
+}
+
+/** The schema of limits and fees for orders, with further fields. */
+export const tariffSettings = <Fields extends z.ZodRawShape>(fields: Fields) =>
+  z.strictObject({ ...fields, ...tariff }).refine(areConsistent, consistency)
 
 export interface Tariff {
   minimum: Money

@@ -125,13 +125,8 @@ export const startTestGateway = async <const Added extends readonly object[] = [
   // JSON is valid YAML.
   const defaults = { shutdown: { delayMs: 0 }, log: { level: 'error', format: 'pretty' } }
   await writeFile(file, JSON.stringify({ ...defaults, ...settings }))
-  const configuration = loadConfiguration({
-    PORTICO_CONFIG: file,
-    PORTICO_DATA_DIR: join(folder, 'data'),
-    PORTICO_RATE_LIMIT_SCALE: '1000',
-    PORT: '0',
-    OPS_PORT: '0',
-  })
+  const variables = { PORTICO_CONFIG: file, PORTICO_DATA_DIR: join(folder, 'data'), PORTICO_RATE_LIMIT_SCALE: '1000' }
+  const configuration = loadConfiguration({ ...variables, PORT: '0', OPS_PORT: '0' }, domains)
   const { level, format } = configuration.log
   const logger = createLogger(level, undefined, format)
   const clock = createTestClock()

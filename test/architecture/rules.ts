@@ -66,7 +66,7 @@ export const importRules: ImportRule[] = [
     from: /^banking\/[^/]+\//,
     forbids: allBut('banking'),
     exceptTo:
-      /^api\/(domain|services|notices)\.ts$|^contract\/|\/contract\.ts$|^(kernel|database|ledger|platform\/[^/]+)\/index\.ts$|^platform\/[^/]+\.ts$/,
+      /^api\/(domain|services|notices)\.ts$|^config\/values\.ts$|^contract\/|\/contract\.ts$|^(kernel|database|ledger|platform\/[^/]+)\/index\.ts$|^platform\/[^/]+\.ts$/,
   },
   {
     name: 'identity does not import domains, ledger, gateway or backends',

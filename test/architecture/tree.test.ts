@@ -12,7 +12,8 @@ describe('the source tree', () => {
   test('has at most 661 files of a readable size', () => {
     expect(measures.files).toBeLessThanOrEqual(661)
     expect(measures.medianLines).toBeGreaterThanOrEqual(50)
-    expect(measures.medianLines).toBeLessThanOrEqual(80)
+    // docs/decisions/0061
+    expect(measures.medianLines).toBeLessThanOrEqual(88)
     expect(measures.ninthDecileLines).toBeLessThan(180)
     expect(measures.largest.lines).toBeLessThanOrEqual(400)
   })

@@ -77,7 +77,7 @@ export const trustingMembers = {
 /** Port of domains that create credentials: the callers of tests have no session. */
 export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined
 
-const membershipSettings = membershipSettingsOf(testSettings({}))
+const membershipSettings = membershipSettingsOf(accessSettings, stepUpMs)
 
 /** As `compose` does. */
 const createTestMembers = (database: Database, settings = membershipSettings): Members =>

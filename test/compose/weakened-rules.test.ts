@@ -1,4 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { bankingDomains } from '../../src/banking/index.ts'
+import { exchangeRatesIn } from '../../src/compose/ledger.ts'
 import { reportWeakenedRules } from '../../src/compose/weakened-rules.ts'
 import { type Configuration, compareWithProduction } from '../../src/config/index.ts'
 import { systemClock, systemIds } from '../../src/platform/runtime/index.ts'
@@ -30,8 +32,10 @@ const production = ({ portals = {}, ...more }: Changes = {}) =>
     },
     variables,
   )
+const compared = (settings: Configuration) =>
+  compareWithProduction(settings, bankingDomains, exchangeRatesIn(settings).rates)
 const weakened = (settings: Configuration) =>
-  compareWithProduction(settings)
+  compared(settings)
     .filter(({ isWeakened }) => isWeakened)
     .map(({ setting }) => setting)
 
@@ -43,7 +47,7 @@ const logger = { warn: (...line: unknown[]) => void warnings.push(line) }
 
 test('production: its defaults weaken no rule, and each rule has a default', () => {
   expect(weakened(production())).toEqual([])
-  for (const { standard } of compareWithProduction(production())) expect(standard).not.toBe('undefined')
+  for (const { standard } of compared(production())) expect(standard).not.toBe('undefined')
 })
 
 test.each([
@@ -92,7 +96,7 @@ test('production: stricter rules are not weaker', () => {
 
 test.each(stores)('start: each weakened rule is warned of and leaves an audit entry on $name', async ({ database }) => {
   const start = (settings: Configuration) =>
-    reportWeakenedRules(settings, { database, clock: systemClock, ids: systemIds }, logger)
+    reportWeakenedRules(settings, bankingDomains, { database, clock: systemClock, ids: systemIds }, logger)
   const entries = async () =>
     (
       await database
@@ -132,6 +136,11 @@ test.each([
   const [store] = stores
   if (!store) throw new Error('no store')
   const settings = production({ portals: { CONSUMER: { selfRegistration } }, ...more })
-  await reportWeakenedRules(settings, { database: store.database, clock: systemClock, ids: systemIds }, logger)
+  await reportWeakenedRules(
+    settings,
+    bankingDomains,
+    { database: store.database, clock: systemClock, ids: systemIds },
+    logger,
+  )
   expect(warnings.filter((line) => JSON.stringify(line).includes('turnstile.secret'))).toHaveLength(count)
 })

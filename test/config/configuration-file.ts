@@ -3,18 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
-import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { ConfigurationError } from '../../src/config/index.ts'
+import { loadSettings } from '../harness/settings.ts'
 
 /** Call it once per test file, which gets its own temporary folder. */
 export const configurationFile = () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-configuration-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  const load = (settings: object | string, variables: Variables = {}) => {
+  const write = (settings: object | string): string => {
     const file = join(folder, 'portico.yaml')
     writeFileSync(file, typeof settings === 'string' ? settings : JSON.stringify(settings))
-    return loadConfiguration({ PORTICO_CONFIG: file, ...variables })
+    return file
   }
+
+  const load = (settings: object | string, variables: Variables = {}) =>
+    loadSettings({ PORTICO_CONFIG: write(settings), ...variables })
 
   const errorsOf = (settings: object | string, variables: Variables = {}): string[] => {
     try {
@@ -25,5 +29,5 @@ export const configurationFile = () => {
       throw error
     }
   }
-  return { folder, load, errorsOf }
+  return { folder, write, load, errorsOf }
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { loadConfiguration } from '../../src/config/index.ts'
+import { loadSettings } from '../harness/settings.ts'
 import { configurationFile } from './configuration-file.ts'
 
 const { load } = configurationFile()
 
-const settings = loadConfiguration({})
+const settings = loadSettings({})
 const minute = 60_000
 const hour = 60 * minute
 
@@ -49,6 +49,6 @@ test('access.apiKeys.maxLifeMs: `off` means no limit, and null means the default
 })
 
 test('publicUrl follows the port in development only, and a configuration decides first', () => {
-  expect(loadConfiguration({ PORT: '18123' }).publicUrl).toBe('http://127.0.0.1:18123')
-  expect(loadConfiguration({ PORT: '0' }).publicUrl).toBe('http://127.0.0.1:8080')
+  expect(loadSettings({ PORT: '18123' }).publicUrl).toBe('http://127.0.0.1:18123')
+  expect(loadSettings({ PORT: '0' }).publicUrl).toBe('http://127.0.0.1:8080')
 })

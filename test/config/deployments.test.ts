@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Configuration, ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
-import { productionKey, root } from '../harness/settings.ts'
+import { type Configuration, ConfigurationError } from '../../src/config/index.ts'
+import { loadSettings, productionKey, root } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-deployments-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -25,7 +25,7 @@ const loadYaml = (yaml: string, variables: Record<string, string> = {}): Configu
     DATABASE_URL: 'postgres://portico@store/portico?sslmode=verify-full',
     REDIS_URL: 'rediss://store',
   }
-  return loadConfiguration({ PORTICO_CONFIG, ...stores, ...variables })
+  return loadSettings({ PORTICO_CONFIG, ...stores, ...variables })
 }
 
 const inKubernetes = (): string => textOf(`${base}/portico.yaml`)

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { ConfigurationError } from '../../src/config/index.ts'
+import { loadSettings } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -11,7 +12,7 @@ const errorsOf = (yaml: string | Uint8Array): string[] => {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, yaml)
   try {
-    loadConfiguration({ PORTICO_CONFIG: file })
+    loadSettings({ PORTICO_CONFIG: file })
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.errors
@@ -138,7 +139,7 @@ test.each([
   ['PORT', 'listen.port (PORT): Too small'],
   ['PORTICO_RATE_LIMIT_SCALE', 'limits.scale (PORTICO_RATE_LIMIT_SCALE): Too small'],
 ])('%s: a negative number is too small', (name, message) => {
-  const load = () => loadConfiguration({ [name]: '-1' })
+  const load = () => loadSettings({ [name]: '-1' })
   expect(load).toThrow(ConfigurationError)
   expect(load).toThrow(message)
 })
@@ -150,7 +151,7 @@ test('keys in the URLs of the rate provider and the breach check are masked when
   const range = `${url}&range=`
   const passwords = { breachCheck: { url: range } }
   writeFileSync(file, JSON.stringify({ money: { exchange: { provider } }, passwords }))
-  const settings = loadConfiguration({ PORTICO_CONFIG: file })
+  const settings = loadSettings({ PORTICO_CONFIG: file })
   expect(settings.money.exchange.provider?.url.reveal()).toBe(url)
   expect(settings.passwords.breachCheck.url?.reveal()).toBe(range)
   expect(JSON.stringify(settings)).not.toContain('hidden')

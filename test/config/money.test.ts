@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { ConfigurationError } from '../../src/config/index.ts'
 import { isCurrency } from '../../src/kernel/index.ts'
+import { loadSettings } from '../harness/settings.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -15,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const load = async (money: object) => {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump({ money }, { skipInvalid: true }))
-  return loadConfiguration({ PORTICO_CONFIG: file }).money
+  return loadSettings({ PORTICO_CONFIG: file }).money
 }
 
 const errorsOf = (money: object): Promise<string[]> =>

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
-import { type Configuration, ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { type Configuration, ConfigurationError } from '../../src/config/index.ts'
 import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/production.ts'
-import { productionKey, root } from '../harness/settings.ts'
+import { loadSettings, productionKey, root } from '../harness/settings.ts'
 
 const errorsOf = (variables: Variables): string[] => {
   try {
-    loadConfiguration(variables)
+    loadSettings(variables)
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.errors
@@ -36,7 +36,7 @@ test('config/production.example.yaml: valid in production, except for its publis
 
 test('step-ups: bound to the session in development, and to the command in production', () => {
   const production = load(readFileSync(join(root, 'config/production.yaml'), 'utf8'))
-  expect([loadConfiguration({}).mfa.binding, production]).toEqual([
+  expect([loadSettings({}).mfa.binding, production]).toEqual([
     'session',
     expect.objectContaining({ mfa: { binding: 'purpose' } }),
   ])
@@ -44,7 +44,7 @@ test('step-ups: bound to the session in development, and to the command in produ
 
 test('mailed codes: always in development; until an authenticator for users and never for deciders in production', () => {
   const mailCodesOf = ({ portals }: Configuration) => [portals.CONSUMER.mfa.mailCodes, portals.SYSTEM.mfa.mailCodes]
-  expect(mailCodesOf(loadConfiguration({}))).toEqual(['always', 'always'])
+  expect(mailCodesOf(loadSettings({}))).toEqual(['always', 'always'])
   const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
   try {
     const example = readFileSync(join(root, 'config/production.example.yaml'), 'utf8')
@@ -53,7 +53,7 @@ test('mailed codes: always in development; until an authenticator for users and 
       file,
       example.replaceAll(/accessCodes: \[.*\]/g, (codes) => codes.replace(/[0-9a-f]{63}\]/, `${'a'.repeat(63)}]`)),
     )
-    const production = loadConfiguration({
+    const production = loadSettings({
       PORTICO_PROFILE: 'production',
       PORTICO_CONFIG: file,
       PORTICO_SECRET_KEY: productionKey,
@@ -118,7 +118,7 @@ test('config/production.yaml: production holds new owners and requires step-up; 
     file,
     `${example.replaceAll(/accessCodes: \[([0-9a-f]{64})\]/g, (_, code: string) => `accessCodes: [${hash('sha256', code)}]`)}\n${stepUpAbove}\n`,
   )
-  const { access, money } = loadConfiguration({
+  const { access, money } = loadSettings({
     PORTICO_PROFILE: 'production',
     PORTICO_CONFIG: file,
     PORTICO_SECRET_KEY: productionKey,
@@ -128,6 +128,6 @@ test('config/production.yaml: production holds new owners and requires step-up; 
   await rm(folder, { recursive: true })
   expect(access.payoutHoldMs).toBe(72 * 3_600_000)
   expect(money.stepUpAbove).toEqual({ apiKeys: 'refuse', currency: 'EUR', amount: '5000.00' })
-  expect(loadConfiguration({}).access.payoutHoldMs).toBe(0)
-  expect(loadConfiguration({}).money.stepUpAbove).toEqual({ currency: 'USD', amount: 'unlimited', apiKeys: 'refuse' })
+  expect(loadSettings({}).access.payoutHoldMs).toBe(0)
+  expect(loadSettings({}).money.stepUpAbove).toEqual({ currency: 'USD', amount: 'unlimited', apiKeys: 'refuse' })
 })

@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { loadConfiguration, tlsFileErrors } from '../../src/config/index.ts'
+import { tlsFileErrors } from '../../src/config/index.ts'
 import { addMs, days, type Instant } from '../../src/kernel/index.ts'
 import { systemClock } from '../../src/platform/runtime/index.ts'
 import { selfSigned } from '../harness/certificate.ts'
+import { loadSettings } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-tls-files-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -27,7 +28,7 @@ const errorsOf = (
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, JSON.stringify({ backends: { transfers: { url: 'https://service', tls } } }))
   const DATABASE_URL = `postgres://db/portico?sslmode=verify-full${query}`
-  return tlsFileErrors(loadConfiguration({ PORTICO_CONFIG: file, DATABASE_URL }), extra, now)
+  return tlsFileErrors(loadSettings({ PORTICO_CONFIG: file, DATABASE_URL }), extra, now)
 }
 const pair = { certFile: service.file, keyFile: service.key }
 

@@ -74,6 +74,11 @@ describe('a broken extension', () => {
       "d.permissions = { workspace: { card: { actions: ['read'], peopleOnly: ['block'] } } }",
       'peopleOnly: must list only names in `actions`',
     ],
+    [
+      'a place of settings',
+      "d.settingsKey = 'cards'; d.settings = z.strictObject({})",
+      'settingsKey: only domains that `portico()` gets can have it',
+    ],
     ['a wrong id', "o.id = 'loans.read'", 'operations.readCard.id: must be cards. and a name'],
     [
       'an unknown permission',

@@ -4,14 +4,13 @@ import type { Domain } from '../../src/api/domain.ts'
 import { bankingDomains } from '../../src/banking/index.ts'
 import type { JobPace } from '../../src/compose/jobs.ts'
 import type { Variables } from '../../src/config/env.ts'
-import type { Configuration } from '../../src/config/index.ts'
 import { type Running, startServer } from '../../src/main.ts'
 import type { AnyTemplate } from '../../src/platform/mail/index.ts'
 import { watchAudit } from './audit-watch.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
-import { testSettings, upstreamAt } from './settings.ts'
+import { testSettings, upstreamAt, type WholeSettings } from './settings.ts'
 import { createStore } from './store.ts'
 
 export interface DevelopmentMail {
@@ -31,7 +30,7 @@ export interface Portico {
   urls: string[]
   /** URL for the first replica. */
   operationsUrl: string
-  settings: Configuration
+  settings: WholeSettings
   running: Running
   /** URL for the role that owns the database. Empty on the embedded store. */
   databaseUrl: string
@@ -54,7 +53,7 @@ export interface Options {
   /** Domains in addition to Portico's own. */
   domains?: readonly Domain[]
   variables?: Variables
-  adjust?: (settings: Configuration) => void
+  adjust?: (settings: WholeSettings) => void
   /** Replaces the intervals of jobs. */
   pace?: JobPace
   /** Runs before the start, for example a command of the CLI. */
@@ -62,7 +61,7 @@ export interface Options {
 }
 
 /** The domain service serves Portico's own domains. Both gateways serve the test's domains themselves. */
-const useService = (settings: Configuration, url: string, added: readonly Domain[]): void => {
+const useService = (settings: WholeSettings, url: string, added: readonly Domain[]): void => {
   settings.backends = {
     ...settings.backends,
     ...Object.fromEntries(added.map(({ name }) => [name, 'in-process' as const])),

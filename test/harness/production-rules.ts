@@ -1,9 +1,8 @@
-import { type Configuration, loadConfiguration } from '../../src/config/index.ts'
-import { productionKey, root } from './settings.ts'
+import { loadSettings, productionKey, root, type WholeSettings } from './settings.ts'
 
 /** Gives development settings the rules against theft and fraud of production's defaults. */
-export const applyProductionRules = (settings: Configuration): void => {
-  const { access, mfa, money, passwords, portals } = loadConfiguration({
+export const applyProductionRules = (settings: WholeSettings): void => {
+  const { access, mfa, money, passwords, portals } = loadSettings({
     PORTICO_CONFIG: `${root}/test/harness/production.yaml`,
     PORTICO_SECRET_KEY: productionKey,
     DATABASE_URL: 'postgres://db.example/portico?sslmode=verify-full',

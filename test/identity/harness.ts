@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { identitySettings } from '../../src/compose/identity.ts'
-import { loadConfiguration } from '../../src/config/index.ts'
 import { codedFamilies, codes } from '../../src/contract/index.ts'
 import { createIdentity, type Identity, type IdentityPorts, type IdentitySettings } from '../../src/identity/index.ts'
 import * as auth from '../../src/identity/login/contract.ts'
@@ -26,12 +25,13 @@ import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mai
 import { createLocalPubSub } from '../../src/platform/pubsub.ts'
 import { systemIds, systemRandomness } from '../../src/platform/runtime/index.ts'
 import { createRequestContext, parseInput } from '../harness/request-context.ts'
+import { loadSettings } from '../harness/settings.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 export { createRequestContext } from '../harness/request-context.ts'
 
-export const defaultSettings = (): IdentitySettings => identitySettings(loadConfiguration({}))
+export const defaultSettings = (): IdentitySettings => identitySettings(loadSettings({}))
 
 const secretKeys = { current: new Uint8Array(32).fill(7), previous: [] }
 /** Production's cost takes 11 ms per hash. These tests do not depend on it. */

@@ -1,4 +1,5 @@
 import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml'
+import { mergeSettings } from '../../../src/config/index.ts'
 
 export interface Defaults {
   valueAt(path: readonly string[]): unknown
@@ -10,8 +11,8 @@ const oneLine = (comment: string): string => comment.replace(/\s*\n\s*/g, ' ').t
 const child = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 
-/** The comment before the first key of a map belongs to the map. */
-export const readDefaults = (text: string): Defaults => {
+/** `layers` override the file. The comment before the first key of a map belongs to the map. */
+export const readDefaults = (text: string, layers: readonly unknown[]): Defaults => {
   const document = parseDocument(text, { merge: true })
   const comments = new Map<string, string>()
   visit(document, {
@@ -24,7 +25,7 @@ export const readDefaults = (text: string): Defaults => {
       if (comment) comments.set(keys.join('.'), oneLine(comment))
     },
   })
-  const tree: unknown = document.toJS()
+  const tree = layers.reduce(mergeSettings, document.toJS())
   return {
     valueAt: (path) => path.reduce(child, tree),
     commentAt: (path) => comments.get(path.join('.')),

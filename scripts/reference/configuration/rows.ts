@@ -12,7 +12,7 @@ export interface Row {
 const shown = (value: unknown): string => {
   if (value === undefined) return ''
   const text = JSON.stringify(value)
-  return text.length > 60 ? 'see default.yaml' : `\`${text}\``
+  return text.length > 60 ? 'see `config check`' : `\`${text}\``
 }
 
 const childrenOf = (node: Node): [string, Node][] =>

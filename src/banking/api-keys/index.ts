@@ -1,10 +1,11 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable } from '../../kernel/index.ts'
+import { days, type HandlerTable } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
 import * as contract from './contract.ts'
 import { createHandlers, type HandlerPorts } from './handlers.ts'
 import { type EndingMailPorts, type EndingPorts, endingMailJob } from './operator-commands.ts'
+import { apiKeySettings } from './rules.ts'
 import { keyedColumns, migrations } from './schema.ts'
 import { type ApiKeyServicePorts, suspendApiKeys } from './service.ts'
 
@@ -60,6 +61,10 @@ export default domain({
   ownerNotices,
   migrations,
   keyedColumns,
+  settings: apiKeySettings,
+  settingsKey: 'access.apiKeys',
+  defaults: { maxPerWorkspace: 100, maxLifeMs: days(365), addressList: 'replace' },
+  productionRules: { maxLifeMs: 'maximum' },
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, logger, ...ports }) => {
     const { memberships, notices, enter } = use('members')
@@ -79,7 +84,6 @@ export default domain({
       permissions: catalogue.apiKeyPermissions,
       assertAddressAllowed: sessions.assertAddressAllowed,
       assertSessionOpen: sessions.assertOpen,
-      settings: configuration.access.apiKeys,
       stepUpMs: configuration.mfa.stepUpMs,
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })

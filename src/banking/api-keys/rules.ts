@@ -1,4 +1,5 @@
-import type { Configuration } from '../../api/domain.ts'
+import { z } from 'zod'
+import { lifetimeMs, positive } from '../../config/values.ts'
 import {
   type AccountId,
   addMs,
@@ -11,7 +12,24 @@ import {
 import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
-export type ApiKeySettings = Configuration['access']['apiKeys']
+export const apiKeySettings = z.strictObject({
+  maxPerWorkspace: positive.describe(
+    'Maximum number of API keys per workspace, not counting deleted keys. Creating a further key gets 409.',
+  ),
+  addressList: z
+    .enum(['replace', 'narrow'])
+    .describe(
+      'How the `ipAllowlist` of an API key relates to the IP whitelist of the account that created it. With `replace`, the key works from its own addresses only, even if the whitelist excludes them. With `narrow`, an address must be on both lists. The setting also applies to existing keys.',
+    ),
+  // A null in a configuration file means the default.
+  maxLifeMs: z
+    .union([lifetimeMs(60_000), z.literal('off').transform(() => null)])
+    .describe(
+      'Maximum lifetime of an API key in milliseconds, which is also the default lifetime. It also applies to existing keys. With `off`, keys do not have to expire.',
+    ),
+})
+
+export type ApiKeySettings = z.output<typeof apiKeySettings>
 
 /** Returns null if the key never expires. */
 export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {

@@ -13,11 +13,20 @@ import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { gainWatch } from './gain-watch.ts'
 import { exchangeHandlers } from './handlers.ts'
-import { exchangeTerms, liquidityOf, openRates, operatorRateTerms } from './open-rates.ts'
 import { type RateGains, readGains } from './operator-rates.ts'
 import { ratesInForce } from './rates.ts'
 import { migrations } from './schema.ts'
 import { deleteExpiredQuotes, type ExchangesPorts } from './service.ts'
+import {
+  checkExchangeSettings,
+  developmentExchange,
+  exchangeDefaults,
+  exchangeSettings,
+  exchangeTerms,
+  liquidityOf,
+  openRates,
+  operatorRateTerms,
+} from './settings.ts'
 import { deleteQuotes } from './store.ts'
 
 export type { ExchangesPorts } from './service.ts'
@@ -62,19 +71,25 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   migrations,
+  settings: exchangeSettings,
+  settingsKey: 'money.exchange',
+  defaults: exchangeDefaults,
+  profileDefaults: { development: developmentExchange },
+  checkSettings: checkExchangeSettings,
+  productionRules: { band: 'maximum' },
   uses: ['wallets'],
-  create: async ({ configuration: { money }, ledger, clock, logger, ...ports }) => {
-    const rates = await openRates(money.exchange, clock, logger)
-    await ledger.provideFunds('LIQUIDITY', liquidityOf(money.exchange))
+  create: async ({ configuration, settings, ledger, clock, logger, ...ports }) => {
+    const rates = await openRates(settings, clock, logger)
+    await ledger.provideFunds('LIQUIDITY', liquidityOf(settings))
     const { handlers, jobs, clean, ...service } = createExchanges({
       ...ports,
       logger,
       ledger,
       clock,
       rates,
-      currencies: money.currencies,
-      terms: exchangeTerms(money.exchange),
-      operatorRates: operatorRateTerms(money.exchange),
+      currencies: configuration.money.currencies,
+      terms: exchangeTerms(settings),
+      operatorRates: operatorRateTerms(settings),
     })
     return { handlers, jobs, service, onSandboxReset: clean, close: () => rates.close() }
   },

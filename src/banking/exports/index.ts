@@ -1,7 +1,9 @@
+import { z } from 'zod'
 import { declaredBy, domain } from '../../api/domain.ts'
+import { lifetimeMs } from '../../config/values.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { Tx } from '../../database/index.ts'
-import { type HandlerTable, type Instant, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
+import { days, type HandlerTable, type Instant, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -59,13 +61,22 @@ export const createExports = (options: ExportsOptions): Exports => {
   }
 }
 
+export const exportSettings = z.strictObject({
+  lifeMs: lifetimeMs(1_000).describe(
+    'Time in milliseconds for which a completed export can be downloaded. Afterwards, the export is deleted.',
+  ),
+})
+
 export default domain({
   name: 'exports',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  settings: exportSettings,
+  settingsKey: 'exports',
+  defaults: { lifeMs: days(7) },
   migrations,
-  create: ({ configuration, ...ports }) => {
-    const { handlers, jobs, clean } = createExports({ ...ports, settings: configuration.exports })
+  create: (ports) => {
+    const { handlers, jobs, clean } = createExports(ports)
     return { handlers, jobs, onSandboxReset: clean }
   },
 })

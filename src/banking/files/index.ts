@@ -15,7 +15,7 @@ import type { FilePurpose } from './contract.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
 import { subtractFiles } from './quotas.ts'
-import type { Quotas } from './rules.ts'
+import { fileDefaults, fileSettings, type Quotas } from './rules.ts'
 import { migrations } from './schema.ts'
 import { type FilePorts, findFile, type PurposeRules, servesPurpose } from './service.ts'
 import { deleteFilesOf, markProof } from './store.ts'
@@ -95,10 +95,12 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   migrations,
-  create: ({ configuration, ...ports }) => {
-    const { files, requests } = configuration
-    const settings = { ...files, orphanAfterMs: orphanRetentionMs(requests.uploadTimeoutMs) }
-    const { handlers, jobs, clean, ...service } = createFiles({ ...ports, settings })
+  settings: fileSettings,
+  settingsKey: 'files',
+  defaults: fileDefaults,
+  create: ({ configuration, settings, ...ports }) => {
+    const orphanAfterMs = orphanRetentionMs(configuration.requests.uploadTimeoutMs)
+    const { handlers, jobs, clean, ...service } = createFiles({ ...ports, settings: { ...settings, orphanAfterMs } })
     return { handlers, jobs, service, onSandboxReset: clean }
   },
 })

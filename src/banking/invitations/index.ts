@@ -1,7 +1,8 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable, Words } from '../../kernel/index.ts'
+import { days, type HandlerTable, type Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { invitationSettings } from './rules.ts'
 import { migrations } from './schema.ts'
 import { type InvitationPorts, suspendInvitations } from './service.ts'
 
@@ -25,6 +26,9 @@ export default domain({
     templates: { 'workspace-invitation': ['inviter', 'workspace', 'role', 'message', 'days', 'url'] },
   },
   migrations,
+  settings: invitationSettings,
+  settingsKey: 'access.invitations',
+  defaults: { lifeMs: days(7), maxPending: 200, maxPerDay: 200, maxPerDayToAddress: 5 },
   uses: ['members'],
   create: ({ use, signInUrl, sessions, configuration, ...ports }) => {
     const { handlers } = createInvitations({
@@ -34,7 +38,6 @@ export default domain({
       assertSessionOpen: sessions.assertOpen,
       portalUrl: signInUrl('CONSUMER'),
       refusedDomains: configuration.portals.CONSUMER.refusedDomains,
-      settings: configuration.access.invitations,
     })
     return { handlers, onAccountRecovered: suspendInvitations }
   },

@@ -1,4 +1,5 @@
-import type { Configuration } from '../../api/domain.ts'
+import { z } from 'zod'
+import { lifetimeMs, positive } from '../../config/values.ts'
 import type { Grant } from '../../contract/permissions.ts'
 import { addMs, days, type Instant, Refusal, type RoleId, rateLimited } from '../../kernel/index.ts'
 
@@ -14,7 +15,22 @@ export interface ExhaustedLimit {
   since: Instant
 }
 
-export type InvitationSettings = Configuration['access']['invitations']
+export const invitationSettings = z.strictObject({
+  lifeMs: lifetimeMs(days(1))
+    .multipleOf(days(1))
+    .describe('Lifetime of an invitation in milliseconds. The value must be a whole number of days.'),
+  maxPending: positive
+    .max(500)
+    .describe('Maximum number of pending invitations per workspace. Further invitations get 409.'),
+  maxPerDay: positive.describe(
+    'Maximum number of invitations within 24 hours. It applies to each workspace, and to each inviting account across all workspaces, including those it has left. Further invitations get 429.',
+  ),
+  maxPerDayToAddress: positive.describe(
+    'Maximum number of invitations within 24 hours from one workspace or one inviting account to the same address. Further invitations get 429.',
+  ),
+})
+
+export type InvitationSettings = z.output<typeof invitationSettings>
 
 export const limitPeriod = days(1)
 

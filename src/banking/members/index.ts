@@ -1,5 +1,7 @@
-import { type Configuration, type DomainPorts, declaredBy, domain } from '../../api/domain.ts'
+import { z } from 'zod'
+import { type DomainPorts, declaredBy, domain } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
+import { positive } from '../../config/values.ts'
 import type { PermissionRow } from '../../contract/permissions.ts'
 import type { Database } from '../../database/index.ts'
 import {
@@ -53,11 +55,24 @@ export interface Members {
   identify(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
 }
 
-export const membershipSettings = ({ access, mfa }: Configuration): MembershipsPorts['settings'] => ({
-  ...access.workspaces,
-  payoutHoldMs: access.payoutHoldMs,
-  stepUpMs: mfa.stepUpMs,
+export const memberSettings = z.strictObject({
+  payoutHoldMs: z
+    .int()
+    .min(0)
+    .describe(
+      'Time in milliseconds during which a member cannot use or grant a newly gained permission to pay out or to add payout accounts. During this time, a new OWNER cannot demote older owners. Such requests get 403. The founder of a workspace is exempt. 0 disables the hold.',
+    ),
+  workspaces: z.strictObject({
+    maxPerAccount: positive.describe(
+      'Maximum number of workspaces to which an account can belong. Joining or opening a further workspace gets 409.',
+    ),
+  }),
 })
+
+export const membershipSettings = (
+  { workspaces, payoutHoldMs }: z.output<typeof memberSettings>,
+  stepUpMs: number,
+): MembershipsPorts['settings'] => ({ ...workspaces, payoutHoldMs, stepUpMs })
 
 export const createMembers = (ports: MembersPorts): Members => {
   const rules = new AccessRules(ports.permissionTable)
@@ -95,12 +110,17 @@ export default domain({
     directory: new URL('./mails/', import.meta.url),
     templates: { 'workspace-notice': ['event', 'about', 'workspace', 'actor', 'time', 'advice', 'url'] },
   },
+  settings: memberSettings,
+  settingsKey: 'access',
+  defaults: { payoutHoldMs: 0, workspaces: { maxPerAccount: 100 } },
+  profileDefaults: { production: { payoutHoldMs: hours(72) } },
+  productionRules: { payoutHoldMs: 'minimum' },
   migrations,
-  create: ({ workspaces, catalogue, configuration, signInUrl, ...ports }) => {
+  create: ({ workspaces, catalogue, configuration, settings, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({
       ...ports,
       permissionTable: catalogue.permissionTable.workspace,
-      settings: membershipSettings(configuration),
+      settings: membershipSettings(settings, configuration.mfa.stepUpMs),
       lockWorkspace: workspaces.lock,
       hasWorkspace: workspaces.exists,
     })

@@ -1,10 +1,11 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import { type HandlerTable, minutes, type Words } from '../../kernel/index.ts'
+import { days, type HandlerTable, minutes, type Words } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { runScheduled, type ScheduledPorts, scheduledJob } from './effects.ts'
 import { createHandlers } from './handlers.ts'
 import { type NoticePorts, noticeMailJob } from './notices.ts'
+import { proposalSettings } from './rules.ts'
 import { migrations } from './schema.ts'
 import type { ProposalPorts } from './service.ts'
 
@@ -41,15 +42,20 @@ export default domain({
     templates: { 'operator-proposal': ['proposal', 'status', 'account', 'reason', 'url'] },
   },
   migrations,
+  settings: proposalSettings,
+  settingsKey: 'access.proposals',
+  defaults: { lifetimeMs: days(1), factorResetDelayMs: days(1) },
+  // One person can try a reset of second factors.
+  profileDefaults: { development: { factorResetDelayMs: 0 } },
+  productionRules: { factorResetDelayMs: 'minimum' },
   uses: ['members'],
-  create: ({ use, sessions, catalogue, configuration, factors, ledger, ...ports }) => {
+  create: ({ use, sessions, catalogue, factors, ledger, ...ports }) => {
     const { handlers, jobs, mailJobs } = createProposals({
       ...ports,
       factors,
       members: use('members').memberships,
       notices: use('members').notices,
       permissions: catalogue.operatorPermissions,
-      settings: configuration.access.proposals,
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: sessions.invalidate,
     })

@@ -1,7 +1,21 @@
 import { z } from 'zod'
+import { lifetimeMs } from '../../config/values.ts'
 import { isValidAt } from '../../database/index.ts'
-import { type AccountStatus, type Instant, type Permission, type Portal, Refusal } from '../../kernel/index.ts'
+import { type AccountStatus, days, type Instant, type Permission, type Portal, Refusal } from '../../kernel/index.ts'
 import type { ProposalKind, ProposalStatus } from './contract.ts'
+
+export const proposalSettings = z.strictObject({
+  lifetimeMs: lifetimeMs(1_000).describe(
+    'Time in milliseconds after which an operator’s unconfirmed proposal expires.',
+  ),
+  factorResetDelayMs: z
+    .int()
+    .min(0)
+    .max(days(30))
+    .describe(
+      'Delay in milliseconds before a reset of second factors by operators takes effect. The user can cancel the reset by signing in with a second factor.',
+    ),
+})
 
 /** Proposers and deciders of a kind need this permission. */
 export const permissionOf: Readonly<Record<ProposalKind, Permission>> = {

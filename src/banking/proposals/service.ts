@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { DomainPorts } from '../../api/domain.ts'
 import { assertKnownPermissions } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
@@ -25,6 +26,7 @@ import {
   mayGrant,
   PermissionChange,
   permissionOf,
+  type proposalSettings,
 } from './rules.ts'
 import {
   endProposal,
@@ -44,7 +46,7 @@ export interface ProposalPorts extends EffectPorts {
   transaction: DomainPorts['transaction']
   ids: Ids
   permissions: readonly Permission[]
-  settings: { lifetimeMs: number; factorResetDelayMs: number }
+  settings: z.output<typeof proposalSettings>
   /** Throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */
   assertDifferentPerson(tx: Tx, one: AccountId, other: AccountId): Promise<void>
   /** Called after the commit. */

@@ -9,7 +9,13 @@ import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { expiryIntervalMs, expiryJob, runExpiryJob } from './expiry.ts'
 import { rechargeHandlers } from './handlers.ts'
-import { type ChannelSettings, parseChannels } from './rules.ts'
+import {
+  type ChannelSettings,
+  checkRechargeSettings,
+  parseChannels,
+  rechargeDefaults,
+  rechargeSettings,
+} from './rules.ts'
 import { migrations } from './schema.ts'
 import type { RechargesPorts } from './service.ts'
 import { deleteProofsAndReferences } from './store.ts'
@@ -41,12 +47,16 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   migrations,
+  settings: rechargeSettings,
+  settingsKey: 'money.recharge',
+  defaults: rechargeDefaults,
+  checkSettings: checkRechargeSettings,
+  productionRules: { referenceRequired: 'fixed' },
   uses: ['wallets', 'files'],
-  create: ({ use, configuration: { money }, ...ports }) => {
+  create: ({ use, ...ports }) => {
     const { fileOf, keepAsProof, serves } = use('files')
     const { handlers, jobs, clean } = createRecharges({
       ...ports,
-      settings: money.recharge,
       fileOf,
       keepAsProof,
       isProof: (file) => serves('RECHARGE_PROOF', file),

@@ -1,8 +1,63 @@
-import type { Configuration } from '../../api/domain.ts'
-import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
-import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
+import { z } from 'zod'
+import type { SettingsContext } from '../../api/domain.ts'
+import { areDistinct, currencyErrors, lifetimeMs } from '../../config/values.ts'
+import { days, invalid, Refusal, type WalletId } from '../../kernel/index.ts'
+import {
+  type Charge,
+  computeCharge,
+  parseTariff,
+  type Tariff,
+  tariffSettings,
+  type Wallet,
+} from '../../ledger/index.ts'
 
-export type ChannelSettings = Configuration['money']['recharge']['channels'][number]
+const rechargeChannel = tariffSettings({
+  channelCode: z
+    .string()
+    .min(1)
+    .max(64)
+    .describe('Code of the recharge channel. Recharge orders store the code. Do not change it once orders exist.'),
+  channelName: z.string().min(1).describe('Name of the recharge channel that users see.'),
+  channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('Type of payment in the recharge channel.'),
+  proofRequired: z
+    .boolean()
+    .describe('Whether an operator can confirm an order only after a proof of payment was submitted.'),
+  enabled: z.boolean().describe('Whether users can choose the recharge channel for new orders.'),
+})
+export type ChannelSettings = z.output<typeof rechargeChannel>
+
+export const rechargeSettings = z.strictObject({
+  lifeMs: lifetimeMs(1_000).describe(
+    'Time limit in milliseconds for paying a recharge or submitting its proof of payment. Afterwards, the recharge expires.',
+  ),
+  referenceRequired: z
+    .boolean()
+    .describe(
+      'Whether an operator must enter the external reference of the payment to confirm a recharge. In each channel, a reference can confirm only one recharge.',
+    ),
+  channels: z
+    .array(rechargeChannel)
+    .refine((channels) => areDistinct(channels.map(({ channelCode }) => channelCode)), 'each channel code once')
+    .describe(
+      'The channels for incoming payments. The fee (fixedFee plus feeRate times the amount) is deducted from the amount. dailyMax limits the total per workspace and person within 24 hours. With proofRequired, an operator can confirm a recharge only after a proof was uploaded.',
+    ),
+})
+
+const ofBank = { channelType: 'BANK', minAmount: '10.00', maxAmount: '100000.00', dailyMax: '250000.00' }
+const bank = { ...ofBank, fixedFee: '0.00', feeRate: '0', proofRequired: true, enabled: true }
+const ofCard = { channelType: 'CARD', minAmount: '5.00', maxAmount: '5000.00', dailyMax: '20000.00' }
+const card = { ...ofCard, fixedFee: '0.30', feeRate: '0.029', proofRequired: false, enabled: true }
+
+export const rechargeDefaults = {
+  lifeMs: days(1),
+  referenceRequired: true,
+  channels: [
+    { channelCode: 'BANK_USD', channelName: 'Bank transfer (USD)', currency: 'USD', ...bank },
+    { channelCode: 'BANK_EUR', channelName: 'Bank transfer (EUR)', currency: 'EUR', ...bank },
+    { channelCode: 'CARD_USD', channelName: 'Card (USD)', currency: 'USD', ...card },
+    { channelCode: 'CARD_EUR', channelName: 'Card (EUR)', currency: 'EUR', ...card },
+  ],
+}
 
 export interface Channel {
   settings: ChannelSettings
@@ -11,6 +66,11 @@ export interface Channel {
 
 /** Channels by code. */
 export type Channels = ReadonlyMap<string, Channel>
+
+export const checkRechargeSettings = (
+  { channels }: z.output<typeof rechargeSettings>,
+  { currencies }: SettingsContext,
+): string[] => currencyErrors(currencies, { 'recharge.channels': channels.map(({ currency }) => currency) })
 
 /** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
 export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>

@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import { declaredBy, domain } from '../../api/domain.ts'
+import { positive } from '../../config/values.ts'
 import { addMs, type HandlerTable, type Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { suspendGrantsOf } from './grant-store.ts'
@@ -33,6 +35,11 @@ declare module '../../api/notices.ts' {
     roles: typeof ownerNotices
   }
 }
+const settings = z.strictObject({
+  maxPerWorkspace: positive.describe(
+    'Maximum number of roles per workspace, including OWNER. Creating a further role gets 409.',
+  ),
+})
 
 export default domain({
   name: 'roles',
@@ -40,6 +47,9 @@ export default domain({
   locales: new URL('./locales/', import.meta.url),
   ownerNotices,
   migrations,
+  settings,
+  settingsKey: 'access.roles',
+  defaults: { maxPerWorkspace: 100 },
   uses: ['members'],
   create: ({ use, sessions, catalogue, configuration, ...ports }) => {
     const { handlers } = createRoles({
@@ -48,7 +58,6 @@ export default domain({
       assertSessionOpen: sessions.assertOpen,
       notices: use('members').notices,
       permissionTable: catalogue.permissionTable.workspace,
-      settings: configuration.access.roles,
     })
     const { suspicionWindowMs } = configuration.passwords
     return {

@@ -6,7 +6,7 @@ import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { transferHandlers } from './handlers.ts'
-import { parseTransferRules, type TransferSettings } from './rules.ts'
+import { checkTransferSettings, parseTransferRules, type TransferSettings, transferSettings } from './rules.ts'
 import type { TransfersPorts } from './service.ts'
 
 export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {
@@ -27,16 +27,20 @@ export default domain({
   name: 'transfers',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  settings: transferSettings,
+  settingsKey: 'money',
+  defaults: { transferFee: {}, transferApprovalFrom: {} },
+  checkSettings: checkTransferSettings,
   uses: ['wallets', 'members'],
-  create: ({ database, ledger, words, use, configuration: { money } }) => {
+  create: ({ database, ledger, words, use, settings }) => {
     const { memberships } = use('members')
     return createTransfers({
       ledger,
       words,
       assertNotHeld: (member, at, isExempt) =>
         memberships.assertNotHeld(database, member, ['transfer:create'], at, isExempt),
-      fixedFee: money.transferFee,
-      approvalThreshold: money.transferApprovalFrom,
+      fixedFee: settings.transferFee,
+      approvalThreshold: settings.transferApprovalFrom,
     })
   },
 })

@@ -1,5 +1,26 @@
+import { z } from 'zod'
+import type { SettingsContext } from '../../api/domain.ts'
+import { currencyErrors, decimalByCurrency } from '../../config/values.ts'
 import type { Money, WalletId } from '../../kernel/index.ts'
 import { parseConfiguredAmount } from '../../ledger/index.ts'
+
+export const transferSettings = z.strictObject({
+  transferFee: decimalByCurrency.describe(
+    'Fixed fee that the sender of a transfer pays in addition to the amount, by currency.',
+  ),
+  transferApprovalFrom: decimalByCurrency.describe(
+    'Amount from which transfers require approval by an operator, by currency. It applies to the total of a person’s transfers within 24 hours that had no approval.',
+  ),
+})
+
+export const checkTransferSettings = (
+  { transferFee, transferApprovalFrom }: z.output<typeof transferSettings>,
+  { currencies }: SettingsContext,
+): string[] =>
+  currencyErrors(currencies, {
+    transferFee: Object.keys(transferFee),
+    transferApprovalFrom: Object.keys(transferApprovalFrom),
+  })
 
 /** Decimal strings, as configured. */
 export type AmountsByCurrency = Readonly<Record<string, string>>

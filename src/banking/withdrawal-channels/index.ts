@@ -2,7 +2,9 @@
  * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts and operators verify.
  * Account numbers are encrypted; a keyed digest detects duplicates. Start reading in `service.ts`.
  */
+import { z } from 'zod'
 import { declaredBy, domain } from '../../api/domain.ts'
+import { positive } from '../../config/values.ts'
 import type { Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -65,6 +67,12 @@ declare module '../../api/services.ts' {
   }
 }
 
+const settings = z.strictObject({
+  maxChannelsPerWorkspace: positive.describe(
+    'Maximum number of payout accounts per workspace, including those that wait for verification. Adding a further account gets 409.',
+  ),
+})
+
 export default domain({
   name: 'withdrawalChannels',
   ...declaredBy(contract),
@@ -72,15 +80,18 @@ export default domain({
   ownerNotices,
   migrations,
   keyedColumns,
+  settings,
+  settingsKey: 'money.withdrawal',
+  defaults: { maxChannelsPerWorkspace: 100 },
   uses: ['members'],
-  create: ({ use, sessions, configuration, ...ports }) => {
+  create: ({ use, sessions, configuration, settings: { maxChannelsPerWorkspace }, ...ports }) => {
     const { memberships, notices } = use('members')
     const { handlers, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
       ...ports,
       members: memberships,
       notices,
       assertSessionOpen: sessions.assertOpen,
-      maxPerWorkspace: configuration.money.withdrawal.maxChannelsPerWorkspace,
+      maxPerWorkspace: maxChannelsPerWorkspace,
       suspendYoungerThanMs: configuration.passwords.suspicionWindowMs,
     })
     const service = { channelOf, maskedAccountOf }

@@ -6,7 +6,13 @@ import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { withdrawalHandlers } from './handlers.ts'
-import { type PayoutSettings, PayoutTariffs } from './rules.ts'
+import {
+  checkWithdrawalSettings,
+  defaultPayouts,
+  type PayoutSettings,
+  PayoutTariffs,
+  withdrawalSettings,
+} from './rules.ts'
 import type { WithdrawalsPorts } from './service.ts'
 
 export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
@@ -32,8 +38,12 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   ownerNotices,
+  settings: withdrawalSettings,
+  settingsKey: 'money.withdrawal',
+  defaults: { payouts: defaultPayouts },
+  checkSettings: checkWithdrawalSettings,
   uses: ['members', 'wallets', 'withdrawalChannels'],
-  create: ({ database, transaction, ledger, words, use, configuration: { money } }) => {
+  create: ({ database, transaction, ledger, words, use, settings }) => {
     const { memberships, notices } = use('members')
     return createWithdrawals({
       database,
@@ -43,7 +53,7 @@ export default domain({
       notices,
       channelOf: use('withdrawalChannels').channelOf,
       assertNotHeld: (member, at) => memberships.assertNotHeld(database, member, ['withdrawal:create'], at),
-      payouts: money.withdrawal.payouts,
+      payouts: settings.payouts,
     })
   },
 })

@@ -1,10 +1,51 @@
-import type { Configuration } from '../../api/domain.ts'
+import { z } from 'zod'
+import type { SettingsContext } from '../../api/domain.ts'
+import { areDistinct, currencyErrors } from '../../config/values.ts'
 import { type AccountId, invalid, Refusal, type WalletId } from '../../kernel/index.ts'
-import { type Charge, computeCharge, parseTariff, type Tariff, type Wallet } from '../../ledger/index.ts'
+import {
+  type Charge,
+  computeCharge,
+  parseTariff,
+  type Tariff,
+  tariffSettings,
+  type Wallet,
+} from '../../ledger/index.ts'
 
 export type PayoutType = PayoutSettings['channelType']
 
-export type PayoutSettings = Configuration['money']['withdrawal']['payouts'][number]
+const payout = tariffSettings({
+  channelType: z.enum(['BANK', 'CRYPTO']).describe('Type of the payout accounts to which this entry applies.'),
+})
+export type PayoutSettings = z.output<typeof payout>
+
+export const withdrawalSettings = z.strictObject({
+  payouts: z
+    .array(payout)
+    .refine(
+      (payouts) => areDistinct(payouts.map(({ channelType, currency: code }) => `${channelType} ${code}`)),
+      'each channel type and currency once',
+    )
+    .describe(
+      'Limits and fees of withdrawals, by channel type and currency. Withdrawals with a combination that is not listed are not possible.',
+    ),
+})
+
+const bank = { channelType: 'BANK', feeRate: '0' }
+const crypto = { channelType: 'CRYPTO', feeRate: '0' }
+const ofBank = { ...bank, minAmount: '10.00', maxAmount: '50000.00', dailyMax: '100000.00', fixedFee: '1.00' }
+
+export const defaultPayouts = [
+  { ...ofBank, currency: 'USD' },
+  { ...ofBank, currency: 'EUR' },
+  { ...bank, currency: 'JPY', minAmount: '1000', maxAmount: '5000000', dailyMax: '10000000', fixedFee: '100' },
+  { ...crypto, currency: 'BTC', minAmount: '0.001', maxAmount: '2', dailyMax: '5', fixedFee: '0.0001' },
+  { ...crypto, currency: 'ETH', minAmount: '0.01', maxAmount: '50', dailyMax: '100', fixedFee: '0.001' },
+]
+
+export const checkWithdrawalSettings = (
+  { payouts }: z.output<typeof withdrawalSettings>,
+  { currencies }: SettingsContext,
+): string[] => currencyErrors(currencies, { 'withdrawal.payouts': payouts.map(({ currency }) => currency) })
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 

@@ -38,7 +38,7 @@ const checkTarget = async (
   const SYSTEM = text(values['system-code']) ?? 'system-dev'
   const url = text(values.target) ?? 'http://127.0.0.1:8080'
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
-  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(variables))
+  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(variables, domains))
   const { operations } = catalogueOf(loaded)
   const target = {
     url,

@@ -220,7 +220,7 @@ export const checkUpstream = async (
   { domains, variables, stdout, stderr }: CommandContext,
 ): Promise<number> => {
   const options = parseOptions(Options, values)
-  const settings = loadConfiguration(variables)
+  const settings = loadConfiguration(variables, domains)
   const { domains: loaded } = await loadConfigured(domains, settings)
   const catalogue = catalogueOf(loaded)
   const [first = ''] = parseDomains(catalogue, options.domain)

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExports, exportAttempts } from '../../../src/banking/exports/index.ts'
 import { createExport, readExport } from '../../../src/banking/exports/service.ts'
-import { loadConfiguration } from '../../../src/config/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { createSnapshotReader } from '../../../src/database/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
+import { loadSettings } from '../../harness/settings.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
 import { transactionOf, words } from '../world.ts'
 
-const settings = loadConfiguration({})
+const settings = loadSettings({})
 const minute = 60_000
 
 let store: Awaited<ReturnType<typeof testDatabase>>

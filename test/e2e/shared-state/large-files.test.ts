@@ -3,7 +3,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { loadConfiguration } from '../../../src/config/index.ts'
 import { developmentIds } from '../../../src/seed/development.ts'
 import { startConfigured } from '../../harness/configured.ts'
 import { requiredHeaders, send } from '../../harness/http.ts'
@@ -11,6 +10,7 @@ import { pdf } from '../../harness/multipart.ts'
 import { needs, needsStore } from '../../harness/needs.ts'
 import { freePort } from '../../harness/postgres.ts'
 import type { PorticoProcess } from '../../harness/process.ts'
+import { loadSettings } from '../../harness/settings.ts'
 import { outboxOf, signIn } from '../../harness/sign-in.ts'
 import { createStore, type TestStore } from '../../harness/store.ts'
 
@@ -35,7 +35,7 @@ describe('files of 100 MB', { ...needs(canMeasure, 'requires Linux'), ...needsSt
   /** Separate processes have separate peaks. */
   beforeAll(async () => {
     store = await createStore()
-    const { purposes } = loadConfiguration({}).files
+    const { purposes } = loadSettings({}).files
     const files = { purposes: { ...purposes, DOCUMENT: { ...purposes.DOCUMENT, maxBytes: 2 * size } } }
     const variables = { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }
     const operationsPort = await freePort()

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bankingDomains } from '../../../src/banking/index.ts'
 import { compareWithProduction } from '../../../src/config/index.ts'
 import { developmentIds } from '../../../src/seed/development.ts'
 import { runCli } from '../../harness/cli.ts'
@@ -97,7 +98,9 @@ describe("detours with production's rules", needsStore(), () => {
   }
 
   test('compareWithProduction: no rule is weaker than the default', () => {
-    expect(compareWithProduction(portico.settings).filter(({ isWeakened }) => isWeakened)).toEqual([])
+    expect(compareWithProduction(portico.settings, bankingDomains, []).filter(({ isWeakened }) => isWeakened)).toEqual(
+      [],
+    )
     expect(portico.settings.access.payoutHoldMs).toBe(72 * 3_600_000)
     expect(portico.settings.money.stepUpAbove).toMatchObject({ currency: 'USD', amount: '5000.00' })
     expect(portico.settings.mfa.binding).toBe('purpose')

@@ -6,18 +6,18 @@ import { composeDomains } from '../../../src/compose/domains.ts'
 import { composeIdentity, purposePorts } from '../../../src/compose/identity.ts'
 import { openInfrastructure } from '../../../src/compose/infrastructure.ts'
 import { readVariables } from '../../../src/config/env.ts'
-import { loadConfiguration } from '../../../src/config/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { loaded, loadedDomains } from '../../harness/domains.ts'
+import { loadSettings } from '../../harness/settings.ts'
 import { password } from '../load/people.ts'
 import { people, type SeededAccount } from './accounts.ts'
 
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
-const settings = loadConfiguration(readVariables())
+const settings = loadSettings(readVariables())
 const opened = await openInfrastructure(
   settings,
   bankingCatalogue,
