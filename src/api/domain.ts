@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Configuration, SettingsContext, SettingsDeclaration } from '../config/index.ts'
+import type { SettingsContext, SettingsDeclaration } from '../config/index.ts'
 import type { LedgerTypes } from '../contract/ledger-types.ts'
 import { marksOf, type PermissionMarks, type Permissions } from '../contract/permissions.ts'
 import type { Migration, Tx } from '../database/index.ts'
@@ -32,7 +32,7 @@ export type {
   SessionsPort,
   WorkspacesPort,
 } from './ports.ts'
-export type { Configuration, SettingsContext, SettingsDeclaration }
+export type { SettingsContext, SettingsDeclaration }
 
 /** The result of a domain's `create` function. */
 export interface DomainParts<Operations> {

@@ -40,8 +40,9 @@ export interface SettingsDeclaration<Schema extends z.ZodType = z.ZodType> {
   /** Checks that need more than the schema. Returns errors such as `money.exchange.rates: …`. */
   checkSettings?(settings: z.output<Schema>, context: SettingsContext): readonly string[]
   /**
-   * Rules against theft and fraud, by setting, for domains with a `settingsKey`. Portico warns and writes an audit entry if production has a value above
-   * (`maximum`), below (`minimum`) or other than (`fixed`) its default. `off` is above every number.
+   * Rules against theft and fraud, by setting, for domains with a `settingsKey`. Portico warns and writes an audit entry
+   * if production has a value above (`maximum`), below (`minimum`) or other than (`fixed`) its default. `off` is above
+   * every number.
    */
   productionRules?: Readonly<Record<string, 'maximum' | 'minimum' | 'fixed'>>
 }
