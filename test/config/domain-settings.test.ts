@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Domain, domain } from '../../src/api/domain.ts'
 import { bankingDomains } from '../../src/banking/index.ts'
-import { parseSettings } from '../../src/compose/extensions.ts'
+import { loadAll, parseSettings } from '../../src/compose/extensions.ts'
 import { ConfigurationError, compareWithProduction, loadConfiguration } from '../../src/config/index.ts'
 import { configurationFile } from './configuration-file.ts'
 
@@ -163,6 +163,22 @@ test('productionRules: a rule of a domain is compared with its default of produc
   expect(weakened({ hold: 3 })).toEqual([])
   expect(weakened({ limit: 6, hold: 2, isChecked: false })).toEqual(['credit.limit', 'credit.hold', 'credit.isChecked'])
   expect(weakened({ limit: 'off', hold: 4 })).toEqual(['credit.limit'])
+})
+
+test('the check of a domain accepts every field about settings, and refuses other values', async () => {
+  const none = { extensions: [], operations: [], domains: {} }
+  const full = own('loans', {
+    settings: amount,
+    settingsKey: 'credit.loans',
+    defaults: { amount: 5 },
+    profileDefaults: { development: { amount: 9 } },
+    checkSettings: () => [],
+    productionRules: { amount: 'maximum' },
+  })
+  expect((await loadAll([full], none)).errors).toEqual([])
+  expect((await loadAll([{ ...full, settingsKey: 'credit loans' }], none)).errors).toEqual([
+    'domains[0] of portico(): settingsKey: must be a name such as money.loans',
+  ])
 })
 
 test('a domain that is off: its settings stay accepted, and unknown ones are refused', () => {
