@@ -41,19 +41,17 @@ const textFor = ({ format, pattern, minLength = 0, maxLength = 1_000 }: JsonSche
   return candidates.find((text) => text.length >= min && text.length <= max && form.test(text)) ?? ''
 }
 
-const isUsable = (value: unknown): value is JsonSchema => isRecord(value)
-
 /** The value can violate refinements of zod, which a JSON Schema does not contain. */
 const exampleOf = (schema: JsonSchema): unknown => {
   if ('const' in schema) return schema.const
   for (const list of [schema.examples, schema.enum]) if (Array.isArray(list) && list.length > 0) return list[0]
   const [option] = [schema.anyOf, schema.oneOf].flatMap((options) => (Array.isArray(options) ? options : []))
-  if (isUsable(option)) return exampleOf(option)
+  if (isRecord(option)) return exampleOf(option)
   if (schema.type === 'string') return textFor(schema)
   if (schema.type === 'integer' || schema.type === 'number') return Number(schema.minimum ?? 1)
   if (schema.type === 'boolean') return true
   if (schema.type === 'array') {
-    const item = isUsable(schema.items) ? [exampleOf(schema.items)] : []
+    const item = isRecord(schema.items) ? [exampleOf(schema.items)] : []
     return Number(schema.minItems ?? 0) > 0 ? item : []
   }
   if (schema.type !== 'object') return null
@@ -63,7 +61,7 @@ const exampleOf = (schema: JsonSchema): unknown => {
   const used =
     Number(schema.minProperties ?? 0) > required.length ? names : names.filter((name) => required.includes(name))
   return Object.fromEntries(
-    used.map((name) => [name, isUsable(properties[name]) ? exampleOf(properties[name]) : null] as const),
+    used.map((name) => [name, isRecord(properties[name]) ? exampleOf(properties[name]) : null] as const),
   )
 }
 

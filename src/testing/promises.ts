@@ -128,9 +128,7 @@ export const promises = (domains: readonly Domain[], functions: TestFunctions, o
       const gateway = await handlers.watchWhile(ours, () => startGateway([...bankingDomains, ...watched], settings))
       opened = await World.open(gateway, samples)
     })
-    runner.afterAll(async () => {
-      await opened?.gateway.stop()
-    })
+    runner.afterAll(async () => opened?.gateway.stop())
     describeSuite(suite, 'perimeter', (each) => registerPerimeter(routes, each))
     const checkedLists = routesOfAll(added)
       .map(({ operation }) => operation.id)

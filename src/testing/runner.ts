@@ -20,11 +20,7 @@ export interface NodeTestFunctions {
 /** The functions of `vitest` or `node:test`. */
 export type TestFunctions = VitestFunctions | NodeTestFunctions
 
-export interface Runner {
-  describe(name: string, define: () => void): void
-  test(name: string, run: () => Promise<void>): void
-  beforeAll(run: () => Promise<void>): void
-  afterAll(run: () => Promise<void>): void
+export interface Runner extends Omit<VitestFunctions, 'expect'> {
   assertEqual(actual: unknown, expected: unknown, message?: string): void
 }
 

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,7 +8,7 @@ import type { Domain } from '../api/domain.ts'
 import { bankingDomains } from '../banking/index.ts'
 import { type Client, createClient } from '../client/index.ts'
 import { loadConfiguration } from '../config/index.ts'
-import type { Database } from '../database/index.ts'
+import { type Database, openDatabase } from '../database/index.ts'
 import { addMs, type Clock, type Portal } from '../kernel/index.ts'
 import { startServer } from '../main.ts'
 import { systemClock } from '../platform/runtime/index.ts'
@@ -92,6 +93,17 @@ const Mail = z.object({ to: z.string(), subject: z.string(), text: z.string(), t
 const maxWaitMs = 10_000
 const pollMs = 20
 
+/** Each gateway gets a copy of one store without tables, because creating a store takes seconds. */
+let emptyStore: Promise<string> | undefined
+
+const createEmptyStore = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-testing-store-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const options = { isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined }
+  await (await openDatabase({ kind: 'embedded', directory, ...options })).close()
+  return directory
+}
+
 const createTestClock = (): TestClock => {
   let aheadMs = 0
   return {
@@ -127,6 +139,8 @@ export const startTestGateway = async <const Added extends readonly object[] = [
   await writeFile(file, JSON.stringify({ ...defaults, ...settings }))
   const variables = { PORTICO_CONFIG: file, PORTICO_DATA_DIR: join(folder, 'data'), PORTICO_RATE_LIMIT_SCALE: '1000' }
   const configuration = loadConfiguration({ ...variables, PORT: '0', OPS_PORT: '0' }, domains)
+  emptyStore ??= createEmptyStore()
+  await cp(await emptyStore, configuration.dataDirectory, { recursive: true })
   const { level, format } = configuration.log
   const logger = createLogger(level, undefined, format)
   const clock = createTestClock()

@@ -44,14 +44,15 @@ export interface Place {
 /** Valid input by operation id. Each function creates the entities that it names. */
 export type Samples = Readonly<Record<string, (place: Place) => Sample | Promise<Sample>>>
 
-const Workspace = z.object({ data: z.object({ bizId: z.string() }) })
+const Named = z.object({ data: z.object({ bizId: z.string() }) })
 const ApiKey = z.object({ data: z.object({ secret: z.string() }) })
-const Profile = z.object({ data: z.object({ bizId: z.string() }) })
 
 export const bearer = ({ accessToken, clientHash }: Credentials): Record<string, string> => ({
   authorization: `Bearer ${accessToken}`,
   'x-client-hash': clientHash,
 })
+
+type Accounts = Pick<World, 'owner' | 'operator' | 'viewer'>
 
 export class World {
   readonly gateway: Gateway
@@ -61,15 +62,11 @@ export class World {
   readonly viewer: Credentials
   readonly #samples: Samples
 
-  private constructor(
-    gateway: Gateway,
-    accounts: { owner: Credentials; operator: Credentials; viewer: Credentials },
-    samples: Samples,
-  ) {
+  private constructor(gateway: Gateway, { owner, operator, viewer }: Accounts, samples: Samples) {
     this.gateway = gateway
-    this.owner = accounts.owner
-    this.operator = accounts.operator
-    this.viewer = accounts.viewer
+    this.owner = owner
+    this.operator = operator
+    this.viewer = viewer
     this.#samples = samples
   }
 
@@ -91,8 +88,8 @@ export class World {
     const role = await post('/web/v1/consumer/roles', { roleName: 'Viewer', permissionCodes })
     const profile = await this.#succeed('GET', '/web/v1/consumer/profile', { headers: bearer(this.viewer) })
     await post('/web/v1/consumer/roles/members/role/change', {
-      userBizId: Profile.parse(profile.body).data.bizId,
-      roleBizId: Workspace.parse(role.body).data.bizId,
+      userBizId: Named.parse(profile.body).data.bizId,
+      roleBizId: Named.parse(role.body).data.bizId,
     })
   }
 
@@ -141,7 +138,7 @@ export class World {
       headers: bearer(this.owner),
       body: { workspaceName: `Place ${systemIds.next()}`.slice(0, 40), workspaceKind },
     })
-    const workspaceId = Workspace.parse(created.body).data.bizId
+    const workspaceId = Named.parse(created.body).data.bizId
     const headers = { ...bearer(this.owner), 'x-workspace-id': workspaceId }
     return {
       workspaceId,

@@ -2,11 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { emptyDirectory } from '../harness/prepared-pglite.ts'
 import { startProcess } from '../harness/process.ts'
 import { productionKey } from '../harness/settings.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-production-'))
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const [empty, seeded] = [await emptyDirectory(), await emptyDirectory()]
+afterAll(async () => {
+  for (const each of [empty, seeded]) await each.remove()
+  await rm(folder, { recursive: true, force: true })
+})
 
 const file = join(folder, 'portico.yaml')
 const portal = (digit: string) => `{ accessCodes: [${digit.repeat(64)}] }`
@@ -27,7 +32,7 @@ const production = {
 
 test('serve in production: /docs has no sign-in with demo accounts', async () => {
   const running = await startProcess({
-    PORTICO_DATA_DIR: join(folder, 'empty'),
+    PORTICO_DATA_DIR: empty.directory,
     LOG_LEVEL: 'error',
     ...production,
   })
@@ -45,7 +50,7 @@ test('serve in production: /docs has no sign-in with demo accounts', async () =>
 
 test('serve in production: refuses a store with the development accounts, and lists them', async () => {
   const shared = {
-    PORTICO_DATA_DIR: join(folder, 'data'),
+    PORTICO_DATA_DIR: seeded.directory,
     PORTICO_SECRET_KEY: productionKey,
     LOG_LEVEL: 'error',
   }
@@ -59,7 +64,7 @@ test('serve in production: refuses a store with the development accounts, and li
 })
 
 test('serve in production: prints the log only, and a refusal has no hint', async () => {
-  const gateway = await startProcess({ ...production, PORTICO_DATA_DIR: join(folder, 'empty') })
+  const gateway = await startProcess({ ...production, PORTICO_DATA_DIR: empty.directory })
   const response = await fetch(`${gateway.url}/web/v1/consumer/profile`)
   expect([response.status, response.headers.get('x-portico-hint')]).toEqual([403, null])
   expect((await fetch(gateway.url)).status).toBe(404)

@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { send } from '../harness/http.ts'
+import type { Directory } from '../harness/prepared.ts'
+import { emptyDirectory } from '../harness/prepared-pglite.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { productionKey } from '../harness/settings.ts'
 import { signInAt } from '../harness/sign-in.ts'
+import { seededDirectory } from '../harness/template.ts'
 
 const extension = `
 import { domain } from 'portico'
@@ -38,10 +41,14 @@ portals:
 `
 
 let folder: string
+let empty: Directory
+let seeded: Directory
 const file = (name: string) => join(folder, name)
-const start = (data: string, variables: Record<string, string> = {}) =>
-  startProcess({ PORTICO_DATA_DIR: file(data), LOG_LEVEL: 'fatal', ...variables })
+const start = ({ directory }: Directory, variables: Record<string, string>) =>
+  startProcess({ PORTICO_DATA_DIR: directory, LOG_LEVEL: 'fatal', ...variables })
 beforeAll(async () => {
+  empty = await emptyDirectory()
+  seeded = await seededDirectory()
   folder = await mkdtemp(join(tmpdir(), 'portico-thrown-'))
   const extensions = `extensions: [${file('gadgets.mjs')}]\n`
   await mkdir(file('locales'))
@@ -53,14 +60,16 @@ beforeAll(async () => {
   await writeFile(file('portico.yaml'), extensions)
   await writeFile(file('production.yaml'), extensions + production)
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  for (const each of [empty, seeded]) await each.remove()
+  await rm(folder, { recursive: true, force: true })
+})
 
 const explain = async ({ operationsUrl }: PorticoProcess, requestId: string) =>
   (await fetch(`${operationsUrl}/explain/${requestId}`)).json()
 
 test('gadgets.read 500: demo operators get a later permission, and the hint names the thrown error', async () => {
-  await (await start('data')).stop()
-  const gateway = await start('data', { PORTICO_CONFIG: file('portico.yaml') })
+  const gateway = await start(seeded, { PORTICO_CONFIG: file('portico.yaml') })
   try {
     const token = (await signInAt(gateway, 'operator@demo.test')).accessToken
     const headers = { 'x-request-id': randomUUID(), 'x-portal-access-code': 'system-dev' }
@@ -74,7 +83,7 @@ test('gadgets.read 500: demo operators get a later permission, and the hint name
 })
 
 test('gadgets.readPublic 500 in production: the message of the thrown error is in the log only', async () => {
-  const gateway = await start('production', {
+  const gateway = await start(empty, {
     PORTICO_CONFIG: file('production.yaml'),
     PORTICO_PROFILE: 'production',
     PORTICO_SECRET_KEY: productionKey,

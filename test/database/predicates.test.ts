@@ -1,22 +1,21 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { isValidAt, validAt } from '../../src/database/index.ts'
-import { valueParsers } from '../../src/database/tables.ts'
 import { type Instant, toDate, toInstant } from '../../src/kernel/index.ts'
+import { emptyPglite, type TestPglite } from '../harness/prepared-pglite.ts'
 
 const from = toInstant(Date.UTC(2026, 0, 31, 12))
 const lifetimeMs = 60_000
 const until = toInstant(from + lifetimeMs)
 
-let pglite: PGlite
+let store: TestPglite
 let database: Kysely<object>
 beforeAll(async () => {
-  pglite = await PGlite.create({ parsers: valueParsers })
-  database = new Kysely({ dialect: embeddedDialect(pglite) })
+  store = await emptyPglite()
+  database = new Kysely({ dialect: embeddedDialect(store.pglite) })
 })
-afterAll(() => pglite.close())
+afterAll(() => store.close())
 
 const validInSql = async (at: Instant): Promise<boolean> => {
   const { rows } = await sql<{ valid: boolean }>`

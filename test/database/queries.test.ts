@@ -1,9 +1,8 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { type Database, type Param, statement, type Tables } from '../../src/database/index.ts'
-import { valueParsers } from '../../src/database/tables.ts'
+import { emptyPglite, type TestPglite } from '../harness/prepared-pglite.ts'
 
 interface Values {
   text: string | null
@@ -11,7 +10,7 @@ interface Values {
   at: Date
 }
 
-let pglite: PGlite
+let store: TestPglite
 let database: Database
 let built = 0
 const select = statement((store, param: Param<Values>) => {
@@ -26,10 +25,10 @@ const select = statement((store, param: Param<Values>) => {
 })
 
 beforeAll(async () => {
-  pglite = await PGlite.create({ parsers: valueParsers })
-  database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
+  store = await emptyPglite()
+  database = new Kysely<Tables>({ dialect: embeddedDialect(store.pglite) })
 })
-afterAll(() => pglite.close())
+afterAll(() => store.close())
 
 const valuesOf = (n: number): Values => ({
   text: n % 3 === 0 ? null : `text ${n}`,

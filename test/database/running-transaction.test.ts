@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { EmbeddedStore, embeddedDialect } from '../../src/database/embedded/dialect.ts'
@@ -13,8 +12,8 @@ import {
   type Tables,
 } from '../../src/database/index.ts'
 import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
-import { valueParsers } from '../../src/database/tables.ts'
 import { needsPostgres } from '../harness/needs.ts'
+import { emptyPglite } from '../harness/prepared-pglite.ts'
 import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -31,11 +30,11 @@ describe.each([
   let close: () => Promise<void>
   beforeAll(async () => {
     if (target === null) {
-      const pglite = await PGlite.create({ parsers: valueParsers })
-      const store = new EmbeddedStore(pglite)
+      const empty = await emptyPglite()
+      const store = new EmbeddedStore(empty.pglite)
       named = (port) => new Kysely<Tables>({ dialect: store.dialect(port) })
       database = named('database')
-      close = () => pglite.close()
+      close = empty.close
       return
     }
     const store = await openPostgres({
@@ -188,7 +187,7 @@ describe.each([
 })
 
 test('embedded store: callers get an error if a transaction does not end, and later ones are served', async () => {
-  const pglite = await PGlite.create()
+  const { pglite, close } = await emptyPglite()
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   await sql`SELECT 1`.execute(database)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -214,12 +213,12 @@ test('embedded store: callers get an error if a transaction does not end, and la
     expect((await sql`SELECT 1 AS one`.execute(database)).rows).toEqual([{ one: 1 }])
   } finally {
     vi.useRealTimers()
-    await pglite.close()
+    await close()
   }
 })
 
 test('embedded store: a long queue is served, because no caller holds the connection for long', async () => {
-  const pglite = await PGlite.create()
+  const { pglite, close } = await emptyPglite()
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   await sql`SELECT 1`.execute(database)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -235,6 +234,6 @@ test('embedded store: a long queue is served, because no caller holds the connec
     expect(await Promise.all(served)).toHaveLength(4)
   } finally {
     vi.useRealTimers()
-    await pglite.close()
+    await close()
   }
 })

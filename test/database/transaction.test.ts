@@ -1,13 +1,12 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { sqlState } from '../../src/database/errors.ts'
 import { allInOrder, type Database, inOneRoundTrip, inTransaction, type Tables } from '../../src/database/index.ts'
 import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
-import { valueParsers } from '../../src/database/tables.ts'
 import { needsPostgres } from '../harness/needs.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
+import { emptyPglite } from '../harness/prepared-pglite.ts'
 import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import { type RoundTripCounter, startRoundTripCounter } from '../harness/round-trips.ts'
 
@@ -32,9 +31,9 @@ describe.each([
 
   beforeAll(async () => {
     if (target === null) {
-      const pglite = await PGlite.create({ parsers: valueParsers })
+      const { pglite, close: closePglite } = await emptyPglite()
       database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
-      close = () => pglite.close()
+      close = closePglite
     } else {
       const url = new URL(target.url)
       const counting = await startRoundTripCounter(Number(url.port))

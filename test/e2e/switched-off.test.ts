@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
+import { emptyDirectory } from '../harness/prepared-pglite.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { outboxOf, signIn } from '../harness/sign-in.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
@@ -103,21 +101,21 @@ describe('domains that are off', () => {
   })
 
   test('a new store without any optional domain: sign-in works, and no wallet is seeded', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'portico-off-'))
-    const gateway = await startConfigured({ PORTICO_DATA_DIR: folder }, off(optional))
+    const { directory, remove } = await emptyDirectory()
+    const gateway = await startConfigured({ PORTICO_DATA_DIR: directory }, off(optional))
     try {
       const client = await clientOf(gateway)
       expect((await client.get('/web/v1/consumer/workspaces/current')).status).toBe(200)
       expect((await client.get('/web/v1/consumer/wallets')).body.code).toBe('ROUTE.NOT_FOUND')
     } finally {
       await gateway.stop()
-      await rm(folder, { recursive: true, force: true })
+      await remove()
     }
   })
 
   test('operators.freezeWorkspace 200: without recharges and withdrawals, neither is in the reply', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'portico-off-'))
-    const gateway = await startConfigured({ PORTICO_DATA_DIR: folder }, off(['recharges', 'withdrawals']))
+    const { directory, remove } = await emptyDirectory()
+    const gateway = await startConfigured({ PORTICO_DATA_DIR: directory }, off(['recharges', 'withdrawals']))
     try {
       const { call, openapi } = await clientOf(gateway)
       const { accessToken: token } = await signIn({ call, mailTo: outboxOf(gateway) }, 'operator@demo.test')
@@ -129,7 +127,7 @@ describe('domains that are off', () => {
       expect([Object.keys(pending.properties), pending.required]).toEqual([['transfers'], undefined])
     } finally {
       await gateway.stop()
-      await rm(folder, { recursive: true, force: true })
+      await remove()
     }
   })
 

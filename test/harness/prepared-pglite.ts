@@ -4,7 +4,7 @@ import { embeddedStorePath } from '../../src/database/embedded/data-directory.ts
 import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import { valueParsers } from '../../src/database/tables.ts'
 import { schemaOwners } from './domains.ts'
-import { copyDirectory, prepareOnce } from './prepared.ts'
+import { copyDirectory, type Directory, prepareOnce } from './prepared.ts'
 
 export interface TestPglite {
   pglite: PGlite
@@ -22,9 +22,12 @@ const createMigrated = async (directory: string): Promise<void> => {
   await store.close()
 }
 
-const openCopy = async (name: string, fill: (directory: string) => Promise<void>): Promise<TestPglite> => {
+const copyOf = async (name: string, fill: (directory: string) => Promise<void>): Promise<Directory> => {
   const runFolder = inject('runFolder')
-  const { directory, remove } = await copyDirectory(runFolder, await prepareOnce(runFolder, name, fill))
+  return copyDirectory(runFolder, await prepareOnce(runFolder, name, fill))
+}
+
+const openCopy = async ({ directory, remove }: Directory): Promise<TestPglite> => {
   const pglite = await PGlite.create({ parsers: valueParsers, dataDir: embeddedStorePath(directory) })
   const close = async (): Promise<void> => {
     await pglite.close()
@@ -33,7 +36,10 @@ const openCopy = async (name: string, fill: (directory: string) => Promise<void>
   return { pglite, close }
 }
 
-/** Copies a store that the run creates once, because `initdb` takes seconds. */
-export const emptyPglite = (): Promise<TestPglite> => openCopy('embedded-empty', create)
+/** A store without tables. The run creates it once and copies it, because `initdb` takes seconds. */
+export const emptyDirectory = (): Promise<Directory> => copyOf('embedded-empty', create)
 
-export const migratedPglite = (): Promise<TestPglite> => openCopy('embedded-migrated', createMigrated)
+export const emptyPglite = async (): Promise<TestPglite> => openCopy(await emptyDirectory())
+
+export const migratedPglite = async (): Promise<TestPglite> =>
+  openCopy(await copyOf('embedded-migrated', createMigrated))

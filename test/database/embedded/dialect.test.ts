@@ -1,22 +1,21 @@
-import { PGlite } from '@electric-sql/pglite'
 import { AbortedTransactionError, Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { embeddedDialect } from '../../../src/database/embedded/dialect.ts'
 import { isDatabaseUnavailable, sqlState } from '../../../src/database/errors.ts'
-import { valueParsers } from '../../../src/database/tables.ts'
+import { emptyPglite, type TestPglite } from '../../harness/prepared-pglite.ts'
 
-let pglite: PGlite
+let store: TestPglite
 let database: Kysely<{ things: { id: number; n: number } }>
 beforeAll(async () => {
-  pglite = await PGlite.create({ parsers: valueParsers })
-  database = new Kysely({ dialect: embeddedDialect(pglite) })
+  store = await emptyPglite()
+  database = new Kysely({ dialect: embeddedDialect(store.pglite) })
   await sql`CREATE TABLE things (id int PRIMARY KEY, n int NOT NULL)`.execute(database)
 })
 beforeEach(async () => {
   await database.deleteFrom('things').execute()
   await database.insertInto('things').values({ id: 1, n: 0 }).execute()
 })
-afterAll(() => pglite.close())
+afterAll(() => store.close())
 
 const all = () => database.selectFrom('things').selectAll().orderBy('id').execute()
 const stateOf = (work: Promise<unknown>): Promise<string | undefined> =>
@@ -206,7 +205,7 @@ describe('a transaction', () => {
 })
 
 test('a store that has panicked rejects every statement as unavailable without a query', async () => {
-  const own = await PGlite.create({ parsers: valueParsers })
+  const { pglite: own, close } = await emptyPglite()
   const onPanic = vi.fn()
   const broken = new Kysely<object>({ dialect: embeddedDialect(own, onPanic) })
   const refused = () => sql`SELECT 1`.execute(broken).then(() => false, isDatabaseUnavailable)
@@ -218,5 +217,5 @@ test('a store that has panicked rejects every statement as unavailable without a
   expect([await refused(), await refused()]).toEqual([true, true])
   expect([exec.mock.calls.length, onPanic.mock.calls.length]).toEqual([1, 1])
   exec.mockRestore()
-  await own.close()
+  await close()
 })
