@@ -38,7 +38,7 @@ const trafficOf = (read: (name: keyof Traffic) => number): Traffic => ({
 })
 
 /** Enough for V8 to optimize what a request runs, and to hide background jobs. */
-const [warmUp, samples] = [1_000, 500]
+const [warmUp, samples] = [600, 100]
 const signIns = 12
 
 /** The rows of the table in docs/performance.md: round trips, statements, bytes and allocations of each request. */
