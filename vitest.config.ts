@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { unsupportedNode } from './bin/node-version.js'
+import SlowestFirst from './test/harness/sequencer.ts'
 
 const unsupported = unsupportedNode(process.version)
 if (unsupported) {
@@ -28,8 +29,10 @@ export default defineConfig({
     // A test without an assertion fails: its loop or callback never ran. Polls wait longer than the default second,
     // because the machine may be busy.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
-    // More than cores, because tests wait for timers, sockets and other processes. A worker takes up to 600 MB.
-    maxWorkers: 4,
+    // Three for each of two cores, because tests wait for timers, sockets and other processes. A worker takes up to
+    // 600 MB.
+    maxWorkers: 6,
+    sequence: { sequencer: SlowestFirst },
     globalSetup: ['test/harness/run-folder.ts'],
     setupFiles: ['test/harness/cpu.ts'],
     reporters: ['./test/harness/reporter.ts'],
